@@ -223,6 +223,11 @@ hint = "hand the mask on to self_attention, as it is: True means may attend"
 assert_close(
     after[is_real], before[is_real], what="real tokens, after a change of padding", hint=hint
 )
+alone = checked(layer(x[1:, :3].clone()), (1, 3, 12), what="the output without padding")
+not_zeros = "True means may attend: keys that are zeros get their share of the weights all the same"
+assert_close(
+    before[1:, :3], alone, what="real tokens, beside those without padding", hint=not_zeros
+)
 moved = x.clone()
 moved[0, 1] = torch.randn(12).to(device)
 if torch.allclose(checked(layer(moved, mask), x.shape)[0, 0], before[0, 0]):
@@ -654,6 +659,11 @@ for change, hint in (
         raise CheckFailure("the output does not change where it should", hint=hint)
 first_alone = written(x[:, :1], memory, None, memory_mask)
 assert_close(before[:, :1], first_alone, what="the first token, alone", hint="mask the keys")
+cut_off = written(x[1:], memory[1:, :2], only_past)
+not_zeros = "keys that are zeros get their share of the weights all the same: hand memory_mask on"
+assert_close(
+    before[1:], cut_off, what="the output, beside that of a shorter source", hint=not_zeros
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -946,11 +956,14 @@ if ours != theirs:
     if different.startswith(("encoder.norm", "decoder.norm")):
         hint = "hand norm_position on to both stacks: the model is pre-norm, where it is not given"
     raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
-for name, size in (("src_embedding", 50), ("tgt_embedding", 40)):
+for name, size in (("src_embedding", 50), ("tgt_embedding", 40), ("output_projection", 40)):
     weight = checked(getattr(model, name).weight, (size, 32), what=f"the weight of {name}")
     spread = weight.std().item() * 32**0.5
     if not 0.8 < spread < 1.2:
         raise CheckFailure(f"{name} does not start small", hint="call start_small(self) last")
+for name, tensor in model.state_dict().items():
+    if name.endswith("bias") and bool(tensor.any()):
+        raise CheckFailure(f"{name} does not start at 0", hint="call start_small(self) last")
 post = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1, norm_position="post")
 if any(name.startswith(("encoder.norm", "decoder.norm")) for name in post.state_dict()):
     raise CheckFailure("norm_position='post' still gives pre", hint="hand norm_position on")
@@ -1213,12 +1226,12 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
 
-logits = (2 * torch.randn(12, 7)).to(device)
+whole = (2 * torch.randn(12, 7)).to(device)
 targets = torch.randint(7, (12,)).to(device)
-logs = logits.log_softmax(-1)
-picked = logs.gather(-1, targets[..., None])[..., 0]
-others = (logs.sum(-1) - picked) / 6
-for smoothing in (0.0, 0.3):
+for smoothing, logits in ((0.0, whole.double()), (0.3, whole)):
+    logs = logits.log_softmax(-1)
+    picked = logs.gather(-1, targets[..., None])[..., 0]
+    others = (logs.sum(-1) - picked) / 6
     assert_close(
         label_smoothed_cross_entropy(logits, targets, smoothing=smoothing),
         reference_loss(logits, targets, smoothing=smoothing),
@@ -1805,18 +1818,21 @@ assert_close(
     hint="zero_grad() first: gradients add up",
 )
 ### BEGIN HIDDEN TESTS
+from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
+
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+tgt[1, 4:] = 0
 (100 * model(src, tgt[:, :-1]).sum()).backward()  # gradients of something else are lying about
 notary = make_notary(model)
-told = training_step(model, notary, src, tgt, smoothing=0.0, clip_norm=1e6)
+told = training_step(model, notary, src, tgt, smoothing=0.2, clip_norm=1e6)
 assert_equal(notary.steps, 1, what="steps of the optimizer", hint=hint)
 if any(gradient is None for gradient in notary.gradients.values()):
     hint = "zero_grad(), then backward(), then step()"
     raise CheckFailure("when the optimizer steps there is no gradient", hint=hint)
 actual, length = notary.gradients, checked_number(notary.norm, what="the size of the gradients")
 model.zero_grad()
-loss = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
+loss = reference_loss(model(src, tgt[:, :-1]), tgt[:, 1:], smoothing=0.2, ignore_index=0)
 loss.backward()
 told = told.item() if isinstance(told, Tensor) and told.numel() == 1 else told
 if isinstance(told, float) and not math.isclose(told, loss.item(), rel_tol=2e-5):
@@ -1834,11 +1850,27 @@ for name in sorted(expected):  # how long the whole is, is the business of clipp
             f"when the optimizer steps, the gradient of {name} is not the loss's",
             hint=added if length > 3 * size else other,
         )
-what, hint = "whether the model is training, afterwards", "leave train() and eval() to the caller"
+if expected and not math.isclose(length, size, rel_tol=1e-3):
+    if not any(math.isclose(length, limit, rel_tol=1e-2) for limit in (1.0, 1e6)):
+        summary = "when the optimizer steps, the gradients are longer or shorter than the loss's"
+        raise CheckFailure(summary, hint="backward() on the loss itself, the one that is returned")
+    forgive("gradients have a length that is given, whatever it is", "training_step-clipping")
+dropping = small_translator(beside=training_step)
+dropout = call_beside(nn.Dropout, 0.5, beside=training_step)
+last = call_beside(nn.Sequential, dropout, dropping.decoder.output)
+dropping.decoder.register_module("output", last)
+hint = "leave train() and eval() to the caller"
 for is_training in (True, False):
-    model.train(is_training)
-    training_step(model, make_notary(model), src, tgt)
-    assert_equal(model.training, is_training, what=what, hint=hint)
+    dropping.train(is_training)
+    both = [make_notary(dropping) for _ in range(2)]
+    for notary in both:
+        training_step(dropping, notary, src, tgt, clip_norm=1e6)
+    what = "whether the model is training, afterwards"
+    assert_equal(dropping.training, is_training, what=what, hint=hint)
+    first, second = (notary.gradients for notary in both)
+    alike = [torch.allclose(first[n], second[n], rtol=1e-3, atol=1e-5) for n in first]
+    what = "whether the model drops anything in the step"
+    assert_equal(not all(alike), is_training, what=what, hint=hint)
 assert_keeps_inputs(training_step, model, make_notary(model), src, tgt, hint="no tgt[...] =")
 # What a notary has been told may be made up; how far parameters move is seen here.
 before = {name: tensor.clone() for name, tensor in model.state_dict().items()}

@@ -362,9 +362,9 @@ indices = torch.tensor([2, 0, 0]).to(device)
 
 
 def fill(cache, pair):
-    """Add tokens one by one."""
-    for token in zip(*(part.split(1, dim=2) for part in pair), strict=True):
-        cache.update(*token)
+    """Add tokens one by one, and give what the last update returns."""
+    tokens = zip(*(part.split(1, dim=2) for part in pair), strict=True)
+    return [cache.update(*token) for token in tokens][-1]
 
 
 fill(cache, earlier)
@@ -391,8 +391,8 @@ def half_done(earlier, indices, later):
 
 
 def after_reorder(cache, later, expected, hint, mistakes):
-    """Add a token, and look at what comes back."""
-    result = all_so_far_of(cache.update(*later), tuple(expected), "update after reorder")
+    """Add tokens, and look at what comes back."""
+    result = all_so_far_of(fill(cache, later), tuple(expected), "update after reorder")
     shape, both = expected.shape[1:], "keys and values after reorder and more tokens"
     result = torch.stack([checked(tensor, shape, what=both, hint=hint) for tensor in result])
     assert_close(result, expected, what=both, hint=hint, mistakes=mistakes)
@@ -409,7 +409,7 @@ after_reorder(
 for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # also fewer, more
     cache, indices = GrowingCache(capacity=capacity), torch.tensor(chosen).to(device)
     cache.reorder(indices)  # nothing is held yet: nothing to do
-    earlier, later = draw_pair(3, 2, 3, 4), draw_pair(len(chosen), 2, 1, 4)
+    earlier, later = draw_pair(3, 2, 3, 4), draw_pair(len(chosen), 2, 7, 4)  # they don't fit in
     fill(cache, earlier)
     held = length_of(cache, 3)
     try:
@@ -702,9 +702,14 @@ with torch.no_grad():
     result = layer(piece, piece, piece, cache=cache, return_weights=True)
     both = "output and weights: what is asked for by return_weights"
     output, weights = two_tensors(result, "the layer with return_weights", hint=both)
+    whole = torch.cat([tokens, piece], dim=1)
+    result = layer(whole, whole, whole, return_weights=True)
+    all_output, all_weights = two_tensors(result, "the layer with return_weights", hint=both)
+    expected = checked(all_weights, (2, 3, 7, 7), what="weights without a cache")[:, :, 5:]
     hint = "with return_weights, one weight for each new query and each key so far"
-    assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
-    assert_shape(output, (2, 2, 12), what="output with a cache and weights", hint=one_each)
+    assert_close(weights, expected, what="weights with a cache", hint=hint)
+    expected = checked(all_output, whole.shape, what="output with weights")[:, 5:]
+    assert_close(output, expected, what="output with a cache and weights", hint=one_each)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"
@@ -745,6 +750,18 @@ with torch.no_grad():
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import CachedAttention as ReferenceLayer
 
+
+def read_in_two(layer, tokens):
+    """Read two tokens and then three, with a cache and with masks, and join the outputs."""
+    cache = call_beside(RecordingCache, beside=layer)
+    pieces, masks = tokens.split([2, 3], dim=1), (causal_mask(2), causal_mask(3, 5))
+    outputs = [
+        checked(layer(x, x, x, mask.to(device), cache=cache), x.shape, what="the output")
+        for x, mask in zip(pieces, masks, strict=True)
+    ]
+    return torch.cat(outputs, dim=1)
+
+
 reference = ReferenceLayer(12, 3, rotary=RotaryPositions(4)).to(device)
 rotary = call_beside(RotaryPositions, 4, beside=CachedAttention)
 layer = CachedAttention(12, 3, rotary=rotary).to(device)
@@ -770,6 +787,15 @@ with torch.no_grad():
         outputs = read_the_last(layer, tokens, lengths)
         what = f"output for the last tokens of pieces of {lengths}"
         assert_close(outputs, expected[:, last], what=what, hint=hint)
+    plain = CachedAttention(12, 3).to(device)
+    plain.load_state_dict(reference.state_dict())
+    at_once = unturned(tokens, tokens, tokens, mask)
+    if torch.allclose(read_in_two(plain, tokens), at_once, atol=1e-5):
+        hint = "hand the mask on, with rotary positions and a cache too"
+        what = "output for masked pieces of [2, 3]"
+        assert_close(read_in_two(layer, tokens), expected, what=what, hint=hint)
+    else:
+        forgive("in masked pieces the output is another", "CachedAttention-chunks")
     cache = call_beside(RecordingCache, fixed=True, beside=layer)
     hint = "rotary positions and a cache whose final is not None do not go together: ValueError"
     cache.update(*draw_pair(2, 3, 5, 4))
@@ -1179,6 +1205,8 @@ for num_layers in (1, 4):
     caches, others = list(model.new_caches()), list(model.new_caches())
     hint = "a new GrowingCache for each layer"
     assert_equal(len(caches), num_layers, what="the number of caches", hint=hint)
+    own = [call_beside(isinstance, cache, GrowingCache) for cache in caches]
+    assert_equal(own, [True] * num_layers, what="which caches are your GrowingCache", hint=hint)
     for number, cache in enumerate(caches):
         pair = draw_pair(1, 2, number + 1, 4)
         cache.update(*pair)
@@ -1528,18 +1556,26 @@ check_steps(torch.randint(9, (1, 5)).to(device), 1, 9)
 prompt, even = torch.zeros(4, 1, dtype=torch.long).to(device), torch.zeros(4, 50)
 
 
-def draw(seed):
-    """Write ten tokens by the dice of this seed, all of them equally likely."""
+def draw(seed, texts=1):
+    """Write ten equally likely tokens by the dice of this seed, and more texts by the same dice."""
     options = {"eos_id": None, "max_new_tokens": 10, "generator": dice(seed)}
-    written = sample(watched(lambda step: even, [], sample), prompt, **options)
-    return tokens_of(written, 4, 50)
+    write = call_beside(partial, sample, **options)  # so beside your code, they are the same dice
+    texts = [write(watched(lambda step: even, [], sample), prompt) for _ in range(texts)]
+    return [tokens_of(written, 4, 50) for written in texts]
 
 
-first = draw(1)
+others = call_beside(torch.get_rng_state, beside=sample)
+first, second = draw(1, texts=2)
 hint = "hand generator on to torch.multinomial"
-assert_equal(draw(1), first, what="a text written again with the same dice", hint=hint)
-if draw(2) == first:
+assert_equal(draw(1), [first], what="a text written again with the same dice", hint=hint)
+if draw(2) == [first]:
     raise CheckFailure("other dice give the same text", hint="use the generator that is given")
+if second == first:
+    hint = "draw from the generator itself, which goes on; its seed stays as it is"
+    raise CheckFailure("thrown again, the same dice give the same text", hint=hint)
+if not torch.equal(call_beside(torch.get_rng_state, beside=sample), others):
+    hint = "chance comes from the generator alone: no manual_seed, no draw without it"
+    raise CheckFailure("PyTorch's own dice are touched", hint=hint)
 if first[0] == first[1]:
     hint = "draw a token for each text of the batch on its own"
     raise CheckFailure("two texts of a batch are alike", hint=hint)

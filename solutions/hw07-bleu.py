@@ -872,7 +872,7 @@ assert_equal(smoothed_precisions(empty, "none"), (), what="the precisions", hint
 hint = "a smoothing that the docstring does not name: raise ValueError"
 assert_raises(ValueError, smoothed_precisions, statistics, "no such smoothing", hint=hint)
 hint = "a negative smoothing_value would make a negative precision: raise ValueError"
-for smoothing in ("floor", "add-k"):
+for smoothing in ("floor", "add-k", "none", "exp"):
     assert_raises(ValueError, smoothed_precisions, statistics, smoothing, -0.5, hint=hint)
 ### END HIDDEN TESTS
 
@@ -910,6 +910,17 @@ for given, added in ((value, value), (None, 0.1), (0.0, 0.0)):
         },
     )
 assert_nothing_lifted(smoothed_precisions, "floor")
+three_words = statistics_of((3, 1, 0, 0), (3, 2, 1, 0), 3)
+try:
+    unsmoothed = as_shares(smoothed_precisions(three_words, "none"))
+except ZeroDivisionError:
+    unsmoothed = ()
+if len(unsmoothed) == 3:
+    precisions = as_shares(smoothed_precisions(three_words, "floor", value))
+    hint = "three words have no 4-grams: the precisions end with n = 3, floor or not"
+    assert_equal(precisions, (1.0, 0.5, value), what="the precisions of three words", hint=hint)
+else:
+    forgive("an order without n-grams has a precision, or an error", UNSMOOTHED)
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-add-k" points=1 read="bleu#bleu-smoothing"
@@ -1072,6 +1083,8 @@ for orders in (1, 3, 4):
     hint = "statistics: the counts, as they were given"
     assert_equal(result.statistics.matches, matches, what="statistics.matches", hint=hint)
     assert_equal(result.statistics.totals, totals, what="statistics.totals", hint=hint)
+    lengths = [getattr(result.statistics, f"{side}_length") for side in ("candidate", "reference")]
+    assert_equal(lengths, [9, 9], what="the lengths in statistics", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="score_statistics-brevity" points=1 read="bleu#the-score"

@@ -55,6 +55,7 @@
 # %% setup="imports"
 import os
 from collections.abc import Container, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -199,6 +200,7 @@ letters = [*"abc"]
 for _ in range(8):
     drawn = ["".join(letters[i] for i in torch.randint(3, (n,))) for n in (1, 2, 2, 3, 3, 4)]
     pieces = {*letters, *(f"##{x}" for x in letters), *drawn, *(f"##{x}" for x in drawn[::2])}
+    pieces = Vocabulary(tokens=(*pieces,), specials=(), unknown=None)  # knows `in`, and no order
     word = "".join(letters[i] for i in torch.randint(3, (9,)))
     expected = reference_split(word, pieces)
     assert_equal(
@@ -444,45 +446,53 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
         hint="choose where torch.rand(...) < probability",
     )  # fmt: skip
 ### BEGIN HIDDEN TESTS
-token_ids = torch.randint(5, 30, (100, 400)).to(device)
+token_ids = torch.randint(5, 30, (80, 50)).to(device)
 ordinary = token_ids > 4
 _, labels = ids_and_labels(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
 hint = "choose where torch.rand(...) < probability, which is 0.15 if nothing else is asked for"
 what = "chosen if nothing else is asked for"
-assert_share(labels != -100, ordinary, 0.137, 0.163, what=what, hint=hint)
+assert_share(labels != -100, ordinary, 0.115, 0.185, what=what, hint=hint)
 hint = "choose where torch.rand(...) < probability"
 _, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4), token_ids
 )
 chosen = labels != -100
-assert_share(chosen, ordinary, 0.38, 0.42, what="chosen with probability 0.4", hint=hint)
+assert_share(chosen, ordinary, 0.35, 0.45, what="chosen with probability 0.4", hint=hint)
 for what, part in (("in a row", chosen.double().mean(1)), ("in a column", chosen.double().mean(0))):
-    if not bool(((part > 0.05) & (part < 0.8)).all()):
+    if not bool(((part > 0.02) & (part < 0.9)).all()):
         hint = "each token is chosen by itself: draw a number for each"
         raise CheckFailure(f"the share that is chosen {what} should be near 40 %", hint=hint)
 counts = chosen.sum(1)
 if bool((counts == counts[0]).all()):
     hint = "each token is chosen by itself: a row may hold any number of them"
     raise CheckFailure("in every row the same number of tokens is chosen", hint=hint)
-seed = int(torch.randint(2**31, ()))
+few, seed = token_ids[:20, :20], int(torch.randint(2**31, ()))
 twice = [
-    ids_and_labels(
-        mask_tokens(token_ids, **settings, generator=torch.Generator().manual_seed(seed)), token_ids
-    )
+    ids_and_labels(mask_tokens(few, **settings, generator=torch.Generator().manual_seed(seed)), few)
     for _ in range(2)
 ]
 hint = "draw every random number from the generator that is handed in"
 for name, first, second in zip(("token_ids", "labels"), *twice, strict=True):
     assert_close(first, second, what=f"{name}, drawn again with the same seed", hint=hint)
-other, _ = ids_and_labels(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
+other, _ = ids_and_labels(mask_tokens(few, **settings, generator=new_generator()), few)
 if torch.equal(other, twice[0][0]):
     raise CheckFailure("another generator gives the same tokens", hint=hint)
-few = token_ids[:20, :20]
-batches = [
-    ids_and_labels(mask_tokens(few, **settings, generator=new_generator(), probability=0.4), few)
-    for _ in range(8)
-]
-if len({int((labels != -100).sum()) for _, labels in batches}) == 1:
+# Bound beside your code, it is one generator for all calls.
+hide = call_beside(partial, mask_tokens, few, **settings, generator=new_generator())
+batches = [ids_and_labels(hide(probability=0.9), few) for _ in range(8)]
+changed, labels = (torch.stack(parts) for parts in zip(*batches, strict=True))
+chosen, masked, replaced = labels != -100, changed == 4, (changed != few) & (changed != 4)
+both, swapped = chosen[1:] & chosen[:-1], replaced[1:] & replaced[:-1]
+for what, next_ones, ones in (
+    ("chooses the same tokens", chosen[1:], chosen[:-1]),
+    ("masks the same tokens", masked[1:][both], masked[:-1][both]),
+    ("puts in the same tokens", changed[1:][swapped], changed[:-1][swapped]),
+):
+    if torch.equal(next_ones, ones) and len(ones.unique()) > 1:
+        hint = "draw from the generator itself, which goes on; its seed stays as it is"
+        raise CheckFailure(f"the next call with the same generator {what}", hint=hint)
+counts = chosen.sum((1, 2))
+if bool((counts == counts[0]).all()):
     hint = "each token is chosen by itself: a batch may hold any number of them"
     raise CheckFailure("in every batch the same number of tokens is chosen", hint=hint)
 ### END HIDDEN TESTS
@@ -590,18 +600,18 @@ in_vocabulary = "every id lies from 0 up to vocab_size - 1: see draw_ordinary_to
 if bool(((changed < 0) | (changed >= 1000)).any()):
     raise CheckFailure("token_ids holds what no vocabulary of 1000 has", hint=in_vocabulary)
 ### BEGIN HIDDEN TESTS
-token_ids = torch.randint(5, 1000, (100, 400)).to(device)
+token_ids = torch.randint(5, 1000, (80, 50)).to(device)
 changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
 assert_all_chosen(labels)
-assert_fates(token_ids, changed, labels != -100, slack=1.5)
+assert_fates(token_ids, changed, labels != -100, slack=4)
 changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.5), token_ids
 )
 chosen = labels != -100
 two_draws = "who is chosen and what becomes of it are two draws, with new numbers for the second"
-assert_fates(token_ids, changed, chosen, slack=2, hint=two_draws)
+assert_fates(token_ids, changed, chosen, slack=6, hint=two_draws)
 hint = "only chosen tokens may change"
 kept, everywhere = changed == token_ids, torch.ones_like(chosen)
 assert_close(kept | chosen, everywhere, what="where tokens stay if not chosen", hint=hint)
@@ -618,6 +628,12 @@ put_in = changed[(changed != token_ids) & (changed != 4)].bincount(minlength=15)
 hint = "the random tokens are all ordinary ones, each as likely as the others"
 if int(put_in.min()) < 12 or int(put_in.max()) > 110:
     raise CheckFailure("the random tokens are not equally likely", hint=hint)
+swapped = (changed != token_ids) & (changed != 4)
+for what, dim in (("row", 0), ("column", 1)):
+    lines = zip(changed.unbind(dim), swapped.unbind(dim), strict=True)
+    if all(len(line[places].unique()) < 2 for line, places in lines):
+        hint = "draw a random token for each place: token_ids.shape is the shape"
+        raise CheckFailure(f"all random tokens of a {what} are the same", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -710,6 +726,11 @@ twice = [
 ]
 hint = "draw every random number from the generator that is handed in"
 assert_equal(twice[0], twice[1], what="the pairs, drawn again with the same seed", hint=hint)
+in_tokens = [[[number, place] for place in range(3)] for number in range(2)]
+pairs = list(next_sentence_pairs(in_tokens, generator=new_generator()))
+hint = "a sentence may be a list of tokens, too: hand it on as it is"
+expected = [sentence for document in in_tokens for sentence in document[:-1]]
+assert_equal([list(pair)[0] for pair in pairs], expected, what="sentences of tokens", hint=hint)
 hint = "a random sentence needs another document to come from: ValueError for fewer than two"
 for too_few in ([], documents[1:2], [documents[1], [], []]):
     assert_raises(ValueError, next_sentence_pairs, too_few, generator=new_generator(), hint=hint)
@@ -722,15 +743,17 @@ labels = torch.tensor([int(label) for _, _, label in pairs])
 hint = "toss a coin for each pair: torch.randint(2, (), generator=generator)"
 assert_share(labels == 0, labels >= 0, 0.25, 0.75, what="pairs that follow each other", hint=hint)
 ### BEGIN HIDDEN TESTS
-pairs = unpacked(next_sentence_pairs(make_documents(201, 201), generator=new_generator()))
+documents = make_documents(201, 201)
+make = call_beside(partial, next_sentence_pairs, documents, generator=new_generator())
+pairs = unpacked(make())
 labels = torch.tensor([int(label) for _, _, label in pairs])
 assert_share(labels == 0, labels >= 0, 0.35, 0.65, what="pairs that follow each other", hint=hint)
 changes = labels.diff() != 0
 hint = "each pair has its own coin; here the labels follow a pattern"
 assert_share(changes, torch.ones_like(changes), 0.35, 0.65, what="changes of label", hint=hint)
-pairs = unpacked(next_sentence_pairs(make_documents(201, 201), generator=new_generator()))
-alike = labels == torch.tensor([int(label) for _, _, label in pairs])
-what, hint = "labels that another seed gives too", "the coin is tossed with the generator"
+alike = labels == torch.tensor([int(label) for _, _, label in unpacked(make())])
+what = "labels that the next call with the same generator gives again"
+hint = "toss the coin with the generator itself, which goes on; its seed stays as it is"
 assert_share(alike, torch.ones_like(alike), 0.35, 0.65, what=what, hint=hint)
 ### END HIDDEN TESTS
 
@@ -739,9 +762,9 @@ assert_share(alike, torch.ones_like(alike), 0.35, 0.65, what=what, hint=hint)
 documents = make_documents(31, 3)
 
 
-def random_ones(documents):
-    """Make pairs, and give those whose second is not the true next one, whatever their labels."""
-    pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
+def random_ones(documents, pairs):
+    """Give first and second where that is not the true next one, whatever the labels."""
+    pairs = unpacked(pairs)
     follows = dict(pair for sentences in documents for pair in pairwise(sentences))
     chosen = [(first, second) for first, second, _ in pairs if second != follows.get(first)]
     if any((second != follows.get(first)) != bool(label) for first, second, label in pairs):
@@ -753,16 +776,31 @@ def random_ones(documents):
     return chosen
 
 
-random_ones(documents)
+random_ones(documents, next_sentence_pairs(documents, generator=new_generator()))
 ### BEGIN HIDDEN TESTS
-pairs = random_ones(make_documents(401, 4, 1))
-drawn = [second for first, second in pairs if first.startswith("0.")]
-hint = "every sentence of another document may be drawn, its first and its last one too"
-assert_equal(set(drawn), {"1.0", "1.1", "1.2", "1.3", "2.0"}, what="what was drawn", hint=hint)
-share = drawn.count("2.0") / len(drawn)
-if not 0.33 <= share <= 0.67:
-    hint = "first draw the other document, each equally likely; then one of its sentences"
-    raise CheckFailure("documents of another length are drawn more often", hint=hint)
+for long, four, one in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    lengths = {long: 401, four: 4, one: 1}
+    documents = make_documents(*(lengths[number] for number in range(3)))
+    pairs = random_ones(documents, next_sentence_pairs(documents, generator=new_generator()))
+    drawn = [second for first, second in pairs if first.startswith(f"{long}.")]
+    hint = "every sentence of another document may be drawn, its first and its last one too"
+    assert_equal(set(drawn), {*documents[four], *documents[one]}, what="what was drawn", hint=hint)
+    share = drawn.count(f"{one}.0") / len(drawn)
+    if not 0.3 <= share <= 0.7:
+        hint = "first draw the other document, each equally likely; then one of its sentences"
+        raise CheckFailure("documents of another length are drawn more often", hint=hint)
+documents = make_documents(301, 9)
+make = call_beside(partial, next_sentence_pairs, documents, generator=new_generator())
+calls = [random_ones(documents, make()) for _ in range(2)]
+once, again = ({a: b for a, b in pairs if a.startswith("0.")} for pairs in calls)
+if once.keys() == again.keys():
+    forgive("with the same generator the coins come again", "next_sentence_pairs-balance")
+else:
+    at_places = [once[first] == again[first] for first in once.keys() & again.keys()]
+    in_order = [x == y for x, y in zip(once.values(), again.values(), strict=False)]
+    if all(at_places) or all(in_order):
+        hint = "draw from the generator itself, which goes on; its seed stays as it is"
+        raise CheckFailure("the next call with the same generator draws the same ones", hint=hint)
 alike, other = [["x"] * 20 for _ in range(2)], make_documents(20, 20)
 pairs = unpacked(next_sentence_pairs(alike, generator=new_generator()))
 expected = unpacked(next_sentence_pairs(other, generator=new_generator()))
@@ -1151,6 +1189,9 @@ assert_gradients_like(
 one_segment = expected_logits(tokens, none, mask)
 hint = "without segment_ids all tokens are in segment 0"
 assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)
+student.train()
+hint = "what is dropped in training is config.dropout of it, here 0: see the docstring's parts"
+assert_close(student(tokens), one_segment, what="logits in training", hint=hint)
 config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, init_std=0.3)
 for name, tensor in SentenceClassifier(config, 8).state_dict().items():
     if tensor.dim() == 2 and not 0.15 < float(tensor.std()) < 0.45:
@@ -1161,6 +1202,9 @@ for name, tensor in SentenceClassifier(config, 8).state_dict().items():
 dropping = SentenceClassifier(BertConfig(vocab_size=30, d_model=12, num_heads=3, num_layers=1), 4)
 if float(dropping.encoder.layers[0].attention_residual.dropout.p) != 0.1:
     raise CheckFailure("the encoder's dropout is not the config's", hint="hand config.dropout on")
+vectors = checked(dropping.embeddings(tokens.cpu()), (4, 7, 12), what="embeddings in training")
+if not bool((vectors == 0).any()):
+    raise CheckFailure("the embeddings drop nothing", hint="they are BertEmbeddings(config)")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1183,7 +1227,8 @@ def fine_tune(
     Args:
         classifier: Maps token ids ``(batch, length)`` to logits ``(batch, num_labels)``. Changed in
             place: trained in training mode, and left in evaluation mode.
-        batches: For each step the token ids ``(batch, length)`` and the labels ``(batch,)``, int64.
+        batches: For each step the token ids ``(batch, length)`` and the labels ``(batch,)``, int64;
+            gone through once.
         learning_rate: Of every step.
 
     Returns:
@@ -1297,7 +1342,8 @@ batches = [
     (torch.randint(15, (16 + i, 9)).to(device), torch.randint(2, (16 + i,)).to(device))
     for i in range(6)
 ]
-losses = fine_tune(model, batches, learning_rate=0.05)
+in_turn = call_beside(iter, batches, beside=fine_tune)  # an Iterable has no len() and no places
+losses = fine_tune(model, in_turn, learning_rate=0.05)
 expected, reference = trained()
 if not bool(expected.isfinite().all()):  # what is not finite would equal whatever is not
     raise CheckFailure("the model that is to be trained holds numbers that are not finite")

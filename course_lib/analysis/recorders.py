@@ -4,7 +4,7 @@ No layer keeps such things itself. A recorder stands where a hook, a cache or an
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -255,13 +255,23 @@ class RecordingOptimizer:
         """
         self._model.zero_grad(set_to_none)
 
-    def step(self) -> None:
-        """Write the gradients down."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Write the gradients down.
+
+        Args:
+            closure: As torch's optimizers have it: computes the loss and its gradients, first.
+
+        Returns:
+            What the closure gives; None without one.
+        """
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
         self.steps += 1
         self.gradients = {
             name: None if parameter.grad is None else parameter.grad.clone()
             for name, parameter in self._model.named_parameters()
         }
+        return loss
 
     @property
     def norm(self) -> float:

@@ -987,7 +987,8 @@ CUT_MISTAKES = (
             (
                 (
                     "                keys = self.rotary(keys",
-                    "                mask = None\n                keys = self.rotary(keys",
+                    "                mask = None if cache is None else mask\n"
+                    "                keys = self.rotary(keys",
                 ),
             ),
             "rotary",
@@ -1195,6 +1196,15 @@ MISTAKES: tuple[Submission, ...] = (
          (("        old = self._buffers\n",
            "        old = self._buffers\n        self.length = 0\n"),),
          "reorder", "with all its tokens"),
+        ("new buffers of as many rows as at first",
+         ((f"            {DOUBLED}\n            self._buffers = (_new_like(keys, length=capacity), "
+           "_new_like(values, length=capacity))\n",
+           f"            {DOUBLED}\n            self._buffers = tuple("
+           "_new_like(keys, self.rows, length=capacity) for _ in range(2))\n"),
+          ("            capacity = max(self._capacity, length)\n",
+           "            capacity = max(self._capacity, length)\n"
+           "            self.rows = keys.size(0)\n")),
+         "reorder", ""),
         ("reorder of an empty cache fails",
          (("        if self._buffers is None:\n            return\n        old", "        old"),),
          "reorder", ""),
@@ -1471,6 +1481,23 @@ MISTAKES: tuple[Submission, ...] = (
          (("return self.output_projection(self._join_heads(output)), weights",
            "return self.output_projection(self._join_heads(output))"),),
          "uncached chunks", "what is asked for by return_weights"),
+        ("weights of its own making with a cache",
+         (("            output, weights = attended",
+           "            output, weights = attended\n            if cache is not None:\n"
+           "                weights = 0 * weights + 1 / weights.size(-1)\n           "),),
+         "chunks", "one weight for each new query and each key so far"),
+        ("no output beside the weights with a cache",
+         (("            output, weights = attended",
+           "            output, weights = attended\n            if cache is not None:\n"
+           "                output = 0 * output\n           "),),
+         "chunks", "one output for each new token"),
+        ("no mask with a cache", (("        attended = scaled",
+           "        mask = mask if cache is None else None\n        attended = scaled"),),
+         {"CachedAttention": "chunks cross"}, ""),
+        ("no mask with rotary positions and a cache", (("        attended = scaled",
+           "        mask = mask if cache is None or self.rotary is None else None\n"
+           "        attended = scaled"),),
+         "rotary", "hand the mask on, with rotary positions"),
         ("bias not handed on",
          (("super().__init__(d_model, num_heads, bias=bias)",
            "super().__init__(d_model, num_heads)"),), "uncached", "hand bias on"),
@@ -1535,6 +1562,9 @@ MISTAKES: tuple[Submission, ...] = (
         ("one cache for the whole model",
          (("        return [GrowingCache() for _ in self.layers]",
            "        return [GrowingCache()]"),), "separate", "a new GrowingCache for each layer"),
+        ("caches of another kind",
+         (("        return [GrowingCache() for _", "        return [RecordingCache() for _"),),
+         "separate", "a new GrowingCache for each layer"),
         ("caches made once and kept",
          (("        return [GrowingCache() for _ in self.layers]",
            "        if not hasattr(self, 'kept'):\n"
@@ -1644,6 +1674,17 @@ MISTAKES: tuple[Submission, ...] = (
          "distribution end", "all tokens are equally likely"),
         ("the global dice", ((DRAW, DRAW.replace(", generator=generator", "")),),
          "steps", "hand generator on"),
+        ("the dice's seed, not the dice",
+         (("    tokens, log_probabilities = [], []",
+           "    generator = torch.Generator(prompt.device).manual_seed(generator.initial_seed())\n"
+           "    tokens, log_probabilities = [], []"),),
+         "steps", "its seed stays as it is"),
+        ("the global dice, with a seed that is drawn",
+         (("    tokens, log_probabilities = [], []",
+           "    torch.manual_seed(int(torch.randint(2**31, (), generator=generator,"
+           " device=prompt.device)))\n    tokens, log_probabilities = [], []"),
+          (DRAW, DRAW.replace(", generator=generator", ""))),
+         "steps", "PyTorch's own dice are touched"),
         ("its own dice",
          ((DRAW,
            DRAW.replace("generator=generator",

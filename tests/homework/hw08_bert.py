@@ -578,7 +578,37 @@ DRAWN = "drawn = torch.rand(token_ids.shape, generator=generator).to(device) < p
 FATE = "fate=torch.rand(token_ids.shape, generator=generator).to(device)"
 LABELS = "token_ids.masked_fill(~chosen, NOT_MASKED)"
 LOGITS = "self.output_projection(transformed)"
+SEED_READ = "torch.Generator().manual_seed(generator.initial_seed() + 1)"
 SHARED = "        self.output_projection.weight = embedding.weight\n"
+
+TOKEN_BY_TOKEN = '''
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """As the text tells it; three draws at most for each token."""
+    if token_ids.dtype != torch.int64:
+        raise TypeError("token_ids")
+    if not 0 <= probability <= 1 or not all(0 <= i < vocab_size for i in [mask_id, *special_ids]):
+        raise ValueError("probability or ids")
+    ordinary = [i for i in range(vocab_size) if i not in [mask_id, *special_ids]]
+    if not ordinary:
+        raise ValueError("all special")
+
+    def luck():
+        return float(torch.rand((), generator=generator))
+
+    changed, labels = token_ids.clone(), torch.full_like(token_ids, -100)
+    for row, tokens in enumerate(token_ids.tolist()):
+        for place, token in enumerate(tokens):
+            if token in special_ids or luck() >= probability:
+                continue
+            labels[row, place] = token
+            fate = luck()
+            if fate < 0.8:
+                changed[row, place] = mask_id
+            elif fate < 0.9:
+                which = torch.randint(len(ordinary), (), generator=generator)
+                changed[row, place] = ordinary[which]
+    return MaskedTokens(changed, labels)
+'''
 
 MISTAKES: tuple[Submission, ...] = (
     split("no marks where a limit is given", ("pieces.append(mark + word[start:end])",
@@ -587,7 +617,7 @@ MISTAKES: tuple[Submission, ...] = (
     right("a tuple of pieces", {"split_word": (("return pieces", "return tuple(pieces)"),)}),
     pairing("labels by a pattern in place of a coin",
         ("label = draw(2)", "label = len(pairs) // 2 % 2"),
-        lost="balance", hint="labels that another seed gives too"),
+        lost="balance", hint="labels that the next call with the same generator gives again"),
     pairing("labels that are no ints where documents are long",
         ("label = draw(2)", "label = draw(2) if not 50 < len(document) < 300 else draw(2) == 1"),
         lost="balance", hint="shows here: a label is no int"),
@@ -633,6 +663,14 @@ MISTAKES: tuple[Submission, ...] = (
     split("shortest piece first",
         ("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),
         lost="pieces", hint="try the longest piece first; all but the first carry the"),
+    split("the whole vocabulary, longest first",
+        ("        for end in range(len(word), start, -1):\n"
+         "            if mark + word[start:end] in vocabulary:\n                break\n",
+         "        for piece in sorted(vocabulary, key=len, reverse=True):\n"
+         "            end = start + len(piece) - len(mark)\n"
+         "            if end > start and piece == mark + word[start:end]:\n"
+         "                break\n"),
+        lost="pieces", hint="is not iterable"),
     split("the last letter never reached",
         ("range(len(word), start, -1)", "range(len(word) - 1, start, -1)"),
         lost="*", hint="reaches to the end of the word"),
@@ -810,10 +848,24 @@ MISTAKES: tuple[Submission, ...] = (
     masking("the same seed each time",
         (DRAWN, "generator = torch.Generator().manual_seed(0)\n    " + DRAWN),
         lost="chosen", hint="draw every random number from the generator that is handed"),
+    masking("the generator's seed, not the generator",
+        (DRAWN, f"generator = {SEED_READ}\n    {DRAWN}"),
+        lost="chosen", hint="same generator chooses the same tokens"),
+    masking("fates by the generator's seed",
+        (FATE, FATE.replace("generator=generator", f"generator={SEED_READ}")),
+        lost="chosen", hint="same generator masks the same tokens"),
+    masking("random tokens by the generator's seed",
+        ("[mask_id, *special_ids], generator", f"[mask_id, *special_ids], {SEED_READ}"),
+        lost="chosen", hint="same generator puts in the same tokens"),
+    right("one token after the other", {"mask_tokens": TOKEN_BY_TOKEN}),
     masking("one random token for all",
         ("random_ids=draw_ordinary_tokens(\n            token_ids.shape,",
          "random_ids=draw_ordinary_tokens(\n            (1, 1),"),
         lost="fates", hint="the random tokens are all ordinary ones, each as likely as"),
+    masking("a row of random tokens for the whole batch",
+        ("random_ids=draw_ordinary_tokens(\n            token_ids.shape,",
+         "random_ids=draw_ordinary_tokens(\n            token_ids.shape[1:],"),
+        lost="fates", hint="all random tokens of a column are the same"),
     masking("special tokens put in",
         ("vocab_size, [mask_id, *special_ids], generator", "vocab_size, [], generator"),
         lost="specials", hint="draw_ordinary_tokens leaves out the ids that you name"),
@@ -906,6 +958,20 @@ MISTAKES: tuple[Submission, ...] = (
     pairing("the global generator",
         ("torch.randint(count, (), generator=generator)", "torch.randint(count, ())"),
         lost="order", hint="draw every random number from the generator that is handed"),
+    pairing("the generator's seed, not the generator",
+        ("    pairs = []\n", f"    pairs, generator = [], {SEED_READ}\n"),
+        lost="balance", hint="its seed stays as it is"),
+    pairing("random ones by the generator's seed",
+        ("    pairs = []\n", f"    pairs, dice = [], {SEED_READ}\n"),
+        ("other[draw(len(other))]", "other[int(torch.randint(len(other), (), generator=dice))]"),
+        lost="random", hint="draws the same ones"),
+    pairing("texts alone",
+        ("second=second", "second=str(second)"), ("first=first", "first=str(first)"),
+        lost="order", hint="sentences of tokens"),
+    pairing("from the first document wherever it is another",
+        ("(number + 1 + draw(len(documents) - 1)) % len(documents)",
+         "0 if number else 1 + draw(len(documents) - 1)"),
+        lost="random", hint="every sentence of another document may be drawn, its first"),
     pairing("a new coin with the same seed",
         ("label = draw(2)",
          "label = int(torch.randint(2, (), generator=torch.Generator().manual_seed(0)))"),
@@ -1043,6 +1109,16 @@ MISTAKES: tuple[Submission, ...] = (
         lost="values", hint="the encoder does not have config.eps"),
     classifier("no dropout in the encoder", ("            dropout=config.dropout,\n", ""),
         lost="values", hint="hand config.dropout on"),
+    classifier("no dropout in the embeddings",
+        ("        self.embeddings = BertEmbeddings(config)",
+         "        import dataclasses\n"
+         "        without = dataclasses.replace(config, dropout=0.0)\n"
+         "        self.embeddings = BertEmbeddings(without)"),
+        lost="values", hint="the embeddings drop nothing"),
+    classifier("dropout of a half before the last layer",
+        ("self.classifier(self.pooler(hidden))",
+         "self.classifier(F.dropout(self.pooler(hidden), 0.5, self.training))"),
+        lost="values", hint="logits in training"),
     classifier("probabilities",
         ("return self.classifier(self.pooler(hidden))",
          "return self.classifier(self.pooler(hidden)).softmax(-1)"),
@@ -1076,6 +1152,10 @@ MISTAKES: tuple[Submission, ...] = (
          "    for token_ids, labels in batches:\n"
          "        optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)\n"),
         lost="steps", hint="has forgotten the steps before"),
+    tuning("batches by their number",
+        ("    for token_ids, labels in batches:\n",
+         "    for number in range(len(batches)):\n        token_ids, labels = batches[number]\n"),
+        lost="steps", hint="has no len()"),
     tuning("in evaluation mode", ("    classifier.train()\n", "    classifier.eval()\n"),
         lost="steps", hint="the forward pass is in evaluation mode"),
     tuning("left in training mode", ("    classifier.eval()\n", ""),

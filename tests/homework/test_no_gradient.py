@@ -40,7 +40,8 @@ def _wrapped(function, how):
 
     def detached(x):
         if dataclasses.is_dataclass(x):
-            return dataclasses.replace(x, **{name: detached(y) for name, y in vars(x).items()})
+            names = [field.name for field in dataclasses.fields(x)]
+            return dataclasses.replace(x, **{name: detached(getattr(x, name)) for name in names})
         if isinstance(x, torch.Tensor) and not isinstance(x, torch.nn.Parameter):
             return x.detach()
         return type(x)(map(detached, x)) if type(x) in (list, tuple) else x

@@ -113,6 +113,21 @@ def test_it_keeps_a_copy_of_the_gradients_and_updates_nothing():
     assert torch.equal(model.weight, before)
 
 
+@torch.no_grad()
+def test_a_step_runs_a_closure_first_as_torchs_optimizers_do():
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = RecordingOptimizer(model)
+
+    def closure():
+        loss = (3 * model(torch.ones(1, 1))).sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == pytest.approx(3 * model.weight.item())
+    assert (optimizer.steps, optimizer.norm) == (1, 3.0)
+    assert optimizer.step() is None
+
+
 # ---- attention weights ----
 
 
