@@ -113,8 +113,8 @@ two_masks = partial(
 # `nn.TransformerEncoderLayer`, `nn.TransformerEncoder`, `nn.TransformerDecoderLayer`,
 # `nn.TransformerDecoder` or `nn.Transformer` loses the points of its own tests, and so does a
 # `label_smoothed_cross_entropy` that leads to `F.cross_entropy`, `F.linear_cross_entropy`,
-# `nn.CrossEntropyLoss` or `nn.LinearCrossEntropyLoss`. Comparing yours with them, in a cell of your
-# own, is a good idea.
+# `nn.CrossEntropyLoss`, `nn.LinearCrossEntropyLoss` or `nn.AdaptiveLogSoftmaxWithLoss`. Comparing
+# yours with them, in a cell of your own, is a good idea.
 
 # %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
 
@@ -1189,7 +1189,7 @@ for norm_position in ("pre", "post"):
 # caller's `targets` stay as they are. `torch.log_softmax` and `gather` are what you need; the rule
 # of part 1 names what you must not.
 
-# %% solution="label_smoothed_cross_entropy" of="course_lib.training.losses" forbids="torch.nn.functional.cross_entropy torch.nn.functional.linear_cross_entropy torch.nn.CrossEntropyLoss torch.nn.LinearCrossEntropyLoss"
+# %% solution="label_smoothed_cross_entropy" of="course_lib.training.losses" forbids="torch.nn.functional.cross_entropy torch.nn.functional.linear_cross_entropy torch.nn.CrossEntropyLoss torch.nn.LinearCrossEntropyLoss torch.nn.AdaptiveLogSoftmaxWithLoss"
 
 # %% test="label_smoothed_cross_entropy-values" points=1 read="training#label-smoothing"
 # The right token is asked for by all but a share, which is spread over all tokens
