@@ -60,7 +60,9 @@ def _read(
             continue
         try:
             notebook.read(label, source, students=students)
-        except (SyntaxError, ValueError) as error:
+        except RecursionError:
+            raise
+        except (RuntimeError, SyntaxError, ValueError) as error:  # the first: too many magics
             said = shell.describe_error(error)
             unread.append((label, f"{said['type_name']}: {said['message']}", said["traceback"]))
     forbidden = [

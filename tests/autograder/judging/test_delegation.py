@@ -39,6 +39,8 @@ BREACHES = {
     "getattr": ("def norm(x):\n    return getattr(nn, 'LayerNorm')(4)(x)", 2),
     "a cell magic": ("%%time\nx = 1\nnorm = nn.LayerNorm(4)", 3),
     "a line magic in a cell magic": ("%%time\n%matplotlib inline\nnorm = nn.LayerNorm(4)", 3),
+    "a magic without its sign": ("time norm = nn.LayerNorm(4)", 1),
+    "the same in a cell magic": ("%%capture\ntime norm = nn.LayerNorm(4)", 2),
     "a line magic": ("x = 1\n%time norm = nn.LayerNorm(4)", 2),
     "an imported base": ("from torch.nn import LayerNorm as norm\nclass norm(norm): pass", 2),
     "await": ("import asyncio\nawait asyncio.sleep(0)\nnorm = nn.LayerNorm(4)", 3),
@@ -166,6 +168,20 @@ def test_what_stands_after_an_exercises_last_check_is_no_part_of_it():
     assert not read([("setup", SETUP, False), solution, check, later], RULES)[0]
     for order in ([solution, later, check], [solution, check, later, check], [solution, later]):
         assert read([("setup", SETUP, False), *order], RULES)[0]
+
+
+def test_a_line_that_is_a_magic_and_python_is_read_as_both():
+    solution = ("norm", "class norm: pass", True)
+    line = 'ls -"{setattr(norm, 1, nn.LayerNorm)}"'
+    assert read([("setup", SETUP, False), solution, ("extra", line, True)], RULES)[0]
+
+
+def test_too_many_magics_in_a_cell_keep_no_other_from_being_read(monkeypatch):
+    monkeypatch.setattr("IPython.core.inputtransformer2.TRANSFORM_LOOP_LIMIT", 3)
+    many, norm = ("many", "%time\n" * 4, True), ("norm", "norm = nn.LayerNorm(4)", True)
+    breaches, _, unread = read([("setup", SETUP, False), many, norm], RULES)
+    assert breaches
+    assert [label for label, *_ in unread] == ["many"]
 
 
 def test_changes_to_what_is_not_theirs_and_prying_are_found():
