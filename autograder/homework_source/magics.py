@@ -25,7 +25,11 @@ def without_magics(source: str) -> ast.Module:
     """
     lines = source.splitlines(keepends=True)
     blank = next((n for n, line in enumerate(lines) if line.strip()), 0)  # IPython drops them
-    tree = ast.parse("\n" * blank + _transformer().transform_cell("".join(lines[blank:])))
+    # Its import takes as long as reading a class's homework: only who reads a cell waits for it.
+    from autograder.sandbox.worker.cell_code import with_sign
+
+    text = with_sign("".join(lines[blank:]))
+    tree = ast.parse("\n" * blank + _transformer().transform_cell(text))
     match tree.body:
         case [
             ast.Expr(
@@ -70,7 +74,6 @@ def _is_shell(node: ast.expr) -> bool:
 @functools.cache
 def _transformer() -> Any:
     """Make IPython's reader of cells, which leaves as many lines as it finds."""
-    # Its import takes as long as reading a class's homework: only who reads a cell waits for it.
     from IPython.core.inputtransformer2 import TransformerManager
 
     class Transformer(TransformerManager):

@@ -10,7 +10,7 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.delegation import MAX_FLAGS, MAX_NAME, breach_flag, breach_words, rules_of
 from autograder.judging.results import CellFailure, Flag, FlagKind, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
-from autograder.judging.submission import Submission
+from autograder.judging.submission import Step, Submission
 from autograder.sandbox.worker.peer import RemoteError
 
 _SECONDS = 20.0
@@ -45,11 +45,7 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
         Which exercises are lost, and what the staff should look at.
     """
     rules = rules_of(homework)
-    cells = [
-        (step.label, step.source, step.kind is CellKind.SOLUTION)
-        for step in submission.steps
-        if step.kind is not CellKind.TEST
-    ]
+    cells = [_as_read(step) for step in submission.steps]
     try:
         with process.limited(_SECONDS):
             breaches, suspicions, unread = process.ask("worker.reading:read", cells, rules)
@@ -73,3 +69,10 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
         for label, message, traceback in unread
     }
     return Reading(lost=lost, flags=tuple(flags[:MAX_FLAGS]), unread=failures)
+
+
+def _as_read(step: Step) -> tuple[str, str | None, bool]:
+    """Return a step as the reader is told of it: of a test only which exercise it is about."""
+    if step.kind is CellKind.TEST and step.cell:
+        return step.cell.exercise, None, False
+    return step.label, step.source, step.kind is CellKind.SOLUTION

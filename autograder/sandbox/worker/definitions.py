@@ -2,8 +2,12 @@
 
 import ast
 import dis
+import inspect
 from collections.abc import Iterator
 from types import CodeType
+
+_AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>", "<generic parameters")
+_READS = ("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_GLOBAL", "LOAD_NAME")
 
 
 def names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
@@ -27,6 +31,36 @@ def names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
 def defined_by(statement: ast.stmt) -> set[str]:
     """Return the first half of ``names_of``, which is found sooner alone."""
     return _defined(statement, _compile(statement))
+
+
+def reads_at(statement: ast.stmt) -> dict[tuple[int, int], bool]:
+    """Tell where a statement reads a global name, and not one of a function's or a class's own.
+
+    Args:
+        statement: Of a module's or a cell's top level.
+
+    Returns:
+        Line and column of each such name, with whether that happens only later, in a function that
+        the statement defines.
+    """
+    found: dict[tuple[int, int], bool] = {}
+    module = _compile(statement)
+    waiting = [(module, False)]
+    while waiting:
+        code, late = waiting.pop()
+        own: set[str] = set()  # of a class, from when it has them
+        for instruction in dis.get_instructions(code):
+            place = instruction.positions
+            if instruction.opname == "STORE_NAME" and code is not module:
+                own.add(instruction.argval)
+            elif instruction.opname in _READS and instruction.argval not in own and place:
+                found[place.lineno or 0, place.col_offset or 0] = late
+        for inner in code.co_consts:
+            if isinstance(inner, CodeType):
+                is_function = inner.co_flags & inspect.CO_OPTIMIZED
+                at_once = not is_function or inner.co_name.startswith(_AT_ONCE)
+                waiting.append((inner, late or not at_once))
+    return found
 
 
 def _compile(statement: ast.stmt) -> CodeType:

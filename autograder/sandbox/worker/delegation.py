@@ -1,9 +1,13 @@
 """Finds where an exercise's code leads to what the exercise forbids, by whatever path or name."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 
-from .names_used import SHELL, Notebook, Statement, Use, is_below
+from .names_used import Notebook
+from .statement_reader import SHELL
+from .uses import Statement, Use, is_below
 
 # What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
 _AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn")
@@ -38,9 +42,8 @@ def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> di
         For each name that it does lead to, the first place.
     """
     found: dict[str, Use] = {}
-    whole = notebook.imported.get(exercise)
-    uses = [whole] if whole else []
-    for statement in _led_to(exercise, notebook.statements):
+    uses = [check.imported for check in notebook.checks_of(exercise) if check.imported]
+    for statement in _led_to(exercise, notebook):
         uses += statement.uses
     for use in uses:
         named = [name for name in names if _is_in(use.name, name)]
@@ -62,11 +65,13 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     """
     by_hand = "torch.autograd" in names
     own = {name for statement in notebook.statements for name in statement.binds}
-    own |= {name for name, use in notebook.imported.items() if not is_below(use.name, _BUILTINS)}
+    own |= {
+        name for name, use in notebook.known.imported.items() if not is_below(use.name, _BUILTINS)
+    }
     evaluates = {f"{_BUILTINS[0]}.{name}": name for name in _EVALUATES}
     evaluates |= {f"{SHELL}.{name}": f"get_ipython().{name}" for name in _SHELLS}
     found: dict[str, Use] = {}
-    led = _led_to(exercise, notebook.statements)
+    led = _led_to(exercise, notebook)
     for statement in led:
         for use in statement.uses:
             for name in _MAKES_CODE:
@@ -85,18 +90,56 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     return found
 
 
-def _led_to(name: str, statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements that define an object, and those that define what they read."""
-    led: list[Statement] = []
-    waiting, seen = [name], {name}
+def _led_to(exercise: str, notebook: Notebook) -> list[Statement]:
+    """Return the statements that make an exercise's object what it is when it is checked.
+
+    Those that define it, and those that define what they read.
+    """
+    ends = [check.after for check in notebook.checks_of(exercise)]
+    statements = notebook.statements[: max(ends)]
+    binders = _Binders(statements)
+    waiting = deque((exercise, end, False) for end in ends)
+    led: dict[int, Statement] = {}
     while waiting:
-        wanted = waiting.pop(0)
-        for statement in statements:
-            if wanted in statement.binds and statement not in led:
-                led.append(statement)
-                waiting += sorted(statement.reads - seen)
-                seen |= statement.reads
-    return led
+        for number in binders.find(*waiting.popleft()):
+            if number not in led:
+                led[number] = statements[number]
+                reads = sorted(statements[number].reads)
+                waiting += [(name, number, name in statements[number].late) for name in reads]
+    return list(led.values())
+
+
+class _Binders:
+    """Finds the statements that may have made a name what it is, each once.
+
+    Args:
+        statements: All that run, in order.
+    """
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self._statements = statements
+        self._numbers: dict[str, list[int]] = defaultdict(list)
+        for number, statement in enumerate(statements):
+            for name in statement.binds:
+                self._numbers[name].append(number)
+        self._found: set[tuple[str, int]] = set()
+        self._all_since: dict[str, int] = {}
+
+    def find(self, name: str, place: int, late: bool) -> Iterator[int]:
+        """Yield those that have run before a place or, if it is read late, may run after it."""
+        numbers = self._numbers[name]
+        here = bisect_left(numbers, place)
+        for number in reversed(numbers[:here]):
+            if (name, number) in self._found:
+                break  # and so are those before it
+            self._found.add((name, number))
+            yield number
+            if name in self._statements[number].covers:
+                break
+        if late:
+            until = self._all_since.get(name, len(numbers))
+            yield from numbers[here:until]
+            self._all_since[name] = min(here, until)
 
 
 def _is_in(used: str, forbidden: str) -> bool:

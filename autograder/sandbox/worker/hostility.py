@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .names_used import Statement, is_below
+from .uses import Statement, is_below
 
 # Where an assignment changes what others stand on.
 _NOT_THEIRS = ("torch", "builtins", "course_lib", "IPython", "sys", "unittest", "numpy")

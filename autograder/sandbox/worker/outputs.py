@@ -96,13 +96,22 @@ def begin_cell() -> None:
 
 def take_shown() -> list[tuple[str, str]]:
     """Return what the last cell has shown; open figures are drawn and closed, as Jupyter does."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         for number in pyplot.get_fignums()[:MAX_PICTURES]:
-            file = io.BytesIO()
-            pyplot.figure(number).savefig(file, format="png", dpi=72, bbox_inches="tight")
-            _shown.add_picture(file.getvalue())
+            _draw(pyplot.figure(number))
         pyplot.close("all")
     pieces = _shown.pieces
     begin_cell()
     return pieces
+
+
+def _draw(figure: Any) -> None:
+    """Show a figure, or why it can't be drawn: its title is broken TeX, say."""
+    file = io.BytesIO()
+    try:
+        figure.savefig(file, format="png", dpi=72, bbox_inches="tight")
+    except Exception as error:
+        _shown.add_text(f"{type(error).__name__}: {error}\n")
+    else:
+        _shown.add_picture(file.getvalue())

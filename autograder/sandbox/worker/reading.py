@@ -14,6 +14,9 @@ from .names_used import Notebook
 
 _DEPTH = 50_000  # of nested expressions; Python refuses to run far fewer
 
+Cell = tuple[str, str | None, bool]
+"""A label, the source, and whether it is the student's; without source: an exercise is checked."""
+
 Finding = tuple[str, str, str, int]
 """An exercise or a kind, a name, a cell's label, a line."""
 
@@ -22,12 +25,12 @@ Unread = tuple[str, str, str]
 
 
 def read(
-    cells: Sequence[tuple[str, str, bool]], rules: Mapping[str, Sequence[str]]
+    cells: Sequence[Cell], rules: Mapping[str, Sequence[str]]
 ) -> tuple[list[Finding], list[Finding], list[Unread]]:
     """Read a notebook.
 
     Args:
-        cells: Label, source, and whether it is the student's, in the order in which they run.
+        cells: What runs, and which exercise is checked when, in this order.
         rules: For each exercise the full names that its code must not lead to.
 
     Returns:
@@ -47,14 +50,19 @@ def read(
 
 
 def _read(
-    cells: Sequence[tuple[str, str, bool]], rules: Mapping[str, Sequence[str]]
+    cells: Sequence[Cell], rules: Mapping[str, Sequence[str]]
 ) -> tuple[list[Finding], list[Finding], list[Unread]]:
     notebook = Notebook()
     unread: list[Unread] = []
     for label, source, students in cells:
+        if source is None:
+            notebook.check(label)
+            continue
         try:
             notebook.read(label, source, students=students)
-        except (SyntaxError, ValueError) as error:
+        except RecursionError:
+            raise
+        except (RuntimeError, SyntaxError, ValueError) as error:  # the first: too many magics
             said = shell.describe_error(error)
             unread.append((label, f"{said['type_name']}: {said['message']}", said["traceback"]))
     forbidden = [

@@ -11,17 +11,12 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from .cell_code import FRONT_ENDS_MAGICS, with_sign
 from .machinery import Machinery
 from .outputs import Publisher, begin_cell, capture_streams
 
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000
-FRONT_ENDS_MAGICS = (
-    "autosave", "clear", "connect_info", "ed", "edit", "less", "man", "more", "qtconsole",
-    "subshell",
-)  # fmt: skip
-"""Line magics for whoever sits before a notebook: its kernel has them, and here they do nothing."""
-
 BEGINS_CELL = "course.begins_cell"
 """The audit event before a cell is read, with its label."""
 
@@ -100,7 +95,7 @@ def run_cell(label: str, source: str) -> None:
     shell.ast_transformers = []
     shell.init_prefilter()  # reads cells of one line once more
     begin_cell()
-    result = shell.run_cell(source, store_history=False, silent=True)
+    result = shell.run_cell(with_sign(source), store_history=False, silent=True)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error

@@ -75,6 +75,23 @@ def test_a_line_that_times_a_statement_leaves_its_names(where):
     assert line == 3 + where.partition("{}")[0].count("\n")
 
 
+@pytest.mark.parametrize("magic", ["pip install a-b", "run a.py", "\n cd a/b", "cat a.txt"])
+def test_a_magic_without_its_sign_does_nothing(magic):
+    assert names_after(without_magics(magic)) == {}
+    for more in (f"{magic}\nx = 1", f"%%time\n{magic}\nx = 1"):  # to Jupyter it is one alone
+        with pytest.raises(SyntaxError):
+            without_magics(more)
+
+
+def test_a_line_that_times_a_statement_needs_no_sign():
+    assert names_after(without_magics("\n time x = 17 % 5")) == {"x": 2}
+
+
+@pytest.mark.parametrize("python", ["x = 1", "time = 3", "ls, x = 1, 2", "x = run = 5"])
+def test_what_only_looks_like_a_magic_is_python(python):
+    assert names_after(without_magics(python)) == names_after(python)
+
+
 @pytest.mark.parametrize(
     "before",
     [

@@ -1,5 +1,7 @@
 """A rule of an exercise: which code breaks it, what it costs, and what the staff is told."""
 
+# ruff: noqa: E501 -- one line a case
+
 import dataclasses
 
 import pytest
@@ -12,6 +14,9 @@ from tests.daily import with_proofs
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
 RULES = {"norm": ["torch.nn.LayerNorm", "torch.nn.functional.layer_norm", "course_lib.norms.norm"]}
+
+TAKEN = "from torch.nn import LayerNorm\n"
+OWN = "class LayerNorm(nn.Module):\n  def __init__(self): super(LayerNorm, self).__init__()\n"
 
 BREACHES = {
     "a function": ("def norm(x):\n    return F.layer_norm(x, x.shape[-1:])", 2),
@@ -34,6 +39,8 @@ BREACHES = {
     "getattr": ("def norm(x):\n    return getattr(nn, 'LayerNorm')(4)(x)", 2),
     "a cell magic": ("%%time\nx = 1\nnorm = nn.LayerNorm(4)", 3),
     "a line magic in a cell magic": ("%%time\n%matplotlib inline\nnorm = nn.LayerNorm(4)", 3),
+    "a magic without its sign": ("time norm = nn.LayerNorm(4)", 1),
+    "the same in a cell magic": ("%%capture\ntime norm = nn.LayerNorm(4)", 2),
     "a line magic": ("x = 1\n%time norm = nn.LayerNorm(4)", 2),
     "an imported base": ("from torch.nn import LayerNorm as norm\nclass norm(norm): pass", 2),
     "await": ("import asyncio\nawait asyncio.sleep(0)\nnorm = nn.LayerNorm(4)", 3),
@@ -42,6 +49,45 @@ BREACHES = {
     "in a magic": ("class norm: pass\n%cd {setattr(norm, 'f', nn.LayerNorm)} {'a:b'}", 2),
     "a default": ("def norm(x, layer: object = nn.LayerNorm(4)):\n    return layer(x)", 1),
     "blank lines first": ("\n\nnorm = nn.LayerNorm(4)", 3),
+    "a star that covers": ("class LayerNorm: pass\nfrom torch.nn import *\ndef norm(x): LayerNorm(4)(x)", 3),
+    "a star under its name": ("def layer_norm(x): pass\nfrom torch import *\nnorm = layer_norm", 3),
+    "a star of what nobody knows": ("from torch.x import *\ndef norm(x): return LayerNorm(x)", 2),
+    "a global that changes": ("from torch import layer_norm as f\ndef norm(x):\n  global f\n  f = f(x, (4,))", 4),
+    "an import as a global": ("def f():\n  global h\n  from torch import layer_norm as h\ndef norm(x): h(x)", 3),
+    "a class's names are not its methods'": (f"{TAKEN}class norm:\n  LayerNorm = None\n  def f(s, x): LayerNorm(4)(x)", 4),
+    "a class attribute": (f"{TAKEN}class norm:\n  LayerNorm = LayerNorm", 3),
+    "an import of a class's": ("class norm:\n  from torch.nn import LayerNorm\n  f = LayerNorm(4)", 3),
+    "a name of a comprehension's": (f"{TAKEN}def norm(x):\n  [LayerNorm for LayerNorm in ()]\n  LayerNorm(4)(x)", 4),
+    "an outer function's import": ("def norm(x):\n  from torch.nn import LayerNorm\n  def f(): return LayerNorm(4)", 3),
+    "nonlocal": ("def norm(x):\n  from torch import layer_norm as f\n  def g():\n    nonlocal f\n    f = f(x)", 5),
+    "a walrus": ("def norm(x): return (f := nn.LayerNorm)(4)(x)", 1),
+    "a walrus in a comprehension": ("[f := nn.LayerNorm(4) for _ in '1']\ndef norm(x): return f(x)", 1),
+    "del": (f"{TAKEN}f = LayerNorm(4)\ng = f\ndel f\ndef norm(x): return g(x)", 2),
+    "except as": ("try: 1 / 0\nexcept OSError as e:\n  e.f = nn.LayerNorm\n  f = e\ndef norm(x): f.f(4)(x)", 3),
+    "an except's type": ("try: f = 1\nexcept nn.LayerNorm as norm: pass", 2),
+    "a target of for": ("for f in [nn.LayerNorm(4)]: pass\ndef norm(x): return f(x)", 1),
+    "what for hands on": ("for f in [nn.LayerNorm(4)]:\n  for g in [f]:\n    norm = g", 1),
+    "what a loop hands on": ("f = None\nfor i in '12':\n  norm = f\n  f = nn.LayerNorm(4)", 4),
+    "with as": ("with nn.LayerNorm(4) as f: pass\ndef norm(x): return f(x)", 1),
+    "a capture": ("match nn.LayerNorm(4):\n  case f: pass\ndef norm(x): return f(x)", 1),
+    "a lambda": (f"{TAKEN}norm = lambda x: LayerNorm(4)(x)", 2),
+    "a lambda's default": ("norm = lambda x, f=nn.LayerNorm(4): f(x)", 1),
+    "a default of its own name": (f"{TAKEN}def norm(x, LayerNorm=LayerNorm(4)): return LayerNorm(x)", 2),
+    "a decorator": ("def f(g): return nn.LayerNorm(4)\n@f\ndef norm(x): return x", 1),
+    "a decorator of its own name": ("from torch.nn import LayerNorm as norm\n@norm\ndef norm(x): return x", 2),
+    "under if": ("if True:\n  x = 1\n  norm = nn.LayerNorm(4)", 3),
+    "under else": ("if 1 > 2: f = None\nelse: f = nn.LayerNorm(4)\ndef norm(x): return f(x)", 2),
+    "tried": ("try: from torch.nn import LayerNorm as f\nexcept OSError: f = None\ndef norm(x): f(4)(x)", 3),
+    "covered perhaps": ("def norm(x): return nn.LayerNorm(4)(x)\nif len(''):\n  def norm(x): return x", 1),
+    "covered in a function": ("norm = nn.LayerNorm(4)\ndef f():\n  global norm\n  norm = 1", 1),
+    "kept before it is covered": ("def f(x): nn.LayerNorm(4)(x)\ng = f\nf = 1\ndef norm(x): return g(x)", 1),
+    "covered later": ("def f(x): return x\ndef norm(x): return f(x)\nf = nn.LayerNorm(4)", 3),
+    "imported later": (f"def norm(x): return LayerNorm(4)(x)\n{TAKEN}", 1),
+    "one of a pair": ("f, eps = nn.LayerNorm(4), 1\ndef norm(x): return f(x)", 1),
+    "a pair turned round": ("f, g = nn.LayerNorm(4), 1\nf, g = g, f\ndef norm(x): return g(x)", 1),
+    "isinstance of one's own": ("def isinstance(x, f): return f(4)(x)\nnorm = isinstance(1, nn.LayerNorm)", 2),
+    "a name in isinstance": ("isinstance(1, (f := nn.LayerNorm))\ndef norm(x): return f(4)(x)", 1),
+    "cast of one's own": ("def cast(f, x): return f(4)(x)\ndef norm(x): return cast(nn.LayerNorm, x)", 2),
 }  # fmt: skip
 
 ALLOWED = {
@@ -58,7 +104,43 @@ ALLOWED = {
     "in a magic": "def norm(x): return x\n%cd {nn.LayerNorm}\n!ls {x:>3} {",
     "a text": "def norm(x):\n    '''As nn.LayerNorm.'''\n    return x  # F.layer_norm",
     "no Python": "norm = nn.LayerNorm(",
-}
+    "one's own after an import": f"{TAKEN}{OWN}def norm(x): return LayerNorm()(x)",
+    "one's own after a star": f"from torch.nn import *\n{OWN}def norm(x): return LayerNorm()(x)",
+    "one's own below": f"from torch.nn import *\nclass norm:\n  f = lambda s: LayerNorm()\n{OWN}",
+    "one's own before a star without it": f"{OWN}from torch.nn.functional import *\nnorm = LayerNorm()",
+    "one's own before a star that nobody knows": f"{OWN}from torch.x import *\nnorm = LayerNorm()",
+    "a function after a star": "from torch import *\ndef layer_norm(x): pass\ndef norm(x): layer_norm(x)",
+    "a module of a star's": "from torch.nn.functional import *\ntorch.backends.cudnn.deterministic = True",
+    "a local variable": f"{TAKEN}def norm(x):\n  LayerNorm = x - 1\n  return LayerNorm",
+    "a local after a star": "from torch import *\ndef norm(x):\n  layer_norm = x\n  return layer_norm",
+    "a parameter": f"{TAKEN}def norm(LayerNorm, *a): return LayerNorm(a)",
+    "a parameter of a lambda's": f"{TAKEN}norm = lambda LayerNorm: LayerNorm(4)",
+    "a target of one's own": f"{TAKEN}def norm(x):\n  for LayerNorm in x: LayerNorm()",
+    "with, except and match": f"""{TAKEN}def norm(x):
+  with open(x) as LayerNorm: LayerNorm()
+  try: LayerNorm()
+  except OSError as LayerNorm: LayerNorm()
+  match x:
+    case [LayerNorm, *_]: LayerNorm()
+    case (_, *LayerNorm) | {{1: _, **LayerNorm}}: LayerNorm()""",
+    "a name of a comprehension's": f"{TAKEN}def norm(x): return [LayerNorm() for LayerNorm in x]",
+    "an outer function's": f"{TAKEN}def norm(LayerNorm):\n  def f(): return LayerNorm()\n  return f()",
+    "a function in it": f"{TAKEN}def norm(x):\n  def LayerNorm(): return LayerNorm()\n  return LayerNorm()",
+    "a class's own": f"{TAKEN}class norm:\n  LayerNorm = 1\n  width = LayerNorm + 1",
+    "another method's import": f"class norm:\n  def f(s):\n    {TAKEN}  def g(s, LayerNorm): LayerNorm()",
+    "a parameter within": f"def norm(x):\n  {TAKEN}  return lambda LayerNorm: LayerNorm()",
+    "beside it in a pair": "eps, theirs = 1e-5, nn.LayerNorm(4)\ndef norm(x): return x * eps",
+    "beside it in a block": "if True:\n  eps = 1e-5\n  theirs = nn.LayerNorm(4)\ndef norm(x): return x * eps",
+    "beside it in a loop": "for i in [1]:\n  n = 2\n  y = nn.LayerNorm(n)\ndef norm(x): return x * n",
+    "covered": "def f(x): return nn.LayerNorm(4)(x)\nf(1)\ndef f(x): return x\ndef norm(x): return f(x)",
+    "written anew": "def norm(x): return nn.LayerNorm(4)(x)\nprint(norm(1))\ndef norm(x): return x",
+    "issubclass": "def norm(x): return issubclass(x, nn.LayerNorm)",
+    "isinstance of a list": "KINDS = nn.LayerNorm, nn.Linear\ndef norm(x): return isinstance(x, KINDS)",
+    "type": "def norm(x): return type(x) is nn.LayerNorm or type(x) in (nn.LayerNorm, nn.Linear)",
+    "a case": "def norm(x):\n  match x:\n    case nn.LayerNorm(): return 1",
+    "cast": "import typing as t\ndef norm(x): return t.cast(nn.LayerNorm, x)",
+    "a name for a hint": "Layer = nn.LayerNorm | None\ndef norm(x: Layer) -> Layer: return x",
+}  # fmt: skip
 
 
 def read_one(source):
@@ -75,6 +157,31 @@ def test_code_that_leads_to_a_forbidden_name_is_found_with_its_line(name):
 @pytest.mark.parametrize("name", ALLOWED)
 def test_code_that_only_mentions_it_is_not(name):
     assert read_one(ALLOWED[name])[:2] == ([], [])
+
+
+def test_what_stands_after_an_exercises_last_check_is_no_part_of_it():
+    solution = ("norm", "def norm(x): return f(x)\ndef f(x): return x", True)
+    check, later = (
+        ("norm", None, False),
+        ("extra", f"f = nn.LayerNorm(4)\n{TAKEN[:-1]} as norm", True),
+    )
+    assert not read([("setup", SETUP, False), solution, check, later], RULES)[0]
+    for order in ([solution, later, check], [solution, check, later, check], [solution, later]):
+        assert read([("setup", SETUP, False), *order], RULES)[0]
+
+
+def test_a_line_that_is_a_magic_and_python_is_read_as_both():
+    solution = ("norm", "class norm: pass", True)
+    line = 'ls -"{setattr(norm, 1, nn.LayerNorm)}"'
+    assert read([("setup", SETUP, False), solution, ("extra", line, True)], RULES)[0]
+
+
+def test_too_many_magics_in_a_cell_keep_no_other_from_being_read(monkeypatch):
+    monkeypatch.setattr("IPython.core.inputtransformer2.TRANSFORM_LOOP_LIMIT", 3)
+    many, norm = ("many", "%time\n" * 4, True), ("norm", "norm = nn.LayerNorm(4)", True)
+    breaches, _, unread = read([("setup", SETUP, False), many, norm], RULES)
+    assert breaches
+    assert [label for label, *_ in unread] == ["many"]
 
 
 def test_changes_to_what_is_not_theirs_and_prying_are_found():

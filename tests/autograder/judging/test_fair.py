@@ -5,7 +5,7 @@
 import pytest
 from ipykernel.zmqshell import KernelMagics
 
-from autograder.sandbox.worker.shell import FRONT_ENDS_MAGICS
+from autograder.sandbox.worker.cell_code import FRONT_ENDS_MAGICS, LINE_MAGICS
 
 pytestmark = pytest.mark.sandbox
 
@@ -28,6 +28,10 @@ HABITS = {
     "!ls": ("!ls\nfiles = !ls /\nassert files",),
     "%%bash": ("%%bash\necho hello",),
     "%pip": ("%pip --version",),
+    "magics without a sign": ("pip --version", "matplotlib inline", "load_ext autoreload", "autoreload 2", "mkdir -p a/b", "cd a/b", "timeit -n1 -r1 sum([1])", "ls /tmp", "who", "  ls -l\n"),
+    "%time without a sign": ("time two = 1 + 1", ("double", "def double(x):\n    return two * x")),
+    "%run without a sign": ("%%writefile helper.py\ndef twice(x): return 2 * x", "run helper.py", ("double", "def double(x):\n    return twice(x)")),
+    "names that magics have too": ("def run(x): return x\ntime = 3", "time", "run (time)", "assert run(time) - 3 == 0"),
     "what a notebook's kernel has": (("double", f"%autosave 60\n%clear\n%edit\n{RIGHT}"),),
     "a backend of one's own": (("double", f"%matplotlib widget\n{RIGHT}"), "%matplotlib ipympl\n%matplotlib inline\n%matplotlib"),
     "every value shown": ("from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = 'all'\n1\n2",),
@@ -70,3 +74,11 @@ def test_an_honest_habit_costs_nothing_and_raises_no_suspicion(grade, habit):
 def test_no_magic_of_a_notebooks_kernel_is_missing():
     assert set(KernelMagics.magics["line"]) <= set(FRONT_ENDS_MAGICS)
     assert not KernelMagics.magics["cell"]
+
+
+def test_each_magic_may_stand_without_its_sign(grade):
+    magics = "set(get_ipython().magics_manager.magics['line'])"
+    result = grade(
+        ("double", RIGHT), f"missing = {magics} - {LINE_MAGICS}\nassert not missing, missing"
+    )
+    assert not result.cell_failures

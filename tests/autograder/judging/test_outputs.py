@@ -50,6 +50,21 @@ def test_a_flood_costs_nothing(grade):
 
 
 @pytest.mark.sandbox
+def test_a_figure_that_cant_be_drawn_takes_nothing_else_away(grade):
+    broken = (
+        "import matplotlib.pyplot as plt\nprint('before')\nplt.title(r'$\\frac{$')\nplt.figure()"
+    )
+    huge = "plt.figure(figsize=(10_000, 10_000))"
+    result = grade(SOLUTION, broken, huge, "print(plt.get_fignums())")
+    assert result.score == 5.0
+    first, picture, large, last = result.outputs
+    assert first.text.startswith("before\nValueError: ")
+    assert picture.png
+    assert "Error: " in large.text
+    assert last.text == "[]\n"
+
+
+@pytest.mark.sandbox
 def test_a_hostile_answer_costs_no_honest_point(grade):
     own = "import sys\nfor name, module in list(sys.modules.items()):\n"
     own += "    if name.endswith('worker.outputs'):\n"

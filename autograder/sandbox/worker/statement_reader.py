@@ -1,0 +1,223 @@
+"""Reads one statement for the full names that it uses, and the global names that it reads."""
+
+import ast
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from .definitions import reads_at
+from .imports import Import, Known, imports
+from .statements import called, outside_definitions
+from .uses import Statement, Use
+
+SHELL = "IPython.core.interactiveshell.InteractiveShell"
+"""The name that stands for what ``get_ipython()`` returns."""
+
+_ASK = ("isinstance", "issubclass")
+
+
+class StatementReader(ast.NodeVisitor):
+    """Collects what one statement reads and uses.
+
+    Args:
+        known: What global names stand for before it; by the time of reading, after its cell.
+        statement: The statement.
+        label: Its cell.
+        offset: How many lines of the cell stand before the code that it is in.
+        often: Whether it may run again once others have run.
+    """
+
+    def __init__(
+        self, known: Known, statement: ast.stmt, label: str, offset: int, *, often: bool
+    ) -> None:
+        self.found = Statement(place=(label, statement.lineno + offset))
+        self._known = known
+        self._imported = dict(known.imported)
+        self._in_function: dict[str, Use] = {}  # imported there, or around it
+        self._reads_at = reads_at(statement)
+        self._label = label
+        self._offset = offset
+        self._often = often
+
+    def resolve(self, node: ast.expr) -> str | None:
+        """Return the full name that an expression stands for, if it is one."""
+        if isinstance(node, ast.Name):
+            return self._resolve_name(node)
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            return f"{owner}.{node.attr}" if owner else None
+        if isinstance(node, ast.Call) and called(node) == "get_ipython":
+            return SHELL
+        if isinstance(node, ast.Call) and called(node) == "getattr" and len(node.args) > 1:
+            owner, attribute = self.resolve(node.args[0]), node.args[1]
+            if owner and isinstance(attribute, ast.Constant):
+                return f"{owner}.{attribute.value!s}"
+        return None
+
+    def _resolve_name(self, node: ast.Name) -> str | None:
+        use = self._in_function.get(node.id)
+        late = self._is_late(node)
+        if late is not None:
+            imported = self._known.imported if late else self._imported
+            use = imported.get(node.id, use)
+        return use.name if use else None
+
+    def _is_late(self, node: ast.Name) -> bool | None:
+        """Whether a global name is read only when a function is called; None: it is not global."""
+        return self._reads_at.get((node.lineno, node.col_offset))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """Note a dotted name, or go on into what the attribute is read from."""
+        if not self._note(node, changes=isinstance(node.ctx, ast.Store | ast.Del)):
+            self._add_text(node.attr, node)
+            self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """Note a name; one that nobody defined may come from a star import."""
+        if not isinstance(node.ctx, ast.Load) or self._note(node):
+            return
+        self._read(node)
+        if self._is_late(node) is not None and node.id not in self._known.defined:
+            for module in self._known.stars:
+                self._add(f"{module}.{node.id}", node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Asking what an object is an instance of uses nothing."""
+        if called(node) in _ASK and self._is_builtin(node.func):
+            self._visit_asking([*node.args[:1], *node.keywords], node.args[1:])
+        elif self.resolve(node.func) == "typing.cast":
+            self._visit_asking([*node.args[1:], *node.keywords], node.args[:1])
+        elif called(node) == "setattr" and len(node.args) > 1:
+            owner, name = self.resolve(node.args[0]), node.args[1]
+            if owner and isinstance(name, ast.Constant):
+                self._add(f"{owner}.{name.value!s}", node, changes=True)
+            self.generic_visit(node)
+        elif not self._note(node):
+            self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        """Likewise: ``type(x) is nn.Linear``."""
+        sides = [node.left, *node.comparators]
+        types = [side for side in sides if isinstance(side, ast.Call) and called(side) == "type"]
+        self._visit_asking(types or sides, [side for side in sides if types and side not in types])
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        """Likewise: ``case nn.Linear():``."""
+        self._visit_asking([*node.patterns, *node.kwd_patterns], [node.cls])
+
+    def _visit_asking(self, used: Sequence[ast.AST], mentioned: Sequence[ast.expr]) -> None:
+        for part in used:
+            self.visit(part)
+        for part in mentioned:
+            self._visit_mention(part)
+
+    def _is_builtin(self, node: ast.expr) -> bool:
+        return (
+            isinstance(node, ast.Name)
+            and self._is_late(node) is not None
+            and node.id not in self._known.defined | self._known.imported.keys()
+        )
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """A type hint uses nothing either."""
+        self._visit_mention(node.annotation)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Likewise."""
+        self._visit_mention(node.annotation)
+        for part in (node.target, node.value):
+            if part is not None:
+                self.visit(part)
+
+    def _visit_mention(self, node: ast.expr | None) -> None:
+        """Visit what is only mentioned if it calls something, or gives something a name."""
+        runs = ast.Call | ast.NamedExpr
+        if node is not None and any(isinstance(inner, runs) for inner in ast.walk(node)):
+            self.visit(node)
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._visit_mention(node.returns)
+        self._visit_body(node, *node.decorator_list, node.args)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _visit_function  # noqa: N815
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Read what stands around a class's body, then that."""
+        self._visit_body(node, *node.decorator_list, *node.bases, *node.keywords)
+
+    def _visit_body(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, *around: ast.AST
+    ) -> None:
+        for part in around:
+            self.visit(part)
+        with self._inside(node):
+            for statement in node.body:
+                for inner in outside_definitions(statement):
+                    if isinstance(inner, Import):
+                        self._in_function |= imports(inner, self._label, self._offset)
+            for statement in node.body:
+                self.visit(statement)
+
+    def _visit_inner(self, node: ast.AST) -> None:
+        with self._inside(node):
+            self.generic_visit(node)
+
+    visit_DictComp = visit_GeneratorExp = visit_Lambda = visit_ListComp = visit_SetComp = (  # noqa: N815
+        _visit_inner
+    )
+
+    @contextlib.contextmanager
+    def _inside(self, node: ast.AST) -> Iterator[None]:
+        """Leave out what has the name of one's own in there."""
+        outer = self._in_function
+        own = _stored_in(node) if outer else set()
+        self._in_function = {name: use for name, use in outer.items() if name not in own}
+        yield
+        self._in_function = outer
+
+    def _visit_import(self, node: Import) -> None:
+        """Note what a function imports as a global name."""
+        found = imports(node, self._label, self._offset)
+        self.found.uses += [use for name, use in found if name in self.found.binds]
+
+    visit_Import = visit_ImportFrom = _visit_import  # noqa: N815
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Keep texts."""
+        if isinstance(node.value, str):
+            self._add_text(node.value, node)
+
+    def _add_text(self, text: str, node: ast.expr) -> None:
+        self.found.texts.append((text, self._label, node.lineno + self._offset))
+
+    def _note(self, node: ast.expr, *, changes: bool = False) -> bool:
+        name = self.resolve(node)
+        if name:
+            self._add(name, node, changes=changes)
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name):
+                    self._read(inner)
+        return bool(name)
+
+    def _read(self, node: ast.Name) -> None:
+        late = self._is_late(node)
+        if late is not None:
+            self.found.reads.add(node.id)
+        if late or (late is not None and self._often):
+            self.found.late.add(node.id)
+
+    def _add(self, name: str, node: ast.expr, *, changes: bool = False) -> None:
+        self.found.uses.append(Use(name, self._label, node.lineno + self._offset, changes))
+
+
+def _stored_in(node: ast.AST) -> set[str]:
+    """Return the names that a function, or one within it, has of its own."""
+    found: set[str] = set()
+    outer: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.arg):
+            found.add(inner.arg)
+        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            found.add(inner.id)
+        elif isinstance(inner, ast.Global | ast.Nonlocal):
+            outer.update(inner.names)
+    return found - outer

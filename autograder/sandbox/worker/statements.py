@@ -1,0 +1,103 @@
+"""What a statement consists of: those that stand in its blocks, and the names that it binds."""
+
+import ast
+from collections.abc import Iterator
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BLOCKS = ("body", "orelse", "finalbody")
+
+
+def has_blocks(node: ast.stmt) -> bool:
+    """Whether it is made of others, which may run often or never: ``if``, ``for``, ``try``."""
+    return hasattr(node, "body") and not isinstance(node, DEFINITIONS)
+
+
+def take_apart(node: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield what a statement is made of: of ``a, b = 1, 2`` two assignments, of a loop its parts.
+
+    Args:
+        node: Its blocks are empty afterwards.
+    """
+    if has_blocks(node):
+        inside = _take_blocks(node)
+        yield node
+        for part in inside:
+            yield from take_apart(part)
+    elif not isinstance(node, ast.Break | ast.Continue):  # they are nothing alone
+        yield from _assignments(node)
+
+
+def _take_blocks(node: ast.stmt) -> list[ast.stmt]:
+    inside: list[ast.stmt] = []
+    for owner in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        for block in _BLOCKS:
+            if getattr(owner, block, None):
+                inside += getattr(owner, block)
+                setattr(owner, block, [ast.copy_location(ast.Pass(), node)])
+    return sorted(inside, key=lambda part: part.lineno)
+
+
+def _assignments(node: ast.stmt) -> Iterator[ast.stmt]:
+    match node:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)],
+            value=ast.Tuple(elts=values) | ast.List(elts=values),
+        ) if len(targets) == len(values) and not _depend(targets, values):
+            for target, value in zip(targets, values, strict=True):
+                alone = ast.Assign(targets=[target], value=value)
+                yield from _assignments(ast.copy_location(alone, node))
+        case _:
+            yield node
+
+
+def _depend(targets: list[ast.expr], values: list[ast.expr]) -> bool:
+    """Whether it matters that all happens at once, or which belongs to which is not certain."""
+    inner = [part for value in values for part in ast.walk(value)]
+    read = {part.id for part in inner if isinstance(part, ast.Name)}
+    starred = any(isinstance(part, ast.Starred) for part in (*targets, *values))
+    return starred or not read.isdisjoint(name for target in targets for name in _stored(target))
+
+
+def surely_bound(node: ast.stmt) -> set[str]:
+    """Return the names that stand for something new once a statement without blocks has run."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return {node.name}
+        case ast.Assign(targets=targets):
+            return {name for target in targets for name in _stored(target)}
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            return set(_stored(target))
+    return set()
+
+
+def _stored(target: ast.expr) -> Iterator[str]:
+    for part in ast.walk(target):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+
+
+def changed(node: ast.stmt) -> Iterator[str]:
+    """Yield the names whose attributes or items a statement sets, outside of functions."""
+    for part in outside_definitions(node):
+        root = part if isinstance(getattr(part, "ctx", None), ast.Store) else None
+        if isinstance(part, ast.Call) and called(part) == "setattr" and part.args:
+            root = part.args[0]
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if isinstance(root, ast.Name):
+            yield root.id
+
+
+def outside_definitions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all in it but what stands in functions and classes."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if not isinstance(current, DEFINITIONS):
+            yield current
+            waiting += ast.iter_child_nodes(current)
+
+
+def called(call: ast.Call) -> str:
+    """Return the last part of a called function's name, or nothing."""
+    return str(getattr(call.func, "id", getattr(call.func, "attr", "")))
