@@ -50,6 +50,19 @@ def test_a_flood_costs_nothing(grade):
 
 
 @pytest.mark.sandbox
+def test_a_figure_that_cannot_be_drawn_takes_nothing_with_it(grade):
+    result = grade(
+        SOLUTION,
+        "import matplotlib.pyplot as plt\nprint('before')\nplt.title('$\\frac{$')\nplt.figure()",
+        "plt.figure(figsize=(300, 300))\nplt.plot([1, 2])\nprint('after')",
+    )
+    assert not result.cell_failures
+    first, *shown = [(output.text, bool(output.png)) for output in result.outputs]
+    assert first[0].startswith("before\nA figure could not be drawn: ValueError: ")
+    assert shown == [("", True), ("after\n", False), ("", True)]
+
+
+@pytest.mark.sandbox
 def test_a_hostile_answer_costs_no_honest_point(grade):
     own = "import sys\nfor name, module in list(sys.modules.items()):\n"
     own += "    if name.endswith('worker.outputs'):\n"
