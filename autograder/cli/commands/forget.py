@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import json
 import re
 import shutil
 import tempfile
@@ -25,8 +26,10 @@ from autograder.class_folders import (
     RESULTS,
     SIMILAR,
     SUBMITTED,
+    TEAMS,
 )
 from autograder.class_run.result_store import ResultStore, result_file
+from autograder.class_run.submissions import read_teams
 from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
@@ -76,12 +79,9 @@ def forget(
     with alone_in(out), told_in_one_line(SQLAlchemyError):
         places = [*_places(student, out), *_handed_in(student, submissions)]
         rows = count_rows(student, out / NBGRADER, db_url)
-        lines = [
-            path
-            for path in (out / LOG, out / GRADES, out / CHANGES, out / COURSE_TABLE)
-            if path.exists()
-        ]
-        lines = [path for path in lines if _without(student, path) != _text(path)]
+        shared = [out / name for name in (LOG, GRADES, CHANGES, COURSE_TABLE)]
+        shared += [submissions / TEAMS] if submissions else []
+        lines = [p for p in shared if p.exists() and _without(student, p) != _text(p)]
         if not places and not rows and not lines:
             raise BadInputError(f"nothing in {out} is known of {student!r}")
         _tell(places, rows, lines)
@@ -138,8 +138,12 @@ def _text(path: Path) -> str:
 
 
 def _without(student: str, path: Path) -> str:
-    """Return a log, or a table, without the lines about a student."""
+    """Return a log, a table, or who is in which team, without what it says of a student."""
     text = _text(path)
+    if path.name == TEAMS:
+        teams = read_teams(path.parent)
+        known = teams.pop(student, None) is not None
+        return json.dumps(teams, indent=1, ensure_ascii=False) if known else text
     if path.name == LOG:
         kept = (line for line in text.splitlines(keepends=True) if not _is_about(student, line))
         alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # others may be said to be like the student
