@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import typer
 
-from autograder.clean_text import one_line
+from autograder.clean_text import one_line, without_sql
 
 
 class BadInputError(ValueError):
@@ -26,5 +26,5 @@ def told_in_one_line(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except known as error:
-        typer.echo(f"Error: {one_line(str(error), 1000)}", err=True)
+        typer.echo(f"Error: {one_line(without_sql(str(error)), 1000)}", err=True)
         raise typer.Exit(2) from None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from autograder.class_folders import NBGRADER
-from autograder.clean_text import one_line
+from autograder.clean_text import one_line, without_sql
 from autograder.cli.bad_input import told_in_one_line
 from autograder.cli.options import Device
 from autograder.cli.plan import Plan, released_notebook
@@ -102,7 +102,7 @@ def what_was_refused(error: "GradebookError") -> str:
     Args:
         error: The end of a recording.
     """
-    return one_line(str(error).strip().rpartition("\n")[2], 1000)
+    return one_line(without_sql(str(error)).strip().rpartition("\n")[2], 1000)
 
 
 def _grade(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.atomic_write import write_atomically
-from autograder.class_folders import RESULTS
+from autograder.class_folders import NBGRADER, RESULTS
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
@@ -101,7 +101,7 @@ def make_plan(
         homework_id = resolve_homework(homework, ROOT)
         _check_places(submissions, out)
         usable_book_url(book_url)
-        db_url = usable_database(db)
+        db_url = usable_gradebook(db, out)
         if not released_notebook(homework_id).is_file():
             number = homework_id.partition("-")[0]
             words = f"{homework_id} was never released: first run make release HW={number}"
@@ -204,6 +204,29 @@ def usable_database(db: str) -> str:
             check_database(db_url)
         except DatabaseError as error:
             raise BadInputError(f"--db: {error}") from error
+    return db_url
+
+
+def usable_gradebook(db: str, out: Path) -> str:
+    """Choose the gradebook's database as ``usable_database`` does, and see that it is whole.
+
+    Args:
+        db: The address asked for; may be empty.
+        out: Where the class was graded into, or is to be.
+
+    Returns:
+        The address; empty for a file in ``out``.
+
+    Raises:
+        BadInputError: The database can't be used or is damaged.
+    """
+    from autograder.gradebook.database import DatabaseError, check_gradebook
+
+    db_url = usable_database(db)
+    try:
+        check_gradebook(out / NBGRADER, db_url)
+    except DatabaseError as error:
+        raise BadInputError(str(error)) from error
     return db_url
 
 

@@ -8,6 +8,7 @@ import typer
 
 from autograder.class_folders import NBGRADER, RESULTS
 from autograder.class_run.result_store import ResultStore
+from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import listed
 from autograder.homework_source.homework import all_homeworks
@@ -42,9 +43,13 @@ def standings_of(
 def _join(
     results: Sequence[SubmissionResult], out: Path, db_url: str, dates: Dates
 ) -> list[Standing]:
+    from autograder.gradebook.database import DatabaseError
     from autograder.gradebook.hand_grades import read_hand_grades
 
-    given = read_hand_grades(results[0].homework, out / NBGRADER, db_url)
+    try:
+        given = read_hand_grades(results[0].homework, out / NBGRADER, db_url)
+    except DatabaseError as error:
+        raise BadInputError(str(error)) from error
     late = lateness_in(out, dates)
     return [stand(result, given.get(result.student), late(result)) for result in results]
 

@@ -19,7 +19,7 @@ from autograder.cli.options import (
     HomeworkName,
     RosterFile,
 )
-from autograder.cli.plan import usable_book_url, usable_database, usable_dates
+from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
 from autograder.cli.standings import standings_of
 from autograder.cli.stored_results import stored_results
 from autograder.cli.terminal import listed, output
@@ -106,7 +106,7 @@ def export(
         people = read_roster(roster) if roster else Roster()
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
-        standings = standings_of(results, out, usable_database(db), usable_dates(dates))
+        standings = standings_of(results, out, usable_gradebook(db, out), usable_dates(dates))
         marks = [_mark(standing, people) for standing in standings]
         if to is Target.MOODLE:
             marks = [m if is_moodle_id(m.lms_id) else _without_id(m) for m in marks]

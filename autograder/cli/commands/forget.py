@@ -34,7 +34,7 @@ from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import DatabaseUrl, Graded
-from autograder.cli.plan import usable_database
+from autograder.cli.plan import usable_gradebook
 from autograder.cli.terminal import output
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.csv_text import inert
@@ -75,7 +75,7 @@ def forget(
             raise BadInputError(f"{student!r} is no student's id")
         if not out.is_dir():
             raise BadInputError(f"there is no folder {out}")
-        db_url = usable_database(db)
+        db_url = usable_gradebook(db, out)
     with alone_in(out), told_in_one_line(SQLAlchemyError):
         places = [*_places(student, out), *_handed_in(student, submissions)]
         rows = count_rows(student, out / NBGRADER, db_url)

@@ -10,7 +10,7 @@ from autograder.class_folders import FEEDBACK, GRADES, REPORT, submitted_in
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
-from autograder.cli.plan import usable_book_url, usable_database, usable_dates
+from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
 from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.stored_results import stored_results
 from autograder.cli.terminal import StepProgress, output
@@ -43,7 +43,7 @@ def feedback(
     with alone_in(out), told_in_one_line(HomeworkError):
         results, graded = stored_results(homework, out)
         usable_book_url(book_url)
-        course_dates, db_url = usable_dates(dates), usable_database(db)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
         standings = standings_of(results, out, db_url, course_dates)
         try:
             with staging(out) as stage, StepProgress("Writing") as progress:
@@ -83,7 +83,7 @@ def report(
     """
     with alone_in(out), told_in_one_line(HomeworkError):
         results, graded = stored_results(homework, out)
-        course_dates, db_url = usable_dates(dates), usable_database(db)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
         standings = standings_of(results, out, db_url, course_dates)
         everything = all_standings(standings, graded.id, out, db_url, course_dates)
         before = stored_results(homework, compare)[0] if compare else []
