@@ -92,7 +92,7 @@ def make_recorder(plan: Plan) -> "GradebookRecorder":
         return GradebookRecorder(
             plan.submissions, plan.homework,
             course_folder=plan.out / NBGRADER, db_url=plan.db_url,
-            dates=plan.dates, lateness=lateness_in(plan.out, plan.dates),
+            dates=plan.dates, lateness=lateness_in(plan.kept, plan.dates),
         )  # fmt: skip
 
 

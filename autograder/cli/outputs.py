@@ -54,7 +54,7 @@ def write_everything(
     """
     graded = with_headings(plan.homework, ROOT)
     with told_in_one_line():
-        standings = standings_of(results, plan.out, plan.db_url, plan.dates)
+        standings = standings_of(results, plan.kept, plan.db_url, plan.dates)
         fresh = None if pages_of is None else {result.student for result in pages_of}
         pages = [s for s in standings if fresh is None or s.student in fresh]
         try:
@@ -65,7 +65,7 @@ def write_everything(
                     submitted=submitted_in(plan.out),
                 )  # fmt: skip
                 everything = all_standings(
-                    pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
+                    pages, plan.homework_id, plan.kept, plan.db_url, plan.dates, students=fresh
                 )
                 if fresh is None:  # while one watches, only what has changed is written
                     write_course(everything, stage, drop_lowest=plan.dates.drop_lowest)
@@ -84,8 +84,8 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
         refused: What nbgrader refused; empty if nothing.
 
     Raises:
-        Exit: With code 1, if nbgrader refused something, or somebody's grading was interrupted;
-            why is told.
+        Exit: With code 1, if nbgrader refused something, somebody's grading was interrupted, or a
+            result could not be read; why is told.
     """
     console = output()
     console.print("\nWhere to look", style="bold")
@@ -108,7 +108,7 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
         for cause in _causes(interrupted):
             typer.echo(f"  {cause}", err=True)
         typer.echo("See what `doctor` says, then run the same command again.", err=True)
-    if refused or interrupted:
+    if plan.kept.tell_unread() or refused or interrupted:
         raise typer.Exit(1)
 
 

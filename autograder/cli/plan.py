@@ -12,6 +12,7 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
 from autograder.cli.project import ROOT
+from autograder.cli.stored_results import KeptResults
 from autograder.homework_source.homework import (
     Homework,
     HomeworkError,
@@ -54,6 +55,11 @@ class Plan:
     def homework(self) -> Homework:
         """The homework, read when it is first asked for."""
         return load_homework(self.homework_id, ROOT)
+
+    @cached_property
+    def kept(self) -> KeptResults:
+        """What grading kept of this and of other homeworks, read until now."""
+        return KeptResults(self.out)
 
     @property
     def store(self) -> ResultStore:

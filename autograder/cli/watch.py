@@ -81,7 +81,7 @@ class _Watch:
             check_sandbox()
         self._plan, self._options, self._judges = plan, options, judges
         self._course = Course.load(plan.homework, ROOT)
-        self._latest = {result.student: result for result in plan.store.read_all()}
+        self._latest = {result.student: result for result in plan.kept.of(plan.homework_id)}
         self.refused = ""
         judges.acquire(1, self._course, options, others=0)  # as they will be asked for
         output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
@@ -97,7 +97,7 @@ class _Watch:
             self._course, arrived, self._options, judges=self._judges, store=self._plan.store,
             teams=read_teams(self._plan.submissions),
         )  # fmt: skip
-        late = lateness_in(self._plan.out, self._plan.dates)
+        late = lateness_in(self._plan.kept, self._plan.dates)
         fresh = []
         try:
             with make_recorder(self._plan) as recorder:

@@ -64,7 +64,7 @@ def forget(
 
     Raises:
         Exit: With code 2, if nothing is known of the student, or something can't be removed; with
-            code 1, if the answer was no.
+            code 1, if the answer was no, or a file of somebody else's can't be read.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -93,14 +93,19 @@ def forget(
             # Whatever breaks off in between leaves something that the same command finds again.
             if rows:
                 remove_rows(student, out / NBGRADER, db_url)
-            _forget_likeness(student, out)
+            unread = _forget_likeness(student, out)
             for path in lines:
                 write_atomically(path, _without(student, path))
             _remove(places, out)
         except OSError as error:
             raise BadInputError(f"not all is removed, run it again: {error}") from error
+    for path in unread:
+        words = f"{one_line(str(path), 4000)} can't be read: see whether it is about the student"
+        typer.echo(f"Error: {words}, and remove it then", err=True)
     output().print("Removed. What a platform, a backup or your downloads hold is not touched.")
     output().print("Pages about the class are gone: python -m autograder report writes one again.")
+    if unread:
+        raise typer.Exit(1)
 
 
 def _places(student: str, out: Path) -> list[Path]:
@@ -158,14 +163,20 @@ def _is_about(student: str, line: str) -> bool:
     return line.split("\t")[1:2] == [distinct_line(student)]
 
 
-def _forget_likeness(student: str, out: Path) -> None:
-    """Remove the flags of others that name the student; those who are left are compared again."""
+def _forget_likeness(student: str, out: Path) -> list[Path]:
+    """Remove the flags of others that name the student; those who are left are compared again.
+
+    Returns:
+        The files of others that can't be read: they may name the student.
+    """
+    unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)
-        for result in store.read_all():
+        for result in store.read_all(on_unreadable=unread.append):
             flags = tuple(flag for flag in result.flags if not _names_in(flag, student))
             if flags != result.flags and result.student != student:
                 store.amend(dataclasses.replace(result, flags=flags))
+    return [path for path in unread if path.name != result_file(student)]
 
 
 def _names_in(flag: Flag, student: str) -> bool:

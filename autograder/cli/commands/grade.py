@@ -104,7 +104,7 @@ def grade(
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):
-        before, made_from = plan.store.read_all(), plan.store.fingerprints()
+        before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
         do = watch_and_record if watch else grade_and_record
         results, refused = do(plan, options, judges)
         again = _graded_again(made_from, plan.store.fingerprints())

@@ -1,15 +1,18 @@
 """What a full disk, a hand or a program has left in the folders of a class: named, never lost."""
 
 import shutil
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import plan, stored_results
+from autograder.cli import plan, standings, stored_results
 from autograder.cli.app import app
+from autograder.cli.commands import export, stored
 from autograder.gradebook import hand_grades
 from autograder.gradebook.database import gradebook_url
+from autograder.marks.dates import Dates
 from autograder.releasing.generated_assignment import create_tables
 from tests.autograder.graded_class import HOMEWORK, make_class
 
@@ -22,6 +25,7 @@ COMMANDS = {
     "grade": ("grade", HW, "--submissions", "{}/class", "--no-sandbox"),
     "regrade": ("regrade", HW, "--submissions", "{}/class", "--no-sandbox"),
 }
+COMMAND_MODULES = {"report": stored, "feedback": stored, "export": export}
 
 
 @pytest.fixture
@@ -44,6 +48,111 @@ def run(command, out):
 
 def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def half(text):
+    return text[: len(text) // 2]
+
+
+def other_types(text):
+    return text.replace('"score": 2.0', '"score": "x"')
+
+
+def no_number(text):
+    return text.replace('"score": 2.0', '"score": NaN')
+
+
+def nested(text):
+    return "[" * 100_000
+
+
+def no_time(text):
+    return text.replace('"handed_in": ""', '"handed_in": "tomorrow"')
+
+
+def no_words(text):
+    return text.replace('"tried_with": []', '"tried_with": [7]')
+
+
+def nobody(text):
+    return ""
+
+
+@pytest.mark.parametrize(
+    "damage", [half, other_types, no_number, nested, no_time, no_words, nobody]
+)
+def test_a_result_that_cannot_be_read_is_named_and_everybody_else_is_done(out, damage):
+    file = out / "results" / HW / "ada.json"
+    broken = damage(file.read_text())
+    assert broken != file.read_text()
+    file.write_text(broken)
+    outcome = run("report", out)
+    assert outcome.exit_code == 1
+    (line,) = outcome.stderr.splitlines()
+    assert line == f"Error: {file} can't be read, and is left out: grade that homework again"
+    assert len((out / "grades.csv").read_text().splitlines()) == 25
+    assert file.read_text() == broken
+
+
+@pytest.mark.parametrize("command", ["report", "feedback", "export"])
+@pytest.mark.parametrize("other", [False, True])
+def test_every_command_names_a_result_that_it_cannot_read(out, command, other, monkeypatch):
+    homework = "hw01-other" if other else HW
+    monkeypatch.setattr(standings, "all_homeworks", lambda root: ["hw01-other", HW])
+    monkeypatch.setattr(  # with grace days, export looks at other homeworks too
+        COMMAND_MODULES[command], "usable_dates",
+        lambda file: Dates(due={"hw01-other": datetime(2026, 1, 1, tzinfo=UTC)}, grace_days=3),
+    )  # fmt: skip
+    file = out / "results" / homework / "ben.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{")
+    outcome = run(command, out)
+    assert outcome.exit_code == 1
+    assert f"Error: {file} can't be read" in outcome.stderr
+    made = {"report": "report.html", "feedback": "feedback/cho/hw00-double.html"}
+    assert (out / made.get(command, "../g/cho/results.json")).exists()
+
+
+def test_a_copy_of_a_result_does_not_count_twice(out):
+    store = out / "results" / HW
+    shutil.copyfile(store / "ada.json", store / "ada (1).json")
+    outcome = run("report", out)
+    assert outcome.exit_code == 1
+    assert "ada (1).json can't be read" in outcome.stderr
+    assert len((out / "grades.csv").read_text().splitlines()) == 28
+
+
+def test_last_years_results_that_cannot_be_read_are_named(out, tmp_path, monkeypatch):
+    shutil.copytree(out, tmp_path / "last")
+    (tmp_path / "last" / "results" / HW / "ben.json").write_text("{")
+    outcome = CliRunner().invoke(
+        app, ["report", HW, "--out", str(out), "--compare", str(tmp_path / "last")]
+    )
+    assert outcome.exit_code == 1
+    assert "last/results/hw03-self-attention/ben.json can't be read" in outcome.stderr
+    assert (out / "report.html").exists()
+
+
+def test_where_no_result_can_be_read_nothing_is_written(out):
+    for file in (out / "results" / HW).iterdir():
+        file.write_text("{")
+    outcome = run("export", out)
+    assert outcome.exit_code == 2
+    assert "holds no result that can be read" in outcome.stderr
+
+
+def test_who_forgets_somebody_is_told_which_file_may_still_name_them(out):
+    store = out / "results" / HW
+    for name in ("ada.json", "ben.json"):
+        (store / name).write_text("{")
+    outcome = run("forget", out)
+    assert outcome.exit_code == 1
+    assert f"{store / 'ben.json'} can't be read: see whether it is about the student" in (
+        outcome.stderr
+    )
+    assert "ada.json can't" not in outcome.stderr
+    assert not (store / "ada.json").exists()
+    assert (store / "ben.json").exists()
 
 
 def junk(gradebook):
