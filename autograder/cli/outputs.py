@@ -16,7 +16,7 @@ from autograder.class_folders import (
     submitted_in,
 )
 from autograder.clean_text import one_line
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import all_standings, standings_of
@@ -71,7 +71,7 @@ def write_everything(
                     write_course(everything, stage, drop_lowest=plan.dates.drop_lowest)
                 write_indexes(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
-            raise BadInputError(f"{plan.out} can't be written: {error}") from error
+            raise not_written(plan.out, error) from error
     return standings
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.atomic_write import write_atomically
-from autograder.class_folders import NBGRADER, RESULTS
+from autograder.class_folders import NBGRADER, RESULTS, is_graded_into
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
@@ -24,6 +24,7 @@ from autograder.homework_source.source import load_homework
 from autograder.marks.dates import DATES_FILE, Dates, DatesError, parse_dates, read_dates
 from autograder.marks.due_date import with_due
 from autograder.reports.feedback import check_book_url
+from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:
     from autograder.class_run.options import GradingOptions
@@ -289,17 +290,22 @@ def set_due(homework_id: str, moment: str, file: Path | None) -> None:
     """
     path = file or ROOT / DATES_FILE
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = text_of(path.read_bytes()) if path.is_file() else ""
         changed = with_due(text, homework_id, moment)
         parse_dates(changed, all_homeworks(ROOT))  # refuses what is no moment
         write_atomically(path, changed)
-    except (OSError, UnicodeDecodeError, DatesError) as error:
+    except (OSError, TextFileError, DatesError) as error:
         raise BadInputError(f"--due: {path}: {error}") from error
 
 
 def _check_places(submissions: Path, out: Path) -> None:
     if out.resolve().is_relative_to(submissions.resolve()):
         raise BadInputError(f"--out {out} lies in --submissions {submissions}: a student's place")
+    if is_graded_into(submissions):
+        raise BadInputError(
+            f"--submissions {submissions} is where grading wrote; give the folder of what was "
+            "handed in"
+        )
     there = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not there.is_dir():
         raise BadInputError(f"--out {out} can't be a folder: {there} is a file")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging, write_atomically
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -126,8 +126,7 @@ def export(
                     feedback.parent.mkdir(parents=True, exist_ok=True)
                     write_atomically(feedback, told)
         except OSError as error:
-            place = error.filename or file
-            raise BadInputError(f"{place} can't be written: {error}") from error
+            raise not_written(file, error) from error
     unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
     waiting = sum(standing.waiting for standing in standings)
     left_out = {

@@ -7,7 +7,7 @@ import typer
 
 from autograder.atomic_write import staging
 from autograder.class_folders import FEEDBACK, GRADES, REPORT, submitted_in
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
 from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
@@ -56,7 +56,7 @@ def feedback(
                 write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
                 write_indexes(everything, stage, drop_lowest=course_dates.drop_lowest)
         except OSError as error:
-            raise BadInputError(f"{out} can't be written: {error}") from error
+            raise not_written(out, error) from error
     output().print(f"{len(results)} pages in {out / FEEDBACK}", soft_wrap=True)
     end_if_unread(kept)
 
@@ -98,6 +98,6 @@ def report(
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:
-            raise BadInputError(f"{out} can't be written: {error}") from error
+            raise not_written(out, error) from error
     output().print(f"{out / REPORT}\n{out / GRADES}", soft_wrap=True)
     end_if_unread(kept, last_year)

@@ -1,5 +1,6 @@
 """What a full disk, a hand or a program has left in the folders of a class: named, never lost."""
 
+import dataclasses
 import shutil
 from datetime import UTC, datetime
 
@@ -216,3 +217,61 @@ def test_a_new_gradebook_in_the_place_of_none_is_no_damage(out):
     (out / "nbgrader").mkdir()
     (out / "nbgrader" / "gradebook.db").write_text("")  # as a run leaves it that is killed there
     plan.usable_gradebook("", out)
+
+
+def test_what_grading_wrote_is_no_class(out, tmp_path):
+    before = files(tmp_path)
+    for arguments in (
+        ["grade", HW, "--submissions", out, "--out", tmp_path / "again"],
+        ["collect", HW, tmp_path / "class", "--into", out],
+    ):
+        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert outcome.exit_code == 2
+        (line,) = outcome.stderr.splitlines()
+        assert f"{out} is where grading wrote" in line
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "place", "shown"),
+    [
+        ("report", "out/report.html", "out/report.html"),
+        ("feedback", "out/course.csv", "out/course.csv"),
+        ("export", "g", "g"),
+        ("export", "f", "f"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_named(out, tmp_path, command, place, shown):
+    (tmp_path / place).mkdir()
+    (tmp_path / "class.csv").write_text("lms_id,student\n1,ada\n")
+    more = {
+        "g": ("--to", "canvas", "--column", "x"),
+        "f": ("--to", "canvas", "--column", "x", "--feedback", "{}/f"),
+    }
+    words = [*COMMANDS[command], *more.get(place, ())]
+    words += ["--roster", "{}/class.csv"] if command == "export" else []
+    arguments = [word.format(tmp_path) for word in words]
+    outcome = CliRunner().invoke(app, [*arguments, "--out", str(out)])
+    assert outcome.exit_code == 2
+    line = outcome.stderr.splitlines()[-1]
+    assert line == f"Error: {tmp_path / shown} can't be written: Is a directory"
+
+
+def test_a_class_list_in_another_encoding_is_told_how_to_be_saved(out, tmp_path):
+    (tmp_path / "class.csv").write_bytes("lms_id,student\n1,Zo\u00eb\n".encode("latin-1"))
+    arguments = [*COMMANDS["export"], "--roster", "{}/class.csv", "--out", "{}/out"]
+    outcome = CliRunner().invoke(app, [argument.format(tmp_path) for argument in arguments])
+    assert outcome.exit_code == 2
+    assert "class.csv can't be read: line 2 is not written in UTF-8: save" in outcome.stderr
+
+
+def test_a_file_with_none_of_the_tests_takes_nobody_s_marks_away(out, tmp_path, monkeypatch):
+    other = dataclasses.replace(HOMEWORK.checks[0], grade_id="another")
+    homework = dataclasses.replace(HOMEWORK, cells=(*HOMEWORK.cells[:3], other))
+    monkeypatch.setattr(plan, "load_homework", lambda *given: homework)
+    before = files(tmp_path)
+    outcome = run("grade", out)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert "none of the tests that this class was graded with is in solutions/" in line
+    assert files(tmp_path) == before
