@@ -65,6 +65,9 @@ class _QuietShell(InteractiveShell):
         """Accept every backend, also one that only the student has: pictures are kept anyway."""
         return super().enable_matplotlib("inline")
 
+    def ask_exit(self) -> None:
+        """Go on after ``exit``, as the rest of a cell does; the judge runs the next one itself."""
+
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         """Print nothing: the judge reports what was raised."""
 
