@@ -16,6 +16,15 @@ GRADEBOOK = "gradebook.db"
 SUBMITTED, AUTOGRADED = "submitted", "autograded"
 
 
+def is_graded_into(folder: Path) -> bool:
+    """Say whether a folder is one that grading wrote.
+
+    Args:
+        folder: Any; it need not be there.
+    """
+    return (folder / RESULTS).is_dir() and (folder / NBGRADER).is_dir()
+
+
 def submitted_in(out: Path) -> Path:
     """Return nbgrader's folder of what was handed in.
 

@@ -61,6 +61,15 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
+def without_sql(text: str) -> str:
+    """Return what a database said, without the statement and the address that SQLAlchemy adds.
+
+    Args:
+        text: Its error's text, or a text that ends with it.
+    """
+    return re.split(r"\n\[SQL: |\n\(Background on this error", text)[0]
+
+
 def distinct_line(text: str) -> str:
     """Flatten what somebody is called to one line that nobody else's looks like.
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,13 +70,45 @@ class _Kept:
     made_from: str
 
 
-def _load(path: Path) -> _Kept | None:
-    """Read a file of the store; one that can't be read counts as none."""
+class _UnreadableError(ValueError):
+    """A file of the store that is there, and holds no result of whom it is called after."""
+
+
+def _read(path: Path) -> _Kept | None:
+    """Read a file of the store; None if it is not there."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        return _Kept(SubmissionResult.from_json(kept["result"]), str(kept["made_from"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        result = SubmissionResult.from_json(kept["result"])
+        made_from = kept["made_from"]
+    except FileNotFoundError:
         return None
+    except Exception as error:  # half a file, or any other: whatever is no result of ours
+        raise _UnreadableError(str(path)) from error
+    if type(made_from) is not str or result_file(result.student) != path.name:  # a copy, say
+        raise _UnreadableError(str(path))
+    return _Kept(result, made_from)
+
+
+def _load(path: Path, on_unreadable: Callable[[Path], None] = lambda path: None) -> _Kept | None:
+    """Read a file of the store; one that can't be read counts as none."""
+    try:
+        return _read(path)
+    except _UnreadableError:
+        on_unreadable(path)
+        return None
+
+
+def is_unreadable(path: Path) -> bool:
+    """Say whether a file of the store is there, and holds no result of whom it is called after.
+
+    Args:
+        path: The file.
+    """
+    try:
+        _read(path)
+    except _UnreadableError:
+        return True
+    return False
 
 
 class ResultStore:
@@ -144,16 +176,22 @@ class ResultStore:
         same = kept and kept.made_from[_HALF:] == made_from[_HALF:]
         return kept.result.seed if kept and same and not kept.result.error else None
 
-    def read_all(self, students: Iterable[str] | None = None) -> list[SubmissionResult]:
+    def read_all(
+        self,
+        students: Iterable[str] | None = None,
+        *,
+        on_unreadable: Callable[[Path], None] = lambda path: None,
+    ) -> list[SubmissionResult]:
         """Return every result that is kept, whatever it was made from, sorted by student.
 
-        A file that can't be read counts as none.
+        A file that can't be read, or is not called after its student, counts as none.
 
         Args:
             students: Those whose results are read; all if None.
+            on_unreadable: Called with each such file.
         """
         paths = self._folder.glob("*.json") if students is None else map(self._path, students)
-        results = [kept.result for kept in map(_load, paths) if kept]
+        results = [kept.result for path in paths if (kept := _load(path, on_unreadable))]
         return sorted(results, key=lambda result: result.student)
 
     def fingerprints(self) -> dict[str, str]:

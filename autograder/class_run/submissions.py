@@ -12,7 +12,7 @@ from dateutil import parser
 
 from autograder.class_folders import TEAMS
 from autograder.judging.results import NOTHING_HANDED_IN
-from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.judging.submission import MAX_NOTEBOOK_BYTES, too_large
 from autograder.open_regular import open_regular
 
 TIMESTAMP = "timestamp.txt"
@@ -102,10 +102,7 @@ def read_notebook(path: Path) -> bytes:
         reason = f"The notebook can't be read ({error.strerror}). Tell the course's staff."
         raise UnreadableError(reason) from error
     if size > MAX_NOTEBOOK_BYTES:
-        raise UnreadableError(
-            f"The notebook has {size >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
-            "Clear the outputs, save, and hand it in again."
-        )
+        raise UnreadableError(too_large("The notebook", size))
     return notebook
 
 

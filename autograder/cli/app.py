@@ -78,14 +78,16 @@ app.command(
     epilog=_examples("python -m autograder regrade hw03 --submissions class --out out"),
 )(regrade)
 app.command(
-    help="Write every feedback page again, from the results that grading kept.",
+    help="Write every feedback page again, from the results that grading kept. Exit code 1 says "
+    "that one of them can't be read.",
     epilog=_examples(
         "python -m autograder feedback hw03 --out out --book-url https://example.org/book"
     ),
 )(feedback)
 app.command(
     help="Write report.html, grades.csv and the table of the course again, from the results that "
-    "grading kept and what was given by hand; with --compare beside another class.",
+    "grading kept and what was given by hand; with --compare beside another class. Exit code 1 "
+    "says that a result can't be read.",
     epilog=_examples(
         "python -m autograder report hw03 --out out",
         "python -m autograder report hw03 --out out --compare last-year/out",
@@ -95,7 +97,8 @@ app.command(
     help="Write the points in the form that another system reads: with those given by hand, if "
     "there are any in the gradebook, and with what lateness takes off; with --feedback also what "
     "students are told. Exit code 1 says that some points are still to be given, or that "
-    "somebody is left out: for no id there, or because grading was interrupted.",
+    "somebody is left out: for no id there, because grading was interrupted, or because a result "
+    "can't be read.",
     epilog=_examples(
         "python -m autograder export hw03 --out out --to canvas --file canvas.csv "
         "--column 'Homework 3 (98765)'",
@@ -108,7 +111,7 @@ app.command(
 app.command(
     help="Remove a person from everything that grading wrote: results, feedback, the gradebook's "
     "rows, notebooks, lines of marks.log and of the tables. Says what, and asks. Exit code 1 says "
-    "that the answer was no.",
+    "that the answer was no, or that a file can't be read that may name the person.",
     epilog=_examples(
         "python -m autograder forget lovelaceada_12345 --out out --submissions class",
         "python -m autograder forget lovelaceada_12345 --out out --yes",

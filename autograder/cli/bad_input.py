@@ -2,14 +2,28 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import typer
 
-from autograder.clean_text import one_line
+from autograder.clean_text import one_line, without_sql
+from course_lib.atomic_write import UNFINISHED
 
 
 class BadInputError(ValueError):
     """An argument that can't be used; the message says why."""
+
+
+def not_written(place: Path, error: OSError) -> BadInputError:
+    """Say what can't be written, by the name that a person knows.
+
+    Args:
+        place: What was to be written, if the error does not say it better.
+        error: Why not; it may name a file that nobody sees, which was to take another's place.
+    """
+    named = Path(str(error.filename2 or error.filename or place))
+    shown = place if any(part.startswith(UNFINISHED) for part in named.parts) else named
+    return BadInputError(f"{shown} can't be written: {error.strerror or error}")
 
 
 @contextlib.contextmanager
@@ -26,5 +40,5 @@ def told_in_one_line(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except known as error:
-        typer.echo(f"Error: {one_line(str(error), 1000)}", err=True)
+        typer.echo(f"Error: {one_line(without_sql(str(error)), 1000)}", err=True)
         raise typer.Exit(2) from None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from autograder.class_folders import NBGRADER
-from autograder.clean_text import one_line
+from autograder.clean_text import one_line, without_sql
 from autograder.cli.bad_input import told_in_one_line
 from autograder.cli.options import Device
 from autograder.cli.plan import Plan, released_notebook
@@ -92,7 +92,7 @@ def make_recorder(plan: Plan) -> "GradebookRecorder":
         return GradebookRecorder(
             plan.submissions, plan.homework,
             course_folder=plan.out / NBGRADER, db_url=plan.db_url,
-            dates=plan.dates, lateness=lateness_in(plan.out, plan.dates),
+            dates=plan.dates, lateness=lateness_in(plan.kept, plan.dates),
         )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def what_was_refused(error: "GradebookError") -> str:
     Args:
         error: The end of a recording.
     """
-    return one_line(str(error).strip().rpartition("\n")[2], 1000)
+    return one_line(without_sql(str(error)).strip().rpartition("\n")[2], 1000)
 
 
 def _grade(

@@ -16,7 +16,7 @@ from autograder.class_folders import (
     submitted_in,
 )
 from autograder.clean_text import one_line
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import all_standings, standings_of
@@ -54,7 +54,7 @@ def write_everything(
     """
     graded = with_headings(plan.homework, ROOT)
     with told_in_one_line():
-        standings = standings_of(results, plan.out, plan.db_url, plan.dates)
+        standings = standings_of(results, plan.kept, plan.db_url, plan.dates)
         fresh = None if pages_of is None else {result.student for result in pages_of}
         pages = [s for s in standings if fresh is None or s.student in fresh]
         try:
@@ -65,13 +65,13 @@ def write_everything(
                     submitted=submitted_in(plan.out),
                 )  # fmt: skip
                 everything = all_standings(
-                    pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
+                    pages, plan.homework_id, plan.kept, plan.db_url, plan.dates, students=fresh
                 )
                 if fresh is None:  # while one watches, only what has changed is written
                     write_course(everything, stage, drop_lowest=plan.dates.drop_lowest)
                 write_indexes(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
-            raise BadInputError(f"{plan.out} can't be written: {error}") from error
+            raise not_written(plan.out, error) from error
     return standings
 
 
@@ -84,8 +84,8 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
         refused: What nbgrader refused; empty if nothing.
 
     Raises:
-        Exit: With code 1, if nbgrader refused something, or somebody's grading was interrupted;
-            why is told.
+        Exit: With code 1, if nbgrader refused something, somebody's grading was interrupted, or a
+            result could not be read; why is told.
     """
     console = output()
     console.print("\nWhere to look", style="bold")
@@ -108,7 +108,7 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
         for cause in _causes(interrupted):
             typer.echo(f"  {cause}", err=True)
         typer.echo("See what `doctor` says, then run the same command again.", err=True)
-    if refused or interrupted:
+    if plan.kept.tell_unread() or refused or interrupted:
         raise typer.Exit(1)
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.atomic_write import write_atomically
-from autograder.class_folders import RESULTS
+from autograder.class_folders import NBGRADER, RESULTS, is_graded_into
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
 from autograder.cli.project import ROOT
+from autograder.cli.stored_results import KeptResults
 from autograder.homework_source.homework import (
     Homework,
     HomeworkError,
@@ -23,6 +24,7 @@ from autograder.homework_source.source import load_homework
 from autograder.marks.dates import DATES_FILE, Dates, DatesError, parse_dates, read_dates
 from autograder.marks.due_date import with_due
 from autograder.reports.feedback import check_book_url
+from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:
     from autograder.class_run.options import GradingOptions
@@ -54,6 +56,11 @@ class Plan:
     def homework(self) -> Homework:
         """The homework, read when it is first asked for."""
         return load_homework(self.homework_id, ROOT)
+
+    @cached_property
+    def kept(self) -> KeptResults:
+        """What grading kept of this and of other homeworks, read until now."""
+        return KeptResults(self.out)
 
     @property
     def store(self) -> ResultStore:
@@ -101,7 +108,7 @@ def make_plan(
         homework_id = resolve_homework(homework, ROOT)
         _check_places(submissions, out)
         usable_book_url(book_url)
-        db_url = usable_database(db)
+        db_url = usable_gradebook(db, out)
         if not released_notebook(homework_id).is_file():
             number = homework_id.partition("-")[0]
             words = f"{homework_id} was never released: first run make release HW={number}"
@@ -207,6 +214,29 @@ def usable_database(db: str) -> str:
     return db_url
 
 
+def usable_gradebook(db: str, out: Path) -> str:
+    """Choose the gradebook's database as ``usable_database`` does, and see that it is whole.
+
+    Args:
+        db: The address asked for; may be empty.
+        out: Where the class was graded into, or is to be.
+
+    Returns:
+        The address; empty for a file in ``out``.
+
+    Raises:
+        BadInputError: The database can't be used or is damaged.
+    """
+    from autograder.gradebook.database import DatabaseError, check_gradebook
+
+    db_url = usable_database(db)
+    try:
+        check_gradebook(out / NBGRADER, db_url)
+    except DatabaseError as error:
+        raise BadInputError(str(error)) from error
+    return db_url
+
+
 def usable_book_url(book_url: str) -> str:
     """Refuse what leads to no book.
 
@@ -260,17 +290,22 @@ def set_due(homework_id: str, moment: str, file: Path | None) -> None:
     """
     path = file or ROOT / DATES_FILE
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = text_of(path.read_bytes()) if path.is_file() else ""
         changed = with_due(text, homework_id, moment)
         parse_dates(changed, all_homeworks(ROOT))  # refuses what is no moment
         write_atomically(path, changed)
-    except (OSError, UnicodeDecodeError, DatesError) as error:
+    except (OSError, TextFileError, DatesError) as error:
         raise BadInputError(f"--due: {path}: {error}") from error
 
 
 def _check_places(submissions: Path, out: Path) -> None:
     if out.resolve().is_relative_to(submissions.resolve()):
         raise BadInputError(f"--out {out} lies in --submissions {submissions}: a student's place")
+    if is_graded_into(submissions):
+        raise BadInputError(
+            f"--submissions {submissions} is where grading wrote; give the folder of what was "
+            "handed in"
+        )
     there = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not there.is_dir():
         raise BadInputError(f"--out {out} can't be a folder: {there} is a file")

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 
 import typer
 
-from autograder.class_folders import NBGRADER, RESULTS
-from autograder.class_run.result_store import ResultStore
+from autograder.class_folders import NBGRADER
+from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
+from autograder.cli.stored_results import KeptResults
 from autograder.cli.terminal import listed
 from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
@@ -18,14 +18,14 @@ from autograder.marks.standing import Standing, stand
 
 
 def standings_of(
-    results: Sequence[SubmissionResult], out: Path, db_url: str, dates: Dates
+    results: Sequence[SubmissionResult], kept: KeptResults, db_url: str, dates: Dates
 ) -> list[Standing]:
     """Join results with what was given by hand, and with the course's dates.
 
     Args:
         results: Of one homework.
-        out: Where the class was graded into.
-        db_url: The gradebook's database; a file in ``out`` if empty.
+        kept: What grading kept.
+        db_url: The gradebook's database; a file in nbgrader's folder if empty.
         dates: When homework is due, and what being late costs.
 
     Returns:
@@ -36,23 +36,27 @@ def standings_of(
     if nobody := sorted(dates.extensions.keys() - {result.student for result in results}):
         words = f"dates.toml grants extensions to students without a submission: {listed(nobody)}"
         typer.echo(f"Warning: {words}", err=True)
-    return _join(results, out, db_url, dates)
+    return _join(results, kept, db_url, dates)
 
 
 def _join(
-    results: Sequence[SubmissionResult], out: Path, db_url: str, dates: Dates
+    results: Sequence[SubmissionResult], kept: KeptResults, db_url: str, dates: Dates
 ) -> list[Standing]:
+    from autograder.gradebook.database import DatabaseError
     from autograder.gradebook.hand_grades import read_hand_grades
 
-    given = read_hand_grades(results[0].homework, out / NBGRADER, db_url)
-    late = lateness_in(out, dates)
+    try:
+        given = read_hand_grades(results[0].homework, kept.out / NBGRADER, db_url)
+    except DatabaseError as error:
+        raise BadInputError(str(error)) from error
+    late = lateness_in(kept, dates)
     return [stand(result, given.get(result.student), late(result)) for result in results]
 
 
 def all_standings(
     standings: Sequence[Standing],
     homework_id: str,
-    out: Path,
+    kept: KeptResults,
     db_url: str,
     dates: Dates,
     *,
@@ -63,8 +67,8 @@ def all_standings(
     Args:
         standings: Of one homework, joined already.
         homework_id: That homework's.
-        out: Where the class was graded into.
-        db_url: The gradebook's database; a file in ``out`` if empty.
+        kept: What grading kept.
+        db_url: The gradebook's database; a file in nbgrader's folder if empty.
         dates: When homework is due, and what being late costs.
         students: Those whose other homeworks are looked for; everybody if None.
 
@@ -74,21 +78,21 @@ def all_standings(
     everything = list(standings)
     for homework in all_homeworks(ROOT):
         if homework != homework_id:
-            results = ResultStore(out / RESULTS / homework).read_all(students)
-            everything += _join(results, out, db_url, dates) if results else []
+            results = kept.of(homework, students)
+            everything += _join(results, kept, db_url, dates) if results else []
     return everything
 
 
-def lateness_in(out: Path, dates: Dates) -> Callable[[SubmissionResult], Lateness]:
+def lateness_in(kept: KeptResults, dates: Dates) -> Callable[[SubmissionResult], Lateness]:
     """Return what says how late a submission is, by what is kept of the student's others.
 
     Args:
-        out: Where the class was graded into.
+        kept: What grading kept.
         dates: When homework is due, and what being late costs.
     """
     others: dict[str, list[SubmissionResult]] = defaultdict(list)
     if dates.grace_days:  # only they depend on other homeworks
         for homework in dates.due:
-            for result in ResultStore(out / RESULTS / homework).read_all():
+            for result in kept.of(homework):
                 others[result.student].append(result)
     return lambda result: dates.lateness(result, others[result.student])

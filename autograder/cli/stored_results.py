@@ -1,9 +1,13 @@
 """What grading kept, for the commands that write it again or in another form."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import typer
+
 from autograder.class_folders import RESULTS
-from autograder.class_run.result_store import ResultStore
+from autograder.class_run.result_store import ResultStore, is_unreadable
+from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
 from autograder.homework_source.book_headings import with_headings
@@ -11,13 +15,76 @@ from autograder.homework_source.homework import Homework, resolve_homework
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 
+_MOST_NAMED = 20  # files
 
-def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Homework]:
+
+class KeptResults:
+    """What grading kept in a folder, as one command reads it.
+
+    Args:
+        out: Where the class was graded into.
+
+    Attributes:
+        unread: The files that could not be read, in the order in which they were met.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.unread: dict[Path, None] = {}
+
+    def of(self, homework_id: str, students: Iterable[str] | None = None) -> list[SubmissionResult]:
+        """Return the results of a homework that can be read, sorted by student.
+
+        Args:
+            homework_id: Such as ``hw03-self-attention``.
+            students: Those whose results are read; all if None.
+        """
+        store = ResultStore(self.out / RESULTS / homework_id)
+        return store.read_all(students, on_unreadable=self.note)
+
+    def note(self, path: Path) -> None:
+        """Take a file that can't be read, to be told of it at the end."""
+        self.unread[path] = None
+
+    def tell_unread(self) -> bool:
+        """Name on stderr what could not be read.
+
+        Returns:
+            Whether there is anything.
+        """
+        for path in list(self.unread)[:_MOST_NAMED]:
+            if is_unreadable(path):
+                words = "can't be read, and is left out: grade that homework again"
+            elif path.exists():
+                words = "could not be read, and is graded again; what it said is not known"
+            else:
+                words = "could not be read, and is set aside"
+            typer.echo(f"Error: {one_line(str(path), 4000)} {words}", err=True)
+        if len(self.unread) > _MOST_NAMED:
+            typer.echo(f"... and {len(self.unread) - _MOST_NAMED} more files", err=True)
+        return bool(self.unread)
+
+
+def end_if_unread(*every: KeptResults) -> None:
+    """End with 1 if some results could not be read, after they are named.
+
+    Args:
+        every: What was read.
+
+    Raises:
+        Exit: With code 1.
+    """
+    told = [kept.tell_unread() for kept in every]
+    if any(told):
+        raise typer.Exit(1)
+
+
+def stored_results(homework: str, kept: KeptResults) -> tuple[list[SubmissionResult], Homework]:
     """Read what grading kept.
 
     Args:
         homework: Its number, such as ``hw03``, or its id.
-        out: Where the class was graded into.
+        kept: What there is.
 
     Returns:
         The results, at least one, and the homework.
@@ -27,7 +94,8 @@ def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Ho
         HomeworkError: There is no such homework.
     """
     homework_id = resolve_homework(homework, ROOT)
-    results = ResultStore(out / RESULTS / homework_id).read_all()
+    results = kept.of(homework_id)
     if not results:
-        raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
+        what = "no result that can be read" if kept.unread else "no results"
+        raise BadInputError(f"{kept.out} holds {what} of {homework_id}: grade it first")
     return results, with_headings(load_homework(homework_id, ROOT), ROOT)

@@ -92,7 +92,7 @@ class _Watch:
             check_sandbox()
         self._plan, self._options, self._judges = plan, options, judges
         self._course = Course.load(plan.homework, ROOT)
-        self._latest = {result.student: result for result in plan.store.read_all()}
+        self._latest = {result.student: result for result in plan.kept.of(plan.homework_id)}
         self.refused = ""
         self._fresh: list[SubmissionResult] = []  # whose pages are not written yet
         self._write_at = 0.0
@@ -123,7 +123,7 @@ class _Watch:
             teams.update(read_teams(self._plan.submissions) if came else {})
             return came
 
-        late = lateness_in(self._plan.out, self._plan.dates)
+        late = lateness_in(self._plan.kept, self._plan.dates)
         try:
             with make_recorder(self._plan) as recorder:
                 write_course_config(

@@ -12,7 +12,7 @@ from autograder.collecting.lms_names import Name
 from autograder.collecting.roster import Roster
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_OTHER_HOMEWORK = re.compile(r"(hw\d+)", re.IGNORECASE)
+_OTHER_HOMEWORK = re.compile(r"hw(\d+)", re.IGNORECASE)
 # what platforms and browsers put behind the name of a file that was handed in again
 _AGAIN = r"(?:[ _-]?\(?(?P<again>\d{1,3})\)?|[ _-]copy)?"
 
@@ -130,7 +130,7 @@ def _again(attempt: Attempt, homework_id: str) -> int | None:
 def _of_another(attempt: Attempt, homework_id: str) -> bool:
     number = _OTHER_HOMEWORK.match(_stem(attempt))
     own = _OTHER_HOMEWORK.match(homework_id)
-    return bool(number and own and number[1].lower() != own[1].lower())
+    return bool(number and own and int(number[1]) != int(own[1]))
 
 
 def _stem(attempt: Attempt) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.collecting.folder_names import folder_key, folder_name
+from autograder.text_file import TextFileError, text_of
 
 _NEEDED = ("lms_id", "student")
 _MAX_BYTES = 10 << 20
@@ -79,8 +80,8 @@ def read_roster(path: Path) -> Roster:
             data = file.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise RosterError(f"{path} can't be read: it is larger than {_MAX_BYTES >> 20} MiB")
-        return Roster(_people(data.decode("utf-8-sig"), path))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        return Roster(_people(text_of(data), path))
+    except (OSError, TextFileError, csv.Error) as error:
         raise RosterError(f"{path} can't be read: {error}") from error
 
 

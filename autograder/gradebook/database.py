@@ -1,15 +1,21 @@
 """The gradebook's database: where it is, and whether it can be used, before a class is graded."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
-from autograder.class_folders import GRADEBOOK
+from autograder.class_folders import AUTOGRADED, GRADEBOOK
 from autograder.homework_source.nbgrader_settings import project_settings
 
 _CONNECT_SECONDS = 10
+_MEND = (
+    "restore a backup, or move it away and run grade again, which makes one without what was "
+    "given by hand"
+)
 
 
 class DatabaseError(ValueError):
@@ -75,6 +81,38 @@ def check_database(db_url: str) -> str:
     names = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
     backend = address.get_backend_name()
     return f"{names.get(backend, backend)} {version}".strip()
+
+
+def check_gradebook(course_folder: Path, db_url: str = "") -> None:
+    """Refuse a file of SQLite's that is damaged; one that isn't there yet is made by grading.
+
+    Args:
+        course_folder: nbgrader's course folder.
+        db_url: The gradebook's database; the file in the course folder if empty.
+
+    Raises:
+        DatabaseError: It is damaged; the message says what to do.
+    """
+    address = make_url(gradebook_url(course_folder, db_url))
+    if address.get_backend_name() != "sqlite" or not address.database:
+        return
+    file = Path(address.database)
+    if file.exists() and (damage := _damage(file, course_folder)):
+        raise DatabaseError(f"{file} is damaged ({damage}): {_MEND}")
+
+
+def _damage(file: Path, course_folder: Path) -> str:
+    if not file.is_file():
+        return "it is no file"
+    if not file.stat().st_size and any((course_folder / AUTOGRADED).glob("*")):
+        return "it is empty"
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            ((found,),) = connection.execute("PRAGMA quick_check(1)")
+            return "" if found == "ok" else str(found)
+    except sqlite3.Error as error:
+        busy = error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        return "" if busy else str(error)  # who works in it holds it for a moment
 
 
 def without_password(db_url: str) -> str:

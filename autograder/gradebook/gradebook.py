@@ -27,6 +27,7 @@ from autograder.class_run.submissions import (
     read_notebook,
     read_timestamp,
 )
+from autograder.clean_text import one_line, without_sql
 from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.graded_notebook import (
     restore_instructors_cells,
@@ -129,8 +130,9 @@ class GradebookRecorder:
             self._opened.result()
             if self._refused:
                 student, reason = next(iter(self._refused.items()))
-                names = ", ".join(self._refused)
-                raise GradebookError(f"not recorded: {names}; {student}: {reason}")
+                names = ", ".join(one_line(name) for name in self._refused)
+                why = without_sql(reason).strip().rpartition("\n")[2]  # a traceback's last line
+                raise GradebookError(f"not recorded: {names}; {one_line(student)}: {why}")
 
     def record(self, result: SubmissionResult) -> None:
         """Take a result to be written; returns at once, unless many are waiting.

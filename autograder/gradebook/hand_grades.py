@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.class_folders import GRADEBOOK
-from autograder.gradebook.database import gradebook_url
+from autograder.clean_text import without_sql
+from autograder.gradebook.database import DatabaseError, gradebook_url
 from autograder.marks.standing import HandGrades
 
 NO_RESPONSE = "No response."  # nbgrader's words for an answer that was left as it was
@@ -24,15 +25,25 @@ def read_hand_grades(
 
     Returns:
         Student to what was given; empty if there is no gradebook, or no such homework in it.
+
+    Raises:
+        DatabaseError: The gradebook can't be read.
     """
     from nbgrader.api import Gradebook
+    from sqlalchemy.exc import SQLAlchemyError
 
     if not db_url and not (course_folder / GRADEBOOK).is_file():
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
-        with Gradebook(gradebook_url(course_folder, db_url)) as gradebook:
-            return _read(gradebook.db, homework_id)
+        try:
+            with Gradebook(gradebook_url(course_folder, db_url)) as gradebook:
+                return _read(gradebook.db, homework_id)
+        except SQLAlchemyError as error:
+            raise DatabaseError(
+                f"the gradebook can't be read ({without_sql(str(error))}): what was given by hand "
+                "is not known, so nothing is written"
+            ) from error
 
 
 def _read(session: Any, homework_id: str) -> dict[str, HandGrades]:

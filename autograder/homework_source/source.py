@@ -26,6 +26,7 @@ from autograder.homework_source.homework import (
 )
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.marked_reference import marked_source
+from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -64,7 +65,10 @@ def load_homework(name: str, root: Path) -> Homework:
     code = next((i for i, cell in enumerate(cells) if cell.kind not in _WORDS), len(cells))
     cells.insert(code, fetch_cell(homework_id))
     _check_unique(cells)
-    return Homework(id=homework_id, title=title, cells=tuple(cells))
+    homework = Homework(id=homework_id, title=title, cells=tuple(cells))
+    if not homework.checks:
+        raise HomeworkError(f"{source} holds no test and no written question: is the file whole?")
+    return homework
 
 
 def read_source(path: Path) -> tuple[Cell, ...]:
@@ -82,8 +86,8 @@ def read_source(path: Path) -> tuple[Cell, ...]:
         HomeworkError: The file cannot be read or breaks the grammar; the message names the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_of(path.read_bytes())
+    except (OSError, TextFileError) as error:
         raise HomeworkError(f"{path} cannot be read: {error}") from error
     return _parse(text, path)
 

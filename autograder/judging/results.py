@@ -6,8 +6,10 @@ they are shown. Nothing here holds hidden source, hidden values or seeds, but fo
 """
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
 
 from autograder.homework_source.homework import Cell, Homework
@@ -237,7 +239,14 @@ class SubmissionResult:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "SubmissionResult":
-        """Restore what ``to_json`` returned."""
+        """Restore what ``to_json`` returned.
+
+        Args:
+            data: That; a file may hold anything in its place.
+
+        Raises:
+            Exception: Of one kind or another, if it is nothing that ``to_json`` returns.
+        """
         checks = tuple(
             CheckResult(
                 **{
@@ -265,7 +274,30 @@ class SubmissionResult:
         )
         outputs = tuple(CellOutput(**output) for output in data.get("outputs", ()))
         found = {"checks": checks, "cell_failures": failures, "flags": flags, "outputs": outputs}
-        return cls(**{**data, **found})
+        made = cls(**{**data, **found})
+        for part in (made, *checks, *failures, *flags, *outputs):
+            _check_types(part)
+        if made.handed_in and datetime.fromisoformat(made.handed_in).tzinfo is None:
+            raise ValueError(f"handed_in has no time zone: {made.handed_in}")
+        return made
+
+
+_PLAIN: dict[type, tuple[type, ...]] = {
+    str: (str,), int: (int,), bool: (bool,), float: (float, int)
+}  # fmt: skip
+
+
+def _check_types(part: Any) -> None:
+    """Refuse a field of a text, of texts or of a number that holds anything else."""
+    for name, kind in type(part).__annotations__.items():
+        value = getattr(part, name)
+        fits = True
+        if kind in _PLAIN:
+            fits = isinstance(value, _PLAIN[kind]) and (kind is bool) == isinstance(value, bool)
+        elif kind == tuple[str, ...]:
+            fits = all(isinstance(text, str) for text in value)
+        if not fits or (kind is float and not math.isfinite(value)):
+            raise TypeError(f"{name} is {value!r}, expected {kind}")
 
 
 def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:

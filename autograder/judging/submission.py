@@ -6,6 +6,7 @@ the text of everything that is the instructor's come from the instructor's noteb
 
 import itertools
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -107,6 +108,19 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)))
 
 
+def too_large(what: str, size: int) -> str:
+    """Tell a student that a notebook has too many bytes.
+
+    Args:
+        what: The notebook, to begin the sentence.
+        size: How many bytes it has.
+    """
+    return (
+        f"{what} has {math.ceil(size / 2**20 * 10) / 10:g} MiB; the limit is "
+        f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
+    )
+
+
 def instructors_step(cell: Cell) -> Step:
     """Return what to do with a code cell as the instructor wrote it."""
     return Step(kind=cell.kind, label=cell.grade_id, source=cell.source, cell=cell)
@@ -199,23 +213,16 @@ def _read_json(data: bytes) -> Any:
         SubmissionError: The bytes, or what they hold, are too many, or they are no JSON.
     """
     if len(data) > MAX_NOTEBOOK_BYTES:
-        raise SubmissionError(
-            f"The file has {len(data) >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
-            "Clear the outputs, save, and hand it in again."
-        )
+        raise SubmissionError(too_large("The file", len(data)))
     if not data.strip():
         raise SubmissionError(
             f"{NOTHING_HANDED_IN}: the file is empty. Save your notebook in Jupyter, and hand it "
             "in again."
         )
-    no_json = SubmissionError(
-        "The file is not a Jupyter notebook: it is not valid JSON. Was it cut off, or saved in "
-        "another format? Open it in Jupyter, save it, and hand it in again."
-    )
     try:
         text = data.decode(json.detect_encoding(data), "surrogatepass")
     except ValueError:
-        raise no_json from None
+        raise _no_json(data) from None
     if any(itertools.islice(_PART.finditer(text), MAX_PARTS, None)):
         raise SubmissionError(
             f"The notebook holds more than {MAX_PARTS:,} values, those of its outputs included. "
@@ -224,7 +231,17 @@ def _read_json(data: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise no_json from None
+        raise _no_json(data) from None
+
+
+def _no_json(data: bytes) -> SubmissionError:
+    why = "Was it cut off, or saved in another format?"
+    if re.search(rb"^<{7} ", data, re.MULTILINE):
+        why = "Git left a conflict in it, at each line that begins with <<<<<<<: keep one version."
+    return SubmissionError(
+        f"The file is not a Jupyter notebook: it is not valid JSON. {why} Open it in Jupyter, save "
+        "it, and hand it in again."
+    )
 
 
 def _cells(data: bytes) -> Iterator[_SubmittedCell]:

@@ -15,8 +15,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autograder.judging.results import SubmissionResult
 from autograder.marks.lateness import Lateness
+from autograder.text_file import TextFileError, text_of
 
 DATES_FILE = "dates.toml"
+_YEARS = range(2000, 2100)
 _DAY = timedelta(days=1)
 _TABLES = ("due", "late", "extensions", "time_zone", "drop_lowest")
 _LATE = {"percent_per_day": 100, "most_percent": 100, "grace_minutes": 1440, "grace_days": 365}
@@ -125,8 +127,8 @@ def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
         DatesError: It can't be read, or says what can't be.
     """
     try:
-        return parse_dates(path.read_text(encoding="utf-8"), homeworks)
-    except (OSError, UnicodeDecodeError, DatesError) as error:
+        return parse_dates(text_of(path.read_bytes()), homeworks)
+    except (OSError, TextFileError, DatesError) as error:
         raise DatesError(f"{path}: {error}") from error
 
 
@@ -221,6 +223,9 @@ def _moments(
         if not isinstance(value, datetime):
             words = f"{where} {name} is {value}; expected, for example, 2026-10-12T23:59:00"
             raise DatesError(words)
+        if value.year not in _YEARS:
+            years = f"expected a year from {_YEARS.start} to {_YEARS.stop - 1}"
+            raise DatesError(f"{where} {name} is {value}; {years}")
         if value.tzinfo is None and zone is None:
             raise DatesError(
                 f'{where} {name} has no time zone: set time_zone = "Europe/Berlin" at the top'

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.class_folders import is_graded_into
+from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
 from autograder.cli.options import HomeworkName, RosterFile
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import StepProgress, output, print_collection
@@ -49,6 +50,8 @@ def collect(
         people = read_roster(roster) if roster else Roster()
         if source.is_dir() and into.resolve().is_relative_to(source.resolve()):
             raise BadInputError(f"--into {into} lies in {source}, which is collected from")
+        if is_graded_into(into):
+            raise BadInputError(f"--into {into} is where grading wrote: give the class's folder")
         try:
             with StepProgress("Collecting") as progress:
                 collection = collect_class(
@@ -62,7 +65,7 @@ def collect(
                     on_student=progress.advance,
                 )
         except OSError as error:
-            raise BadInputError(f"--into {into} can't be written: {error}") from error
+            raise not_written(into, error) from error
     console = output()
     print_collection(collection, console)
     console.print(f"\nGrade them: python -m autograder grade {homework} --submissions {into} ...")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging, write_atomically
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -19,9 +19,9 @@ from autograder.cli.options import (
     HomeworkName,
     RosterFile,
 )
-from autograder.cli.plan import usable_book_url, usable_database, usable_dates
+from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
 from autograder.cli.standings import standings_of
-from autograder.cli.stored_results import stored_results
+from autograder.cli.stored_results import KeptResults, stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import Homework, HomeworkError
@@ -91,7 +91,8 @@ def export(
 
     Raises:
         Exit: With code 2, if an argument can't be used; with code 1, if some points are still to
-            be given by hand, or somebody has no id in the other system or no mark at all.
+            be given by hand, or somebody has no id in the other system, no mark at all, or one
+            that can't be read.
     """
     with told_in_one_line(HomeworkError, RosterError, SharedIdError):
         usable_book_url(book_url)
@@ -102,11 +103,12 @@ def export(
             )
         if to is Target.GRADESCOPE and feedback:
             raise BadInputError("--feedback: what --file holds for Gradescope is the feedback")
-        results, graded = stored_results(homework, out)
+        kept = KeptResults(out)
+        results, graded = stored_results(homework, kept)
         people = read_roster(roster) if roster else Roster()
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
-        standings = standings_of(results, out, usable_database(db), usable_dates(dates))
+        standings = standings_of(results, kept, usable_gradebook(db, out), usable_dates(dates))
         marks = [_mark(standing, people) for standing in standings]
         if to is Target.MOODLE:
             marks = [m if is_moodle_id(m.lms_id) else _without_id(m) for m in marks]
@@ -124,15 +126,16 @@ def export(
                     feedback.parent.mkdir(parents=True, exist_ok=True)
                     write_atomically(feedback, told)
         except OSError as error:
-            place = error.filename or file
-            raise BadInputError(f"{place} can't be written: {error}") from error
+            raise not_written(file, error) from error
     unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
     waiting = sum(standing.waiting for standing in standings)
     left_out = {
         "no id there is known (--roster gives it)": unknown,
         "grading was interrupted (grade again)": interrupted,
     }
-    _tell(file, len(marks) - len(unknown), left_out, waiting)
+    unread = kept.tell_unread()
+    if _tell(file, len(marks) - len(unknown), left_out, waiting) or unread:
+        raise typer.Exit(1)
 
 
 def _feedback(
@@ -182,12 +185,12 @@ def _write_results(standings: Sequence[Standing], folder: Path) -> None:
             write_atomically(path, json.dumps(made, indent=2, ensure_ascii=False))
 
 
-def _tell(file: Path, count: int, left_out: Mapping[str, Sequence[str]], waiting: int) -> None:
+def _tell(file: Path, count: int, left_out: Mapping[str, Sequence[str]], waiting: int) -> bool:
+    """Say what was written; and whether something is left to look at, and what."""
     output().print(f"{file}: {count} {'student' if count == 1 else 'students'}", soft_wrap=True)
     for reason, students in left_out.items():
         if students:
             typer.echo(f"Left out, for {reason}: {listed(students)}", err=True)
     if waiting:
         typer.echo(f"{waiting} submissions still wait to be graded by hand", err=True)
-    if waiting or any(left_out.values()):
-        raise typer.Exit(1)
+    return bool(waiting) or any(left_out.values())

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import json
 import re
 import shutil
 import tempfile
@@ -25,13 +26,15 @@ from autograder.class_folders import (
     RESULTS,
     SIMILAR,
     SUBMITTED,
+    TEAMS,
 )
 from autograder.class_run.result_store import ResultStore, result_file
+from autograder.class_run.submissions import read_teams
 from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import DatabaseUrl, Graded
-from autograder.cli.plan import usable_database
+from autograder.cli.plan import usable_gradebook
 from autograder.cli.terminal import output
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.csv_text import inert
@@ -61,7 +64,7 @@ def forget(
 
     Raises:
         Exit: With code 2, if nothing is known of the student, or something can't be removed; with
-            code 1, if the answer was no.
+            code 1, if the answer was no, or a file of somebody else's can't be read.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -72,16 +75,13 @@ def forget(
             raise BadInputError(f"{student!r} is no student's id")
         if not out.is_dir():
             raise BadInputError(f"there is no folder {out}")
-        db_url = usable_database(db)
+        db_url = usable_gradebook(db, out)
     with alone_in(out), told_in_one_line(SQLAlchemyError):
         places = [*_places(student, out), *_handed_in(student, submissions)]
         rows = count_rows(student, out / NBGRADER, db_url)
-        lines = [
-            path
-            for path in (out / LOG, out / GRADES, out / CHANGES, out / COURSE_TABLE)
-            if path.exists()
-        ]
-        lines = [path for path in lines if _without(student, path) != _text(path)]
+        shared = [out / name for name in (LOG, GRADES, CHANGES, COURSE_TABLE)]
+        shared += [submissions / TEAMS] if submissions else []
+        lines = [p for p in shared if p.exists() and _without(student, p) != _text(p)]
         if not places and not rows and not lines:
             raise BadInputError(f"nothing in {out} is known of {student!r}")
         _tell(places, rows, lines)
@@ -93,14 +93,19 @@ def forget(
             # Whatever breaks off in between leaves something that the same command finds again.
             if rows:
                 remove_rows(student, out / NBGRADER, db_url)
-            _forget_likeness(student, out)
+            unread = _forget_likeness(student, out)
             for path in lines:
                 write_atomically(path, _without(student, path))
             _remove(places, out)
         except OSError as error:
             raise BadInputError(f"not all is removed, run it again: {error}") from error
+    for path in unread:
+        words = f"{one_line(str(path), 4000)} can't be read: see whether it is about the student"
+        typer.echo(f"Error: {words}, and remove it then", err=True)
     output().print("Removed. What a platform, a backup or your downloads hold is not touched.")
     output().print("Pages about the class are gone: python -m autograder report writes one again.")
+    if unread:
+        raise typer.Exit(1)
 
 
 def _places(student: str, out: Path) -> list[Path]:
@@ -138,8 +143,12 @@ def _text(path: Path) -> str:
 
 
 def _without(student: str, path: Path) -> str:
-    """Return a log, or a table, without the lines about a student."""
+    """Return a log, a table, or who is in which team, without what it says of a student."""
     text = _text(path)
+    if path.name == TEAMS:
+        teams = read_teams(path.parent)
+        known = teams.pop(student, None) is not None
+        return json.dumps(teams, indent=1, ensure_ascii=False) if known else text
     if path.name == LOG:
         kept = (line for line in text.splitlines(keepends=True) if not _is_about(student, line))
         alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # others may be said to be like the student
@@ -154,14 +163,20 @@ def _is_about(student: str, line: str) -> bool:
     return line.split("\t")[1:2] == [distinct_line(student)]
 
 
-def _forget_likeness(student: str, out: Path) -> None:
-    """Remove the flags of others that name the student; those who are left are compared again."""
+def _forget_likeness(student: str, out: Path) -> list[Path]:
+    """Remove the flags of others that name the student; those who are left are compared again.
+
+    Returns:
+        The files of others that can't be read: they may name the student.
+    """
+    unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)
-        for result in store.read_all():
+        for result in store.read_all(on_unreadable=unread.append):
             flags = tuple(flag for flag in result.flags if not _names_in(flag, student))
             if flags != result.flags and result.student != student:
                 store.amend(dataclasses.replace(result, flags=flags))
+    return [path for path in unread if path.name != result_file(student)]
 
 
 def _names_in(flag: Flag, student: str) -> bool:

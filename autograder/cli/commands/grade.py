@@ -28,9 +28,10 @@ from autograder.cli.options import (
     Workers,
 )
 from autograder.cli.outputs import tell_where, write_everything
-from autograder.cli.plan import make_options, make_plan
+from autograder.cli.plan import Plan, make_options, make_plan
 from autograder.cli.terminal import output, print_changes, print_grades
 from autograder.cli.watch import watch_and_record
+from autograder.homework_source.homework import HomeworkError
 
 if TYPE_CHECKING:
     from autograder.judging.results import SubmissionResult
@@ -104,7 +105,9 @@ def grade(
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):
-        before, made_from = plan.store.read_all(), plan.store.fingerprints()
+        before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
+        if not options.force:
+            _refuse_a_file_without_their_tests(plan, before)
         do = watch_and_record if watch else grade_and_record
         results, refused = do(plan, options, judges)
         again = _graded_again(made_from, plan.store.fingerprints())
@@ -116,6 +119,18 @@ def grade(
         output().print(f"\n{words} {len(again)} were graded again, as regrade does.")
         print_changes(changes, len(again), output())
     tell_where(plan, results, refused)
+
+
+def _refuse_a_file_without_their_tests(plan: Plan, before: Sequence["SubmissionResult"]) -> None:
+    """Refuse to take all marks away: a file with none of the tests is another, or not whole."""
+    with told_in_one_line(HomeworkError):
+        tests = {cell.grade_id for cell in plan.homework.checks}
+        graded_by = {check.check for result in before for check in result.checks}
+        if graded_by and not graded_by & tests:
+            raise BadInputError(
+                f"none of the tests that this class was graded with is in solutions/"
+                f"{plan.homework_id}.py any more: is it the right file? If so, say --force"
+            )
 
 
 def _graded_again(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:

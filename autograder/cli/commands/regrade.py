@@ -66,7 +66,7 @@ def regrade(
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):
         with told_in_one_line(OSError):
-            if not plan.store.read_all():
+            if not plan.kept.of(plan.homework_id):
                 raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
             earlier = plan.store.keep_copy()
         results, refused = grade_and_record(plan, options, judges)

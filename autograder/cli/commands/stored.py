@@ -7,12 +7,12 @@ import typer
 
 from autograder.atomic_write import staging
 from autograder.class_folders import FEEDBACK, GRADES, REPORT, submitted_in
-from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
-from autograder.cli.plan import usable_book_url, usable_database, usable_dates
+from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
 from autograder.cli.standings import all_standings, standings_of
-from autograder.cli.stored_results import stored_results
+from autograder.cli.stored_results import KeptResults, end_if_unread, stored_results
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
 from autograder.reports.class_outputs import write_feedback, write_report
@@ -38,25 +38,27 @@ def feedback(
 
     Raises:
         Exit: With code 2, if there are no results, an argument can't be used, or another command
-            is working in ``out``.
+            is working in ``out``; with code 1, if a result can't be read.
     """
     with alone_in(out), told_in_one_line(HomeworkError):
-        results, graded = stored_results(homework, out)
+        kept = KeptResults(out)
+        results, graded = stored_results(homework, kept)
         usable_book_url(book_url)
-        course_dates, db_url = usable_dates(dates), usable_database(db)
-        standings = standings_of(results, out, db_url, course_dates)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
+        standings = standings_of(results, kept, db_url, course_dates)
         try:
             with staging(out) as stage, StepProgress("Writing") as progress:
                 progress.begin(len(results))
                 write_feedback(
                     standings, graded, stage, book_url=book_url, on_page=progress.advance
                 )
-                everything = all_standings(standings, graded.id, out, db_url, course_dates)
+                everything = all_standings(standings, graded.id, kept, db_url, course_dates)
                 write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
                 write_indexes(everything, stage, drop_lowest=course_dates.drop_lowest)
         except OSError as error:
-            raise BadInputError(f"{out} can't be written: {error}") from error
+            raise not_written(out, error) from error
     output().print(f"{len(results)} pages in {out / FEEDBACK}", soft_wrap=True)
+    end_if_unread(kept)
 
 
 def report(
@@ -79,19 +81,23 @@ def report(
         dates: The course's dates; those in the project's folder if None.
 
     Raises:
-        Exit: With code 2, if there are no results, or another command is working in ``out``.
+        Exit: With code 2, if there are no results, or another command is working in ``out``; with
+            code 1, if a result can't be read.
     """
     with alone_in(out), told_in_one_line(HomeworkError):
-        results, graded = stored_results(homework, out)
-        course_dates, db_url = usable_dates(dates), usable_database(db)
-        standings = standings_of(results, out, db_url, course_dates)
-        everything = all_standings(standings, graded.id, out, db_url, course_dates)
-        before = stored_results(homework, compare)[0] if compare else []
+        kept = KeptResults(out)
+        results, graded = stored_results(homework, kept)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
+        standings = standings_of(results, kept, db_url, course_dates)
+        everything = all_standings(standings, graded.id, kept, db_url, course_dates)
+        last_year = KeptResults(compare or out)
+        before = stored_results(homework, last_year)[0] if compare else []
         try:
             with staging(out) as stage:
                 write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:
-            raise BadInputError(f"{out} can't be written: {error}") from error
+            raise not_written(out, error) from error
     output().print(f"{out / REPORT}\n{out / GRADES}", soft_wrap=True)
+    end_if_unread(kept, last_year)

@@ -87,6 +87,7 @@ FAMILIES = (
         operators="multi_head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv"
         r"|(?<!\w)attention_\d+",  # ONNX's, which splits heads too
         shared=_ATTENTION,
+        parts=True,
     ),
     Family(
         names="TransformerEncoder(Layer)?",

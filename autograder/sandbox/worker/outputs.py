@@ -9,6 +9,7 @@ from IPython.core.displaypub import DisplayPublisher
 
 MAX_PICTURES = 4
 MAX_PICTURE_BYTES = 150_000
+MAX_SIDE = 3_000  # pixels; what is larger is drawn coarser
 
 
 class Shown:
@@ -98,20 +99,23 @@ def take_shown() -> list[tuple[str, str]]:
     """Return what the last cell has shown; open figures are drawn and closed, as Jupyter does."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
-        for number in pyplot.get_fignums()[:MAX_PICTURES]:
-            _draw(pyplot.figure(number))
-        pyplot.close("all")
+        try:
+            for number in pyplot.get_fignums()[:MAX_PICTURES]:
+                _draw(pyplot.figure(number))
+        finally:
+            pyplot.close("all")
     pieces = _shown.pieces
     begin_cell()
     return pieces
 
 
 def _draw(figure: Any) -> None:
-    """Show a figure, or why it can't be drawn: its title is broken TeX, say."""
+    """Add a figure; where a label, say, keeps it from being drawn, the reason."""
     file = io.BytesIO()
     try:
-        figure.savefig(file, format="png", dpi=72, bbox_inches="tight")
+        dpi = min(72, MAX_SIDE / max(figure.get_size_inches()))
+        figure.savefig(file, format="png", dpi=dpi, bbox_inches="tight")
     except Exception as error:
-        _shown.add_text(f"{type(error).__name__}: {error}\n")
+        _shown.add_text(f"A figure could not be drawn: {type(error).__name__}: {error}\n")
     else:
         _shown.add_picture(file.getvalue())

@@ -87,6 +87,7 @@ _OPERATORS = {
 _KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
 _BACKENDS = "(|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
 _OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
+_COMPOSITE = "CompositeImplicitAutograd"
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
@@ -202,6 +203,8 @@ def _watch_operator(operator: str, note: Callable[[], None]) -> None:
     for key in _keys(operator):  # all before the first is replaced: they depend on another
         if "CUDA" not in key or os.environ.get("COURSE_DEVICE") == "cuda":
             kernels[key] = torch.library.get_kernel(operator, key)
+    if _kinds(operator).get("CPU") == "math kernel":  # also asked for as such, by ``decompose``
+        kernels[_COMPOSITE] = torch.library.get_kernel(operator, "CPU")
     namespace, _, rest = operator.partition("::")
     register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
     for key, kernel in kernels.items():
@@ -213,9 +216,14 @@ def _watch_operator(operator: str, note: Callable[[], None]) -> None:
 
 
 @functools.cache
+def _kinds(operator: str) -> dict[str, str]:
+    """Return the dispatch keys at which an operator has kernels, and of which kind each is."""
+    return dict(_KERNEL.findall(torch._C._dispatch_dump_table(operator)))
+
+
 def _keys(operator: str) -> list[str]:
     """Return the dispatch keys at which a kernel is to be replaced."""
-    kinds = dict(_KERNEL.findall(torch._C._dispatch_dump_table(operator)))
+    kinds = _kinds(operator)
     # What has no kernel of its own there runs as other operators: it is seen further out alone.
     wanted = _BACKENDS if kinds.get("CPU") == "kernel" else f"{_BACKENDS}|{_OUTER}"
     return [k for k, kind in kinds.items() if re.fullmatch(wanted, k) and "fallback" not in kind]

@@ -7,6 +7,7 @@ from types import FunctionType, TracebackType
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler, PyCF_MASK
+from IPython.core.displayhook import DisplayHook
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -33,10 +34,24 @@ class _CellCompiler(CachingCompiler):
         return f'{_FILE_PREFIX}{self.label}"'
 
 
+class _LastValue(DisplayHook):
+    """Shows the value of a cell's last line, as a notebook does.
+
+    It is kept nowhere: what went by ``_`` or ``Out`` would be a name that nobody can read.
+    """
+
+    def __call__(self, result: Any = None) -> None:
+        """Show it, unless there is none."""
+        if result is not None:
+            forms = ("text/plain", "image/png")
+            self.shell.display_pub.publish(*self.shell.display_formatter.format(result, forms))
+
+
 class _QuietShell(InteractiveShell):
     """IPython without a screen: magics work, what is shown is kept for a while, within bounds."""
 
     display_pub_class = Publisher
+    displayhook_class = _LastValue
 
     def enable_gui(self, gui: Any = None) -> None:
         """Accept ``%matplotlib`` and other choices of a window system; there is none."""
@@ -44,6 +59,9 @@ class _QuietShell(InteractiveShell):
     def enable_matplotlib(self, gui: Any = None) -> Any:
         """Accept every backend, also one that only the student has: pictures are kept anyway."""
         return super().enable_matplotlib("inline")
+
+    def ask_exit(self) -> None:
+        """Go on after ``exit``, as the rest of a cell does; the judge runs the next one itself."""
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         """Print nothing: the judge reports what was raised."""
@@ -66,7 +84,7 @@ def make_shell() -> InteractiveShell:
     for magic in FRONT_ENDS_MAGICS:
         shell.register_magic_function(lambda line: None, "line", magic)
     capture_streams()
-    _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler))]
+    _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler, _LastValue))]
     return shell
 
 
@@ -88,14 +106,15 @@ def run_cell(label: str, source: str) -> None:
     for name in _replaced_methods(shell):
         delattr(shell, name)
     shell.compile = _compiler_after(shell.compile, label)
-    for moment in ("pre_execute", "pre_run_cell"):
+    for moment in ("pre_execute", "pre_run_cell", "post_run_cell"):
         shell.events.callbacks[moment] = []
     shell.init_builtins()
     shell.input_transformer_manager = TransformerManager()
     shell.ast_transformers = []
     shell.init_prefilter()  # reads cells of one line once more
     begin_cell()
-    result = shell.run_cell(with_sign(source), store_history=False, silent=True)
+    shell.ast_node_interactivity = "none" if source.rstrip().endswith(";") else "last_expr"
+    result = shell.run_cell(with_sign(source), store_history=False)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error

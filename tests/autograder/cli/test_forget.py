@@ -1,5 +1,6 @@
 """``forget``: nothing of a person is left, and nothing of anybody else is lost."""
 
+import json
 import os
 import shutil
 
@@ -81,6 +82,25 @@ def test_nothing_is_left_and_nobody_else_is_touched(out, tmp_path):
     assert len(traces(out, "ben")) > 5
     assert (out / "marks.log").read_text().count("ada_12\t") == 4
     assert run("ada_1", "--out", out, "--yes").exit_code == 2
+
+
+def test_who_is_in_a_team_is_no_longer_and_the_others_are(out, tmp_path):
+    teams = tmp_path / "class" / ".teams.json"
+    teams.write_text('{"ada_1": "heads", "ada_12": "heads", "zoë": "tails"}')
+    outcome = run("ada_1", "--out", out, "--submissions", tmp_path / "class", "--yes")
+    assert outcome.exit_code == 0, outcome.output
+    assert "lines in" in outcome.stdout
+    assert ".teams.json" in outcome.stdout
+    assert json.loads(teams.read_text()) == {"ada_12": "heads", "zoë": "tails"}
+    assert traces(tmp_path, "ada_1") == []
+
+
+def test_who_was_only_in_a_team_can_be_forgotten_too(out, tmp_path):
+    (tmp_path / "class" / ".teams.json").write_text('{"zoë": "tails"}')
+    command = ("zoë", "--out", out, "--yes")
+    assert run(*command).exit_code == 2
+    assert run(*command, "--submissions", tmp_path / "class").exit_code == 0
+    assert traces(tmp_path, "zoë") == []
 
 
 def test_who_is_called_nearly_the_same_keeps_the_lines_of_the_log(tmp_path):

@@ -14,6 +14,7 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli import outputs, plan
 from autograder.cli.app import app
 from autograder.gradebook import gradebook
+from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
 from tests.autograder.cli.test_cli import Recorder
@@ -106,6 +107,30 @@ def test_a_killed_regrade_still_compares_with_the_marks_from_before_it(grade, tm
     assert [made.score for made in kept[:2]] == [0.0, 0.0]
     outcome = grade("regrade", after)
     assert "6 of 9 submissions have other marks than before" in outcome.stdout
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+def test_a_result_that_could_not_be_read_is_named_and_made_anew(grade, tmp_path, command):
+    everybody = make_class()
+    assert grade("grade", everybody).exit_code == 0
+    results = tmp_path / "out" / "results"
+    left = results / HW / "zoe.json"
+    other = results / all_homeworks(plan.ROOT)[0] / "ada.json"
+    other.parent.mkdir()
+    for file in (results / HW / "ben.json", left, other):
+        file.write_text("{")
+    outcome = grade(command, everybody)
+    assert outcome.exit_code == 1
+    told = {line for line in outcome.stderr.splitlines() if "could not be read" in line}
+    again = "could not be read, and is graded again; what it said is not known"
+    assert told == {
+        f"Error: {results / HW / 'ben.json'} {again}",
+        f"Error: {left} could not be read, and is set aside",
+    }
+    assert f"Error: {other} can't be read, and is left out" in outcome.stderr
+    assert len((tmp_path / "out" / "grades.csv").read_text().splitlines()) == 28
+    other.unlink()
+    assert grade(command, everybody).exit_code == 0
 
 
 def test_what_is_noticed_last_is_kept_too(grade, tmp_path):

@@ -262,6 +262,7 @@ def test_a_folder_for_each_student(tmp_path, into):
             "eve/one.ipynb": "1",
             "eve/two.ipynb": "2",
             "fay/hw04-transformer.ipynb": "other",
+            f"gil/{HW.replace('hw0', 'hw')}.ipynb": "gil",
         },
     )
     for name, when in ((f"cy/{HW}.ipynb", 100), (f"cy/{HW} (1).ipynb", 50)):
@@ -269,7 +270,8 @@ def test_a_folder_for_each_student(tmp_path, into):
     (source / f"cy/{HW}.ipynb").write_text("cy newest")
     collection = collect(source, HW, into)
     assert collection.naming is Naming.FOLDER
-    assert collected(into) == {"ada": "ada", "bo": "bo", "cy": "cy newest", "dee": "dee"}
+    found = {"ada": "ada", "bo": "bo", "cy": "cy newest", "dee": "dee", "gil": "gil"}
+    assert collected(into) == found
     told = outcomes(collection)
     assert told["eve"][1].startswith("several notebooks, none called")
     assert told["fay"][1] == "no notebook of this homework, only hw04-transformer.ipynb"

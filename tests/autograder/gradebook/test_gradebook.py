@@ -19,6 +19,7 @@ from sqlalchemy.exc import DataError
 from traitlets.config import Config
 
 from autograder.class_run.course import Course
+from autograder.cli.grading import what_was_refused
 from autograder.gradebook import gradebook as gradebook_module
 from autograder.gradebook.gradebook import GradebookError
 from autograder.gradebook.graded_notebook import transplant
@@ -261,6 +262,20 @@ def test_a_student_whom_nbgrader_refuses_stops_nobody_else(tmp_path, homework, s
     with pytest.raises(GradebookError, match=r"not recorded: a\*; a\*: nbgrader takes"):
         record_in_gradebook(results, submissions, homework, course_folder=course)
     assert scores(course)["bo"] == sum(c.points for c in homework.checks[:-1])
+
+
+def test_all_who_are_refused_are_named_whatever_they_and_the_reason_are_called(
+    tmp_path, homework, source
+):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    results = []
+    for student in ("a*\n[bold]", "b*\n"):
+        hand_in(submissions, student, source.read_bytes())
+        results.append(result_of(homework, student, {}))
+    with pytest.raises(GradebookError) as refused:
+        record_in_gradebook(results, submissions, homework, course_folder=course)
+    told = what_was_refused(refused.value)
+    assert told.startswith("not recorded: a* [bold], b*; a* [bold]: nbgrader takes")
 
 
 def test_a_student_whom_the_database_refuses_stops_nobody_who_was_written_along(

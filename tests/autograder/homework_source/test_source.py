@@ -159,6 +159,22 @@ def notebook_of(root):
     return nbformat.reads(instructors_notebook(load_homework("hw01", root)), as_version=4)
 
 
+@pytest.mark.parametrize("text", ["", "# %% [markdown]\n# # Homework 1\n"])
+def test_a_source_without_a_test_is_refused(root, text):
+    told = refusal(root, text)
+    assert told == "FILE holds no test and no written question: is the file whole?"
+
+
+def test_a_source_may_be_saved_with_a_mark_before_its_text_but_not_in_another_encoding(root):
+    write(root, f"\ufeff{GOOD}")
+    with_mark = load_homework("hw01", root)
+    write(root, GOOD)
+    assert with_mark == load_homework("hw01", root)
+    write(root, "").write_bytes(b"# %% [markdown]\n# f\xfcr\n")
+    with pytest.raises(HomeworkError, match="line 2 is not written in UTF-8: save the file as"):
+        load_homework("hw01", root)
+
+
 def test_cells_get_their_kind_name_points_and_place_to_read(root):
     write(root, GOOD)
     homework = load_homework("hw01", root)

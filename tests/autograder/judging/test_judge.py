@@ -300,12 +300,24 @@ def test_the_whole_notebook_has_a_time_limit(sandbox):
         (b'{"cells": []}', "Nothing was handed in: the notebook has no cells"),
         (b"PK\x03\x04", "not valid JSON"),
         (b'{"cells": [', "not valid JSON"),
+        (b'{"cells": [\n<<<<<<< HEAD\n]}', "Git left a conflict in it"),
         (b"[]", "no list of cells"),
         (b'{"worksheets": []}', "no list of cells"),
         (b"[" * 500_000, "not valid JSON"),
-        (b" " * (21 << 20), "the limit is 20 MiB"),
+        (b" " * ((20 << 20) + 9), "The file has 20.1 MiB; the limit is 20 MiB"),
     ],
-    ids=["empty", "blank", "no cells", "zip", "cut off", "list", "format 3", "deep", "large"],
+    ids=[
+        "empty",
+        "blank",
+        "no cells",
+        "zip",
+        "cut off",
+        "conflict",
+        "list",
+        "format 3",
+        "deep",
+        "large",
+    ],
 )
 def test_a_file_that_is_no_notebook_is_explained(grade, data, words):
     result = grade(data)

@@ -50,18 +50,35 @@ def test_a_flood_costs_nothing(grade):
 
 
 @pytest.mark.sandbox
-def test_a_figure_that_cant_be_drawn_takes_nothing_else_away(grade):
-    broken = (
-        "import matplotlib.pyplot as plt\nprint('before')\nplt.title(r'$\\frac{$')\nplt.figure()"
+def test_the_value_of_a_last_line_is_shown_and_kept_nowhere(grade):
+    result = grade(
+        SOLUTION,
+        "1\nb'two'\n3 + 4",
+        "5;",
+        "None",
+        "class Broken:\n    def __repr__(self):\n        raise ValueError\nBroken()",
+        f"class Drawn:\n    def _repr_png_(self):\n        return {base64.b64decode(PNG)}\nDrawn()",
+        "print([_, __, Out, get_ipython().last_execution_result.result])",
     )
-    huge = "plt.figure(figsize=(10_000, 10_000))"
-    result = grade(SOLUTION, broken, huge, "print(plt.get_fignums())")
-    assert result.score == 5.0
-    first, picture, large, last = result.outputs
-    assert first.text.startswith("before\nValueError: ")
-    assert picture.png
-    assert "Error: " in large.text
-    assert last.text == "[]\n"
+    assert not result.cell_failures
+    assert [(output.cell, output.text, bool(output.png)) for output in result.outputs] == [
+        ("extra cell 1", "7\n", False),
+        ("extra cell 5", "", True),
+        ("extra cell 6", "['', '', {}, None]\n", False),
+    ]
+
+
+@pytest.mark.sandbox
+def test_a_figure_that_cannot_be_drawn_takes_nothing_with_it(grade):
+    result = grade(
+        SOLUTION,
+        "import matplotlib.pyplot as plt\nprint('before')\nplt.title('$\\frac{$')\nplt.figure();",
+        "plt.figure(figsize=(300, 300))\nplt.plot([1, 2])\nprint('after')",
+    )
+    assert not result.cell_failures
+    first, *shown = [(output.text, bool(output.png)) for output in result.outputs]
+    assert first[0].startswith("before\nA figure could not be drawn: ValueError: ")
+    assert shown == [("", True), ("after\n", False), ("", True)]
 
 
 @pytest.mark.sandbox

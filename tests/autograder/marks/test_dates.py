@@ -71,6 +71,13 @@ def test_it_is_read(read):
     )  # as examples/gradescope asks for none
 
 
+def test_it_may_be_saved_with_a_mark_before_its_text_but_not_in_another_encoding(read, tmp_path):
+    assert read(f"\ufeff{FILE}") == read(FILE)
+    (tmp_path / "dates.toml").write_bytes("# f\u00fcr alle".encode("latin-1"))
+    with pytest.raises(DatesError, match="line 1 is not written in UTF-8: save the file as UTF-8"):
+        read_dates(tmp_path / "dates.toml", HOMEWORKS)
+
+
 @pytest.mark.parametrize(
     ("moment", "days", "share"),
     [
@@ -131,6 +138,10 @@ def test_where_only_late_is_known_a_day_counts(read):
         ("[due]\nhw01 = 'soon'", "expected, for example, 2026-10-12T23:59:00"),
         ("[due]\nhw01 = 2026-10-05T12:00:00", '[due] hw01 has no time zone: set time_zone = "'),
         ("[due]\nhw09 = 2026-10-05T12:00:00Z", "[due] hw09: no such homework; known: hw01-first"),
+        (
+            "[due]\nhw01 = 0001-01-01T00:00:00Z",
+            "0001-01-01 00:00:00+00:00; expected a year",
+        ),
         ("time_zone = 'Berlin'", "time_zone is 'Berlin'; expected, for example, \"Europe/Berlin\""),
         ("time_zone = 3", "time_zone is 3"),
         ("[late]\npercent_per_dya = 10", "percent_per_dya means nothing here; do you mean percent"),

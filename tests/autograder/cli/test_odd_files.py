@@ -1,0 +1,277 @@
+"""What a full disk, a hand or a program has left in the folders of a class: named, never lost."""
+
+import dataclasses
+import shutil
+from datetime import UTC, datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import plan, standings, stored_results
+from autograder.cli.app import app
+from autograder.cli.commands import export, stored
+from autograder.gradebook import hand_grades
+from autograder.gradebook.database import gradebook_url
+from autograder.marks.dates import Dates
+from autograder.releasing.generated_assignment import create_tables
+from tests.autograder.graded_class import HOMEWORK, make_class
+
+HW = "hw03-self-attention"
+COMMANDS = {
+    "report": ("report", HW),
+    "feedback": ("feedback", HW),
+    "export": ("export", HW, "--to", "gradescope", "--file", "{}/g"),
+    "forget": ("forget", "ada", "--yes"),
+    "grade": ("grade", HW, "--submissions", "{}/class", "--no-sandbox"),
+    "regrade": ("regrade", HW, "--submissions", "{}/class", "--no-sandbox"),
+}
+COMMAND_MODULES = {"report": stored, "feedback": stored, "export": export}
+
+
+@pytest.fixture
+def out(tmp_path, monkeypatch):
+    """What grading wrote of a class of nine, and where they handed in."""
+    for made in make_class():
+        ResultStore(tmp_path / "out" / "results" / HW).keep(made, made_from="")
+        (tmp_path / "class" / made.student / HW).mkdir(parents=True)
+    (tmp_path / "out" / "nbgrader" / "autograded" / "ada").mkdir(parents=True)
+    create_tables(gradebook_url(tmp_path / "out" / "nbgrader"))
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    return tmp_path / "out"
+
+
+def run(command, out):
+    """Run a command by its name."""
+    arguments = [argument.format(out.parent) for argument in COMMANDS[command]]
+    return CliRunner().invoke(app, [*arguments, "--out", str(out)])
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def half(text):
+    return text[: len(text) // 2]
+
+
+def other_types(text):
+    return text.replace('"score": 2.0', '"score": "x"')
+
+
+def no_number(text):
+    return text.replace('"score": 2.0', '"score": NaN')
+
+
+def nested(text):
+    return "[" * 100_000
+
+
+def no_time(text):
+    return text.replace('"handed_in": ""', '"handed_in": "tomorrow"')
+
+
+def no_words(text):
+    return text.replace('"tried_with": []', '"tried_with": [7]')
+
+
+def nobody(text):
+    return ""
+
+
+@pytest.mark.parametrize(
+    "damage", [half, other_types, no_number, nested, no_time, no_words, nobody]
+)
+def test_a_result_that_cannot_be_read_is_named_and_everybody_else_is_done(out, damage):
+    file = out / "results" / HW / "ada.json"
+    broken = damage(file.read_text())
+    assert broken != file.read_text()
+    file.write_text(broken)
+    outcome = run("report", out)
+    assert outcome.exit_code == 1
+    (line,) = outcome.stderr.splitlines()
+    assert line == f"Error: {file} can't be read, and is left out: grade that homework again"
+    assert len((out / "grades.csv").read_text().splitlines()) == 25
+    assert file.read_text() == broken
+
+
+@pytest.mark.parametrize("command", ["report", "feedback", "export"])
+@pytest.mark.parametrize("other", [False, True])
+def test_every_command_names_a_result_that_it_cannot_read(out, command, other, monkeypatch):
+    homework = "hw01-other" if other else HW
+    monkeypatch.setattr(standings, "all_homeworks", lambda root: ["hw01-other", HW])
+    monkeypatch.setattr(  # with grace days, export looks at other homeworks too
+        COMMAND_MODULES[command], "usable_dates",
+        lambda file: Dates(due={"hw01-other": datetime(2026, 1, 1, tzinfo=UTC)}, grace_days=3),
+    )  # fmt: skip
+    file = out / "results" / homework / "ben.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{")
+    outcome = run(command, out)
+    assert outcome.exit_code == 1
+    assert f"Error: {file} can't be read" in outcome.stderr
+    made = {"report": "report.html", "feedback": "feedback/cho/hw00-double.html"}
+    assert (out / made.get(command, "../g/cho/results.json")).exists()
+
+
+def test_a_copy_of_a_result_does_not_count_twice(out):
+    store = out / "results" / HW
+    shutil.copyfile(store / "ada.json", store / "ada (1).json")
+    outcome = run("report", out)
+    assert outcome.exit_code == 1
+    assert "ada (1).json can't be read" in outcome.stderr
+    assert len((out / "grades.csv").read_text().splitlines()) == 28
+
+
+def test_last_years_results_that_cannot_be_read_are_named(out, tmp_path, monkeypatch):
+    shutil.copytree(out, tmp_path / "last")
+    (tmp_path / "last" / "results" / HW / "ben.json").write_text("{")
+    outcome = CliRunner().invoke(
+        app, ["report", HW, "--out", str(out), "--compare", str(tmp_path / "last")]
+    )
+    assert outcome.exit_code == 1
+    assert "last/results/hw03-self-attention/ben.json can't be read" in outcome.stderr
+    assert (out / "report.html").exists()
+
+
+def test_where_no_result_can_be_read_nothing_is_written(out):
+    for file in (out / "results" / HW).iterdir():
+        file.write_text("{")
+    outcome = run("export", out)
+    assert outcome.exit_code == 2
+    assert "holds no result that can be read" in outcome.stderr
+
+
+def test_who_forgets_somebody_is_told_which_file_may_still_name_them(out):
+    store = out / "results" / HW
+    for name in ("ada.json", "ben.json"):
+        (store / name).write_text("{")
+    outcome = run("forget", out)
+    assert outcome.exit_code == 1
+    assert f"{store / 'ben.json'} can't be read: see whether it is about the student" in (
+        outcome.stderr
+    )
+    assert "ada.json can't" not in outcome.stderr
+    assert not (store / "ada.json").exists()
+    assert (store / "ben.json").exists()
+
+
+def junk(gradebook):
+    gradebook.write_text("junk\n")
+
+
+def cut(gradebook):
+    gradebook.write_bytes(gradebook.read_bytes()[:20_000])
+
+
+def overwritten(gradebook):
+    data = gradebook.read_bytes()
+    gradebook.write_bytes(data[:4096] + bytes(4096) + data[8192:])
+
+
+def emptied(gradebook):
+    gradebook.write_text("")
+
+
+def made_a_folder(gradebook):
+    gradebook.unlink()
+    gradebook.mkdir()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("damage", [junk, cut, overwritten, emptied, made_a_folder])
+def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
+    gradebook = out / "nbgrader" / "gradebook.db"
+    damage(gradebook)
+    before = files(out.parent)
+    outcome = run(command, out)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(f"Error: {gradebook} is damaged (")
+    assert "restore a backup, or move it away and run grade again" in line
+    assert files(out.parent) == before
+
+
+@pytest.mark.parametrize("command", ["report", "feedback", "export"])
+def test_a_gradebook_that_fails_while_it_is_read_is_told_in_a_sentence(out, command, monkeypatch):
+    from sqlalchemy.exc import OperationalError
+
+    def fail(*given):
+        raise OperationalError("SELECT x\nFROM y", {}, Exception("the server is gone"))
+
+    monkeypatch.setattr(hand_grades, "_read", fail)
+    before = files(out.parent)
+    outcome = run(command, out)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert "the server is gone" in line
+    assert "what was given by hand is not known, so nothing is written" in line
+    assert "SELECT" not in line
+    assert "sqlalche.me" not in line
+    assert files(out.parent).keys() == before.keys()
+
+
+def test_a_new_gradebook_in_the_place_of_none_is_no_damage(out):
+    shutil.rmtree(out / "nbgrader")
+    assert run("report", out).exit_code == 0
+    (out / "nbgrader").mkdir()
+    (out / "nbgrader" / "gradebook.db").write_text("")  # as a run leaves it that is killed there
+    plan.usable_gradebook("", out)
+
+
+def test_what_grading_wrote_is_no_class(out, tmp_path):
+    before = files(tmp_path)
+    for arguments in (
+        ["grade", HW, "--submissions", out, "--out", tmp_path / "again"],
+        ["collect", HW, tmp_path / "class", "--into", out],
+    ):
+        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert outcome.exit_code == 2
+        (line,) = outcome.stderr.splitlines()
+        assert f"{out} is where grading wrote" in line
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "place", "shown"),
+    [
+        ("report", "out/report.html", "out/report.html"),
+        ("feedback", "out/course.csv", "out/course.csv"),
+        ("export", "g", "g"),
+        ("export", "f", "f"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_named(out, tmp_path, command, place, shown):
+    (tmp_path / place).mkdir()
+    (tmp_path / "class.csv").write_text("lms_id,student\n1,ada\n")
+    more = {
+        "g": ("--to", "canvas", "--column", "x"),
+        "f": ("--to", "canvas", "--column", "x", "--feedback", "{}/f"),
+    }
+    words = [*COMMANDS[command], *more.get(place, ())]
+    words += ["--roster", "{}/class.csv"] if command == "export" else []
+    arguments = [word.format(tmp_path) for word in words]
+    outcome = CliRunner().invoke(app, [*arguments, "--out", str(out)])
+    assert outcome.exit_code == 2
+    line = outcome.stderr.splitlines()[-1]
+    assert line == f"Error: {tmp_path / shown} can't be written: Is a directory"
+
+
+def test_a_class_list_in_another_encoding_is_told_how_to_be_saved(out, tmp_path):
+    (tmp_path / "class.csv").write_bytes("lms_id,student\n1,Zo\u00eb\n".encode("latin-1"))
+    arguments = [*COMMANDS["export"], "--roster", "{}/class.csv", "--out", "{}/out"]
+    outcome = CliRunner().invoke(app, [argument.format(tmp_path) for argument in arguments])
+    assert outcome.exit_code == 2
+    assert "class.csv can't be read: line 2 is not written in UTF-8: save" in outcome.stderr
+
+
+def test_a_file_with_none_of_the_tests_takes_nobody_s_marks_away(out, tmp_path, monkeypatch):
+    other = dataclasses.replace(HOMEWORK.checks[0], grade_id="another")
+    homework = dataclasses.replace(HOMEWORK, cells=(*HOMEWORK.cells[:3], other))
+    monkeypatch.setattr(plan, "load_homework", lambda *given: homework)
+    before = files(tmp_path)
+    outcome = run("grade", out)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert "none of the tests that this class was graded with is in solutions/" in line
+    assert files(tmp_path) == before
