@@ -45,6 +45,9 @@ class _QuietShell(InteractiveShell):
         """Accept every backend, also one that only the student has: pictures are kept anyway."""
         return super().enable_matplotlib("inline")
 
+    def ask_exit(self) -> None:
+        """Accept ``exit`` as a cell's last word: whoever reads the notebook is not asked."""
+
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         """Print nothing: the judge reports what was raised."""
 

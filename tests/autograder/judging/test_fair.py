@@ -38,6 +38,7 @@ HABITS = {
     "help": ("double?\n?print\nhelp(len)",),
     "a display": ("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))",),
     "a last value": ("1 + 1",),
+    "a last word": ("exit", "quit()"),
     "a helper before": ("def twice(x):\n    return x * 2", ("double", "def double(x):\n    return twice(x)")),
     "a helper after": (("double", "def double(x):\n    return twice(x)"), "def twice(x):\n    return 2 * x"),
     "own asserts that hold": (("double", f"{RIGHT}\nassert double(2) == 4"), "assert double(3) == 6"),
