@@ -116,7 +116,7 @@ two_masks = partial(
 # `nn.CrossEntropyLoss`, `nn.LinearCrossEntropyLoss` or `nn.AdaptiveLogSoftmaxWithLoss`. Comparing
 # yours with them, in a cell of your own, is a good idea.
 
-# %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
+# %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 
 # %% test="EncoderLayer-values" points=1 read="transformer#transformer-encoder"
 # Attention first, then the feed-forward layer, each on its own road
@@ -269,7 +269,7 @@ assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=h
 # is not, so one last norm follows. `final_norm`, imported above, knows: it gives back the norm that
 # you hand it, or the identity.
 
-# %% solution="Encoder" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
+# %% solution="Encoder" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 
 # %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
 # Layers of one's own, one after the other, and a last norm where it is needed
@@ -389,7 +389,7 @@ for num_layers in (0, -1):
 #   never normalised here; the encoder has seen to it.
 
 
-# %% solution="DecoderLayer" forbids="torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder"
+# %% solution="DecoderLayer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 class DecoderLayer(nn.Module):
     """Self-attention, attention to the encoder's output, and a feed-forward layer.
 

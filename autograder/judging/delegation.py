@@ -29,7 +29,7 @@ _HOSTILE = {
     PRYING: "pries into the code of functions, the collector's objects or Python's own events",
     TRACED: "makes a graph of what exercises forbid",
     RELOADED: "loads PyTorch's modules once more",
-    LEFT: "begins while an earlier cell's thread, timer or trace function is at work",
+    LEFT: "a thread, timer or trace function of one cell is at work while others begin",
 }
 _FULL_FLAG = "more that is forbidden ran in a check of {0} than can be noted: its checks are lost"
 _FULL_WORDS = (
@@ -116,8 +116,9 @@ def read_recorded(
         known = cell in process.labels and 0 < line <= _MAX_LINE
         place = (cell, line) if known else (exercise, 0)
         if name in _HOSTILE:
+            where = ("", 0) if name == LEFT else place  # once: it is so for all cells that follow
             text = _HOSTILE[name]
-            flags[Flag(kind=FlagKind.HOSTILE, text=text, cell=place[0], line=place[1])] = None
+            flags[Flag(kind=FlagKind.HOSTILE, text=text, cell=where[0], line=where[1])] = None
         if not _is_about(rule, name):
             continue
         others = exercises.keys() & {owner, *inside} - {exercise}

@@ -12,6 +12,9 @@ from .uses import Statement, Use, is_below
 # What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
 _AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn")
 
+# Below a forbidden name, and none of its work: it makes a mask.
+_HARMLESS = ("generate_square_subsequent_mask",)
+
 # Code from texts, and graphs from code: what they were made from, they no longer show.
 _EVALUATES = {"__import__", "compile", "eval", "exec"}
 _BUILTINS = ("builtins",)
@@ -44,7 +47,7 @@ def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> di
     found: dict[str, Use] = {}
     uses = [check.imported for check in notebook.checks_of(exercise) if check.imported]
     for statement in _led_to(exercise, notebook):
-        uses += statement.uses
+        uses += [use for use in statement.uses if use.name.rpartition(".")[2] not in _HARMLESS]
     for use in uses:
         named = [name for name in names if _is_in(use.name, name)]
         for name in named or [name for name in names if _is_kin(use.name, name)][:1]:

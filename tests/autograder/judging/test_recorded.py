@@ -57,7 +57,11 @@ ENCODE = """class encode(nn.Module):
         x = self.norm1(x + torch.softmax(x @ x.mT, -1) @ x)
         return self.norm2(x + self.think(x))
 encode = encode()"""
-ENCODE_RULE = ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerEncoder")
+ENCODE_RULE = (
+    "torch.nn.TransformerEncoderLayer",
+    "torch.nn.TransformerEncoder",
+    "torch.nn.Transformer",
+)
 ENCODE_CHECK = "assert tuple(encode(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
 
 CELL = "def cell(x, h):\n    return torch.tanh(x + h)"
@@ -335,6 +339,7 @@ HONEST = {
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
     "one's own autograd function that calls another exercise": {"free": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return F.layer_norm(x, x.shape[-1:])\n    @staticmethod\n    def backward(ctx, upstream):\n        return back(upstream, *ctx.saved_tensors) + 0 * upstream.sum(-1, keepdim=True)\nfree = Norm.apply"},
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
+    "a mask of nn.Transformer's": {"encode": ENCODE.replace("def forward(self, x):", "def forward(self, x):\n        mask = nn.Transformer.generate_square_subsequent_mask(3)")},
     "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
     "a process in a cell": {"before": "!echo hello\nimport multiprocessing\nwith multiprocessing.get_context('fork').Pool(1) as pool:\n    pool.map(abs, [1])"},
     "bars, and threads that end": {"before": "from concurrent.futures import ThreadPoolExecutor\nfrom tqdm.auto import tqdm\nwith ThreadPoolExecutor(2) as pool:\n    list(tqdm(pool.map(abs, [1]), total=1))\nlist(tqdm([1], disable=False))"},
@@ -495,7 +500,7 @@ UNSEEN = {
     "the code of a call": ("attend", _CODE.replace("hash(x)", "getattr(attend, '__co' + 'de__')"), "pries into the code"),
     "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
     "a process of an earlier cell": ("norm", "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\ndef norm(x):\n    return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,))) + 0 * x", "a process of its own ran in a check of norm"),
-    "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "an earlier cell's thread"),
+    "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "a thread, timer or trace function of one cell"),
     "a hook of Python's own": ("norm", NORM + "\nimport sys\ngetattr(sys, 'add' + 'audithook')(lambda *event: None)", "Python's own events"),
     "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
     "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),
