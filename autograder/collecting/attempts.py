@@ -130,7 +130,7 @@ def _again(attempt: Attempt, homework_id: str) -> int | None:
 def _of_another(attempt: Attempt, homework_id: str) -> bool:
     number = _OTHER_HOMEWORK.match(_stem(attempt))
     own = _OTHER_HOMEWORK.match(homework_id)
-    return bool(number and own and int(number[1]) != int(own[1]))
+    return bool(number and own and number[1].lstrip("0") != own[1].lstrip("0"))
 
 
 def _stem(attempt: Attempt) -> str:

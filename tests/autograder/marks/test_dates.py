@@ -73,7 +73,7 @@ def test_it_is_read(read):
 
 def test_it_may_be_saved_with_a_mark_before_its_text_but_not_in_another_encoding(read, tmp_path):
     assert read(f"\ufeff{FILE}") == read(FILE)
-    (tmp_path / "dates.toml").write_bytes("# f\u00fcr alle".encode("latin-1"))
+    (tmp_path / "dates.toml").write_bytes("# f\u00fcr uns".encode("latin-1"))
     with pytest.raises(DatesError, match="line 1 is not written in UTF-8: save the file as UTF-8"):
         read_dates(tmp_path / "dates.toml", HOMEWORKS)
 
