@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.homework_source.cell_text import BEGIN_SOLUTION, END_SOLUTION
 from autograder.homework_source.homework import HomeworkError
-from autograder.sandbox.worker.definitions import defined_by, names_of
+from autograder.sandbox.worker.reader.definitions import defined_by, names_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

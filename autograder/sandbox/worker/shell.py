@@ -12,9 +12,9 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from .cell_code import FRONT_ENDS_MAGICS, with_sign
 from .machinery import Machinery
 from .outputs import Publisher, begin_cell, capture_streams
+from .reader.cell_code import FRONT_ENDS_MAGICS, with_sign
 
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000

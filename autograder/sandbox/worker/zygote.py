@@ -51,8 +51,9 @@ def _import_everything() -> None:
     import torch
     from tqdm import tqdm
 
-    from . import reading, recorder  # noqa: F401
+    from . import recorder  # noqa: F401
     from .peer import Peer  # noqa: F401
+    from .reader import reading
     from .shell import make_shell
 
     torch.set_num_threads(1)

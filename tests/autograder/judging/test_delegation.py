@@ -9,7 +9,7 @@ import pytest
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
-from autograder.sandbox.worker.reading import read
+from autograder.sandbox.worker.reader.reading import read
 from tests.daily import with_proofs
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"

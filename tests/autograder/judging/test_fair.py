@@ -5,7 +5,7 @@
 import pytest
 from ipykernel.zmqshell import KernelMagics
 
-from autograder.sandbox.worker.cell_code import FRONT_ENDS_MAGICS, LINE_MAGICS
+from autograder.sandbox.worker.reader.cell_code import FRONT_ENDS_MAGICS, LINE_MAGICS
 
 pytestmark = pytest.mark.sandbox
 

@@ -90,10 +90,10 @@ atexit.register(lambda: 1 / 0)
         "the judge's own modules in the process, replaced",
         edits={PADDING: BLANK},
         extra="""
-import worker.shell, worker.peer, worker.values, worker.recorder, worker.reading
+import worker.shell, worker.peer, worker.values, worker.recorder, worker.reader.reading
 worker.shell.describe_error = lambda error: {"type_name": "x", "bases": [], "message": "", "traceback": ""}
 worker.recorder.seen = lambda: [("torch.nn.Linear", "x", 1, "x")] * 100
-worker.reading.read = lambda *args: ([], [], [])
+worker.reader.reading.read = lambda *args: ([], [], [])
 """,
         flagged="pries into worker",
     ),

@@ -7,7 +7,7 @@ and a text that brings Python's parser down brings down nothing else.
 import sys
 from collections.abc import Mapping, Sequence
 
-from . import shell
+from .. import shell
 from .delegation import find_breaches, find_unreadable
 from .hostility import find_suspicious
 from .names_used import Notebook
