@@ -416,10 +416,11 @@ def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float3
             return actual == expected
         return math.isclose(actual, expected, rel_tol=rel_tol, abs_tol=1e-12)
     if isinstance(expected, list | tuple):
-        return len(actual) == len(expected) and all(map(_equal, actual, expected))
+        pairs = zip(actual, expected, strict=False)
+        return len(actual) == len(expected) and all(_equal(*pair, rel_tol) for pair in pairs)
     if isinstance(expected, dict):
         return actual.keys() == expected.keys() and all(
-            _equal(actual[key], value) for key, value in expected.items()
+            _equal(actual[key], value, rel_tol) for key, value in expected.items()
         )
     return bool(actual == expected)
 

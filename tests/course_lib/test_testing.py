@@ -358,6 +358,12 @@ def test_equal_tells_values_apart_from_what_students_may_see():
     assert "3" not in error.summary
 
 
+def test_equal_allows_each_float_in_a_container_what_it_allows_one():
+    assert_equal([1.0, {"a": (2.0,)}], [1.001, {"a": (2.001,)}], rel_tol=1e-2)
+    with pytest.raises(CheckFailure):
+        assert_equal([1.0, {"a": (2.0,)}], [1.001, {"a": (2.1,)}], rel_tol=1e-2)
+
+
 def test_equal_recognises_a_known_mistake():
     mistakes = {"the last one is missing": 4, "counted twice": 10}
     assert failure(assert_equal, 10, 5, mistakes=mistakes).hint == "counted twice"
