@@ -143,6 +143,7 @@ def grade_notebooks(
         known.clear()
         for result, made_from in graded:
             yield from due.give(result, made_from)
+    yield from known  # of who came last
 
 
 _Given = tuple[Path, int | None]

@@ -189,7 +189,8 @@ def test_the_one_notebook_of_a_team_is_graded_once(tmp_path, monkeypatch):
 def test_who_comes_later_is_graded_beside_who_takes_long(tmp_path):
     course = Course(homework=DOUBLE, library={}, digest="one")
     places = {name: hand_in(tmp_path / "class", name, RIGHT) for name in ("eve", "bo", "cy")}
-    come = [{"bo": places["bo"]}, {"cy": places["cy"]}]
+    come = [{"bo": places["bo"]}, {"cy": places["cy"]}, {"nobody": tmp_path / "none"}]
+    come += [{}, {"nobody either": tmp_path / "none"}]
     over = threading.Event()
 
     def grade(notebook, student, seed):
@@ -202,9 +203,10 @@ def test_who_comes_later_is_graded_beside_who_takes_long(tmp_path):
         course, {"eve": places["eve"]}, GradingOptions(cluster=Cluster(workers=2)), judges=judges,
         more=lambda: come.pop(0) if come else {},
     )  # fmt: skip
-    assert [next(graded).student, next(graded).student] == ["bo", "cy"]
+    assert [next(graded).student for _ in range(3)] == ["bo", "cy", "nobody"]
     over.set()
-    assert [result.student for result in graded] == ["eve"]
+    assert sorted(result.student for result in graded) == ["eve", "nobody either"]
+    assert come == []
 
 
 def test_a_changed_hidden_test_makes_results_stale(tmp_path):
