@@ -110,8 +110,9 @@ def _damage(file: Path, course_folder: Path) -> str:
         with closing(sqlite3.connect(file)) as connection:
             ((found,),) = connection.execute("PRAGMA quick_check(1)")
             return "" if found == "ok" else str(found)
-    except sqlite3.Error as error:
-        busy = error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter is a message that quotes it
+        code = getattr(error, "sqlite_errorcode", None)
+        busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         return "" if busy else str(error)  # who works in it holds it for a moment
 
 

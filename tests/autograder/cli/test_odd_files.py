@@ -169,6 +169,11 @@ def overwritten(gradebook):
     gradebook.write_bytes(data[:4096] + bytes(4096) + data[8192:])
 
 
+def garbled(gradebook):  # SQLite's own message quotes it
+    data = gradebook.read_bytes()
+    gradebook.write_bytes(data.replace(b"CREATE TABLE", b"CREATE \xff\xff\xff\xff\xff"))
+
+
 def emptied(gradebook):
     gradebook.write_text("")
 
@@ -179,7 +184,7 @@ def made_a_folder(gradebook):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("damage", [junk, cut, overwritten, emptied, made_a_folder])
+@pytest.mark.parametrize("damage", [junk, cut, overwritten, garbled, emptied, made_a_folder])
 def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
     gradebook = out / "nbgrader" / "gradebook.db"
     damage(gradebook)
