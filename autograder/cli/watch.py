@@ -17,6 +17,7 @@ from autograder.cli.outputs import write_everything
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import lateness_in
+from autograder.cli.stored_results import end_if_unread
 from autograder.cli.terminal import output, print_marks
 from autograder.homework_source.homework import HomeworkError
 from autograder.judging.results import SubmissionResult
@@ -24,7 +25,7 @@ from autograder.marks.standing import stand
 from autograder.sandbox.zygote import SandboxError
 
 _LOOK_SECONDS = 0.5  # between two looks at the folder
-_REST = 10  # times as long as it took to write pages, before they are written again in a round
+_REST = 10  # times as long as it took to keep results, before others are kept in the same round
 
 if TYPE_CHECKING:
     from autograder.class_run.arrivals import Arrivals
@@ -71,8 +72,10 @@ def watch_and_record(
                     watch.grade(arrived, arrivals)
                 else:
                     ended.wait(_LOOK_SECONDS)
+        watch.keep()
         results = watch.results()
         if not results:
+            end_if_unread(plan.kept)
             raise typer.Exit
         return keep_all(plan, results), watch.refused
 
@@ -94,14 +97,14 @@ class _Watch:
         self._course = Course.load(plan.homework, ROOT)
         self._latest = {result.student: result for result in plan.kept.of(plan.homework_id)}
         self.refused = ""
-        self._fresh: list[SubmissionResult] = []  # whose pages are not written yet
-        self._write_at = 0.0
+        self._fresh: list[SubmissionResult] = []  # neither recorded nor written yet
+        self._keep_at = 0.0
         count = judges_here(options)
         judges.acquire(count, self._course, options, others=count - 1)  # as they will be asked for
         output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
 
     def grade(self, arrived: Mapping[str, Path], arrivals: "Arrivals") -> None:
-        """Grade notebooks, tell their marks, and write what comes of them.
+        """Grade notebooks, tell their marks, and keep what comes of them.
 
         Args:
             arrived: Student id to notebook.
@@ -109,48 +112,50 @@ class _Watch:
         """
         from autograder.class_run.run import grade_notebooks
         from autograder.class_run.submissions import read_teams
-        from autograder.gradebook.course_config import write_course_config
-        from autograder.gradebook.gradebook import GradebookError
 
         graded_now = set(arrived)
         teams = read_teams(self._plan.submissions)
+        late = lateness_in(self._plan.kept, self._plan.dates)
 
         def more() -> Mapping[str, Path]:
-            if time.monotonic() > self._write_at:
-                self._write()
+            if time.monotonic() > self._keep_at:
+                self.keep()
             came = arrivals.look(but=graded_now)
             graded_now.update(came)
             teams.update(read_teams(self._plan.submissions) if came else {})
             return came
 
-        late = lateness_in(self._plan.kept, self._plan.dates)
+        for result in grade_notebooks(
+            self._course, arrived, self._options, judges=self._judges,
+            store=self._plan.store, teams=teams, more=more,
+        ):  # fmt: skip
+            graded_now.discard(result.student)
+            if result != self._latest.get(result.student):
+                print_marks(stand(result, None, late(result)), output())
+            self._latest[result.student] = result
+            self._fresh.append(result)
+        self.keep()
+
+    def keep(self) -> None:
+        """Record what has come since the last time, and write everything."""
+        from autograder.gradebook.course_config import write_course_config
+        from autograder.gradebook.gradebook import GradebookError
+
+        if not self._fresh:
+            return
+        plan, began = self._plan, time.monotonic()
         try:
-            with make_recorder(self._plan) as recorder:
-                write_course_config(
-                    self._plan.out / NBGRADER, ROOT, self._plan.db_url, self._plan.dates_file
-                )
-                for result in grade_notebooks(
-                    self._course, arrived, self._options, judges=self._judges,
-                    store=self._plan.store, teams=teams, more=more,
-                ):  # fmt: skip
-                    graded_now.discard(result.student)
-                    if result != self._latest.get(result.student):
-                        print_marks(stand(result, None, late(result)), output())
-                    self._latest[result.student] = result
-                    self._fresh.append(result)
+            with make_recorder(plan) as recorder:
+                write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
+                for result in self._fresh:
                     recorder.record(result)
         except GradebookError as error:
             self.refused = what_was_refused(error)
             typer.echo(f"Error: nbgrader's gradebook is not complete: {self.refused}", err=True)
-        self._write()
-
-    def _write(self) -> None:
-        """Write everything, with the pages of those whose results have come since the last time."""
-        began = time.monotonic()
-        if self._fresh and (results := self.results()):
-            write_everything(self._plan, results, pages_of=self._fresh)
-            self._fresh = []
-        self._write_at = began + (1 + _REST) * (time.monotonic() - began)
+        if results := self.results():
+            write_everything(plan, results, pages_of=self._fresh)
+        self._fresh = []
+        self._keep_at = began + (1 + _REST) * (time.monotonic() - began)
 
     def results(self) -> list[SubmissionResult]:
         """Return one result for each student who is there and was graded."""
