@@ -104,7 +104,7 @@ def as_pair(actual: Any, summary: str, *, hint: str = "") -> tuple[Any, Any]:
     Raises:
         CheckFailure: It is one tensor, a text or a mapping, or has not two parts.
     """
-    try:  # where a judge asks, a named tuple is an object of another process: no tuple, but a pair
+    try:
         first, second = actual
     except (TypeError, ValueError):
         hint = _NO_RETURN if actual is None else hint

@@ -705,11 +705,16 @@ with torch.no_grad():
     whole = torch.cat([tokens, piece], dim=1)
     result = layer(whole, whole, whole, return_weights=True)
     all_output, all_weights = two_tensors(result, "the layer with return_weights", hint=both)
-    expected = checked(all_weights, (2, 3, 7, 7), what="weights without a cache")[:, :, 5:]
     hint = "with return_weights, one weight for each new query and each key so far"
-    assert_close(weights, expected, what="weights with a cache", hint=hint)
-    expected = checked(all_output, whole.shape, what="output with weights")[:, 5:]
-    assert_close(output, expected, what="output with a cache and weights", hint=one_each)
+    assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
+    assert_shape(output, piece.shape, what="output with a cache and weights", hint=one_each)
+    if (all_output.shape, all_weights.shape) == (whole.shape, (2, 3, 7, 7)):
+        what = "weights with a cache"
+        assert_close(weights, all_weights[:, :, 5:], what=what, hint=hint)
+        what = "output with a cache and weights"
+        assert_close(output, all_output[:, 5:], what=what, hint=one_each)
+    else:
+        forgive("weights without a cache are of another shape", "CachedAttention-uncached")
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"

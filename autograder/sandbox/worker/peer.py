@@ -308,7 +308,10 @@ class Peer:
             if "named" not in data or not self.is_asked_by_name:
                 return original
             kind = type(original)
-            return getattr(kind, "_make", kind)(data["named"])
+            try:
+                return getattr(kind, "_make", kind)(data["named"])
+            except TypeError:  # it is made otherwise
+                return original
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
             proxy = Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])
             if "named" not in data:

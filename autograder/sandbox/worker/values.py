@@ -52,8 +52,8 @@ class TensorTable:
 class NamedItems(tuple[Any, ...]):
     """A tuple whose class is known on the other side alone; its names can be asked for here too."""
 
-    origin: Any
-    names: dict[str, int]
+    _origin: Any
+    _names: dict[str, int]
 
     @classmethod
     def of(cls, items: list[Any], names: Any, origin: Any) -> "NamedItems":
@@ -70,24 +70,24 @@ class NamedItems(tuple[Any, ...]):
         if not isinstance(names, list) or not all(type(name) is str for name in names):
             raise WireError("the names of a tuple are malformed")
         made = cls(items)
-        made.origin = origin
-        made.names = {name: index for index, name in enumerate(names[: len(items)])}
+        made._origin = origin
+        made._names = {name: index for index, name in enumerate(names[: len(items)])}
         return made
 
     def __reduce__(self) -> Any:
         return tuple, (tuple(self),)  # a copy has nobody who answers for it
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("origin", "names"):
+        if name in ("_origin", "_names"):
             raise AttributeError(name)
-        return self[self.names[name]] if name in self.names else getattr(self.origin, name)
+        return self[self._names[name]] if name in self._names else getattr(self._origin, name)
 
     @property
     def __remote_type__(self) -> str:
-        return str(self.origin.__remote_type__)
+        return str(self._origin.__remote_type__)
 
     def __call_beside__(self, function: Any, args: Any, kwargs: Any) -> Any:
-        return self.origin.__call_beside__(function, args, kwargs)
+        return self._origin.__call_beside__(function, args, kwargs)
 
 
 class EntryCount:
@@ -155,7 +155,7 @@ def encode(
     if kind in (tuple, set, frozenset, torch.Size):
         return {kind.__name__: inner(value)}
     if kind is NamedItems:  # goes home; who made it makes it again, of the items that come
-        return {**refer(value.origin), "named": inner(value)}
+        return {**refer(value._origin), "named": inner(value)}
     if issubclass(kind, tuple):
         names = list(getattr(kind, "_fields", ()))
         return {**refer(value), "named": inner(tuple.__iter__(value)), "names": names}
