@@ -177,6 +177,9 @@ class _Due:
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
         """Yield the results of those that need no grading, and note the others."""
         store, options = self._store, self._options
+        mates: dict[str, list[str]] = defaultdict(list)
+        for student, team in self._teams.items():
+            mates[team].append(student)
         for student, path in notebooks.items():
             try:
                 made_from = fingerprint(self._course, read_notebook(path))
@@ -186,6 +189,11 @@ class _Due:
             known, seed = None, options.seed
             if store and not options.force:
                 known = _find_kept(store, student, made_from, options.isolated)
+                for mate in mates.get(self._teams.get(student, ""), ()):
+                    known = known or _find_kept(store, mate, made_from, options.isolated)
+                if known and known.student != student:  # handed in sooner
+                    known = dataclasses.replace(known, student=student)
+                    store.keep(known, made_from)
                 seed = store.find_seed(student, made_from) if seed is None else seed
             if known:
                 dated = _dated(known, path)

@@ -57,21 +57,20 @@ def watch_and_record(
 
     with told_in_one_line(HomeworkError, SandboxError, OSError):
         watch = _Watch(plan, options, judges)
-        ended = Event()
 
         def end(*_: object) -> None:
-            ended.set()  # what is raised here may be caught, or come where Python ignores it
+            watch.ended.set()  # what is raised here may be caught, or come where Python ignores it
             raise KeyboardInterrupt
 
         signal.signal(signal.SIGINT, end)
         signal.signal(signal.SIGTERM, end)
         with contextlib.suppress(KeyboardInterrupt):
             arrivals = Arrivals(plan.submissions, plan.homework)
-            while not ended.is_set():
+            while not watch.ended.is_set():
                 if arrived := arrivals.look():
                     watch.grade(arrived, arrivals)
                 else:
-                    ended.wait(_LOOK_SECONDS)
+                    watch.ended.wait(_LOOK_SECONDS)
         watch.keep()
         results = watch.results()
         if not results:
@@ -97,6 +96,7 @@ class _Watch:
         self._course = Course.load(plan.homework, ROOT)
         self._latest = {result.student: result for result in plan.kept.of(plan.homework_id)}
         self.refused = ""
+        self.ended = Event()
         self._fresh: list[SubmissionResult] = []  # neither recorded nor written yet
         self._keep_at = 0.0
         count = judges_here(options)
@@ -118,6 +118,8 @@ class _Watch:
         late = lateness_in(self._plan.kept, self._plan.dates)
 
         def more() -> Mapping[str, Path]:
+            if self.ended.is_set():
+                raise KeyboardInterrupt
             if time.monotonic() > self._keep_at:
                 self.keep()
             came = arrivals.look(but=graded_now)
@@ -130,10 +132,11 @@ class _Watch:
             store=self._plan.store, teams=teams, more=more,
         ):  # fmt: skip
             graded_now.discard(result.student)
-            if result != self._latest.get(result.student):
-                print_marks(stand(result, None, late(result)), output())
+            before = self._latest.get(result.student)
             self._latest[result.student] = result
             self._fresh.append(result)
+            if result != before:
+                print_marks(stand(result, None, late(result)), output())
         self.keep()
 
     def keep(self) -> None:

@@ -116,10 +116,10 @@ def collect(
         people = _group(files, naming, depth, homework_id, roster, lines)
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
+        _put_teams(target, roster)  # before the notebooks: who watches the folder needs them then
         for attempts in people.values():
             lines.append(_take(attempts, homework_id, target, naming, force=force))
             on_student(attempts[0].student)
-    _put_teams(target, roster)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
     lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]

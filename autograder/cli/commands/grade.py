@@ -91,28 +91,29 @@ def grade(
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade, or somebody's grading was interrupted; with
+            1, if nbgrader refused to record a grade, somebody's grading was interrupted, or a
+            result can't be read; with
             code 0, if it watched and nothing came.
     """
     if watch and scheduler:
         with told_in_one_line():
             raise BadInputError("--watch grades on this machine: --scheduler does not go with it")
-    judges = begin_judges(scheduler, sandbox=sandbox, device=device)
-    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates, due=due)
-    options = make_options(
-        scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-        trusted_network=trusted_network,
-        time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
-    )  # fmt: skip
-    with contextlib.closing(judges), alone_in(plan.out):
-        before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
-        if not options.force:
-            _refuse_a_file_without_their_tests(plan, before)
-        do = watch_and_record if watch else grade_and_record
-        results, refused = do(plan, options, judges)
-        again = _graded_again(made_from, plan.store.fingerprints())
-        changes = _compared(before, results, again) if again else None
-        standings = write_everything(plan, results, changes)
+    with contextlib.closing(begin_judges(scheduler, sandbox=sandbox, device=device)) as judges:
+        plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates, due=due)
+        options = make_options(
+            scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+            trusted_network=trusted_network,
+            time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
+        )  # fmt: skip
+        with alone_in(plan.out):
+            before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
+            if not options.force:
+                _refuse_a_file_without_their_tests(plan, before)
+            do = watch_and_record if watch else grade_and_record
+            results, refused = do(plan, options, judges)
+            again = _graded_again(made_from, plan.store.fingerprints())
+            changes = _compared(before, results, again) if again else None
+            standings = write_everything(plan, results, changes)
     print_grades(standings, output())
     if changes is not None:
         words = "Its tests, its solution or the library are others than when these were graded:"

@@ -57,24 +57,26 @@ def regrade(
     """
     from autograder.marks.changes import compare
 
-    judges = begin_judges(scheduler, sandbox=sandbox, device=device)
-    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)
-    options = make_options(
-        scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-        trusted_network=trusted_network,
-        time_limit=time_limit, sandbox=sandbox, device=device,
-    )  # fmt: skip
-    with contextlib.closing(judges), alone_in(plan.out):
-        with told_in_one_line(OSError):
-            if not plan.kept.of(plan.homework_id):
-                raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
-            earlier = plan.store.keep_copy()
-        results, refused = grade_and_record(plan, options, judges)
-        interrupted = {result.student for result in results if result.interrupted}
-        compared = compare(earlier.read_all(), results)
-        changes = [change for change in compared if change.student not in interrupted]
-        write_everything(plan, results, changes)
-        if not interrupted:  # the next run compares those with what they had before this one
-            earlier.remove()
+    with contextlib.closing(begin_judges(scheduler, sandbox=sandbox, device=device)) as judges:
+        plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)
+        options = make_options(
+            scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+            trusted_network=trusted_network,
+            time_limit=time_limit, sandbox=sandbox, device=device,
+        )  # fmt: skip
+        with alone_in(plan.out):
+            with told_in_one_line(OSError):
+                if not plan.kept.of(plan.homework_id):
+                    raise BadInputError(
+                        f"{out} holds no results of {plan.homework_id}: grade it first"
+                    )
+                earlier = plan.store.keep_copy()
+            results, refused = grade_and_record(plan, options, judges)
+            interrupted = {result.student for result in results if result.interrupted}
+            compared = compare(earlier.read_all(), results)
+            changes = [change for change in compared if change.student not in interrupted]
+            write_everything(plan, results, changes)
+            if not interrupted:  # the next run compares those with what they had before this one
+                earlier.remove()
     print_changes(changes, len(results), output())
     tell_where(plan, results, refused)

@@ -32,9 +32,8 @@ class Usage:
     shares with them; or the pages that they had a fault for, if these are more. Who runs another
     program shares nothing, and huge pages have few faults: so no more is believed to be shared than
     the limit once again. What a process of the student's shares with its own forks counts for each
-    of them. What is on its way in a socket
-    no process holds: beyond ``FREE_DESCRIPTORS``, each place for a descriptor counts as a socket
-    that is full.
+    of them. What is on its way in a socket no process holds: beyond ``FREE_DESCRIPTORS``, each
+    place for a descriptor counts as a socket that is full.
 
     Args:
         pid: The worker.

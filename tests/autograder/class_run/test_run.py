@@ -186,6 +186,20 @@ def test_the_one_notebook_of_a_team_is_graded_once(tmp_path, monkeypatch):
     )
 
 
+def test_who_hands_in_a_teams_notebook_later_has_the_teams_marks(tmp_path, monkeypatch):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    monkeypatch.setattr(class_run, "_grade_in_parallel", lambda c, missing, *a: list(missing))
+    store = ResultStore(tmp_path / "results")
+    store.keep(ungraded(DOUBLE, "ada", "", seed=7), fingerprint(course, RIGHT))
+    path = hand_in(tmp_path / "class", "bo", RIGHT)
+    (result,) = class_run.grade_notebooks(
+        course, {"bo": path}, GradingOptions(), judges=None, store=store,
+        teams=dict.fromkeys(("ada", "bo"), "the-two"),
+    )  # fmt: skip
+    assert (result.student, result.seed) == ("bo", 7)
+    assert store.find("bo", fingerprint(course, RIGHT)) == result
+
+
 def test_who_comes_later_is_graded_beside_who_takes_long(tmp_path):
     course = Course(homework=DOUBLE, library={}, digest="one")
     places = {name: hand_in(tmp_path / "class", name, RIGHT) for name in ("eve", "bo", "cy")}
