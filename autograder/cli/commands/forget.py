@@ -94,6 +94,8 @@ def forget(
             if rows:
                 remove_rows(student, out / NBGRADER, db_url)
             unread = _forget_likeness(student, out)
+            if submissions and _is_broken(submissions / TEAMS):
+                unread.append(submissions / TEAMS)
             for path in lines:
                 write_atomically(path, _without(student, path))
             _remove(places, out)
@@ -177,6 +179,17 @@ def _forget_likeness(student: str, out: Path) -> list[Path]:
             if flags != result.flags and result.student != student:
                 store.amend(dataclasses.replace(result, flags=flags))
     return [path for path in unread if path.name != result_file(student)]
+
+
+def _is_broken(path: Path) -> bool:
+    """Whether a file is there, and is no JSON."""
+    try:
+        json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return False
 
 
 def _names_in(flag: Flag, student: str) -> bool:

@@ -67,8 +67,9 @@ def regrade(
         with alone_in(plan.out):
             with told_in_one_line(OSError):
                 if not plan.kept.of(plan.homework_id):
+                    readable = " that can be read" if plan.kept.unread else ""
                     raise BadInputError(
-                        f"{out} holds no results of {plan.homework_id}: grade it first"
+                        f"{out} holds no results of {plan.homework_id}{readable}: grade it first"
                     )
                 earlier = plan.store.keep_copy()
             results, refused = grade_and_record(plan, options, judges)

@@ -103,6 +103,14 @@ def test_who_was_only_in_a_team_can_be_forgotten_too(out, tmp_path):
     assert traces(tmp_path, "zoë") == []
 
 
+def test_a_list_of_teams_that_is_broken_is_named(out, tmp_path):
+    teams = tmp_path / "class" / ".teams.json"
+    teams.write_text('{"ada_1": "heads", "zo')
+    outcome = run("ada_1", "--out", out, "--submissions", tmp_path / "class", "--yes")
+    assert outcome.exit_code == 1
+    assert ".teams.json can't be read: see whether it is about the student" in outcome.stderr
+
+
 def test_who_is_called_nearly_the_same_keeps_the_lines_of_the_log(tmp_path):
     long, other = "a" * 120 + "1", "a" * 120 + "2"
     write_outputs(standings_of([result(long), result(other)]), HOMEWORK, tmp_path)
