@@ -456,6 +456,19 @@ MISTAKES: tuple[Submission, ...] = (
         lost="heads values mask", hint="shows here: the query is added"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
+    right("pairs with names", {
+        ATTENTION: ((
+            "return weights @ value, weights",
+            "from collections import namedtuple\n"
+            "    return namedtuple('Pair', 'output weights')(weights @ value, weights)",
+        ),),
+        "MultiHeadAttention": ((
+            "return self.output_projection(self._join_heads(output)), weights",
+            "from collections import namedtuple\n"
+            "            pair = namedtuple('Pair', 'output weights')\n"
+            "            return pair(self.output_projection(self._join_heads(output)), weights)",
+        ),),
+    }),
     # ---- scaled_dot_product_attention ----
     *(
         mistake(f"nothing computed, {what}", ATTENTION,

@@ -6,7 +6,7 @@ question, which the judge leaves to a person.
 
 from autograder.judging.results import Status
 
-from .submissions import BLANK, Edit, Submission, mistake
+from .submissions import BLANK, Edit, Submission, mistake, right
 
 DELIGHT = "Moons to be found:"
 
@@ -1388,6 +1388,13 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
     Submission(student="ada", what="right, with loops", edits={**LOOPS, "before-or-after": ANSWER}),
     Submission(student="bela", what="right, with complex numbers and one-liners", edits=COMPLEX),
     Submission(student="chidi", what="right, by tricks of trigonometry", edits=TRICKS),
+    right("what a sublayer gave is added to in place", {"Residual": (
+        ("return x + self.dropout(sublayer(self.norm(x)))",
+         "out = self.dropout(sublayer(self.norm(x)))\n            out += x\n"
+         "            return out"),
+        ("return self.norm(x + self.dropout(sublayer(x)))",
+         "out = self.dropout(sublayer(x))\n        out += x\n        return self.norm(out)"),
+    )}),
     Submission(student="dana", what="unbiased variance, forwards and backwards",
         edits={"layer_norm": ((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
             "layer_norm_backward": (
