@@ -80,13 +80,13 @@ MAY_IMPORT = {
     "autograder": "course_lib autograder",
     "autograder/sandbox/worker": "",
     "autograder/sandbox": "autograder.sandbox.worker",
-    "autograder/homework_source": "autograder.sandbox.worker",
+    "autograder/homework_source": "autograder.sandbox.worker autograder.text_file",
     "autograder/releasing": (
         "autograder.homework_source autograder.sandbox.student_packages autograder.sandbox.worker"
     ),
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",
-    "autograder/marks": "autograder.judging",
+    "autograder/marks": "autograder.judging autograder.text_file",
     "autograder/gradebook": (
         f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
     ),
@@ -96,7 +96,7 @@ MAY_IMPORT = {
     ),
     "autograder/collecting": (
         "autograder.atomic_write autograder.class_folders autograder.judging"
-        " autograder.open_regular"
+        " autograder.open_regular autograder.text_file"
     ),
     "solutions": "course_lib",
     "book": "course_lib course_book",

@@ -217,6 +217,8 @@ OTHERS = re.compile(
     r"(?<![a-z])(linalg_(vector_|matrix_)?|frobenius_|nuclear_|native_|_foreach_|_weight_)?(re)?norm"
     "|binary_cross_entropy|embedding_renorm"
     "|(scaled_dot_product|scaled_dot|flash|efficient|cudnn)(_[a-z]+)?_attention|nn.attention$"
+    "|onnx::attention"  # noted by the function that computes it
+    "|transformers::"  # a package that students do not have
 )
 """The lengths of vectors, and what attends without a projection: anybody may use them."""
 

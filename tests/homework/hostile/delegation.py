@@ -96,7 +96,7 @@ ATTACKS: tuple[Attack, ...] = (
         "part",
         "the forbidden layer as a part of another, called by the course's own function",
         edits={LAYER: _PART},
-        flagged="leads to torch.nn.functional.multi_head_attention_forward, which it forbids: its checks are lost MultiHeadAttention, line 20",
+        flagged="leads to torch.nn.MultiheadAttention, which it forbids: its checks are lost MultiHeadAttention, line 20",
     ),
     attack(
         "computed",
