@@ -9,7 +9,6 @@ import secrets
 import socket
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sized
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from autograder.class_run.cluster import ClusterError, resources_of, usual_workers
 from autograder.class_run.course import Course, installed_reference
+from autograder.class_run.due import Due, Given
 from autograder.class_run.judge_process import JudgeProcess
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
@@ -25,8 +25,6 @@ from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.submissions import (
     UnreadableError,
     find_submissions,
-    is_marked_late,
-    read_handed_in,
     read_notebook,
     read_teams,
 )
@@ -128,11 +126,11 @@ def grade_notebooks(
     Raises:
         SandboxError, ClusterError, OSError: As ``grade_class``.
     """
-    due = _Due(course, options, store, teams)
+    due = Due(course, options, store, teams)
     yield from due.take(notebooks)
     known: list[SubmissionResult] = []
 
-    def further() -> dict[str, _Given]:
+    def further() -> dict[str, Given]:
         known.extend(due.take(more() if more else {}))
         return due.missing()
 
@@ -146,109 +144,16 @@ def grade_notebooks(
     yield from known  # of who came last
 
 
-_Given = tuple[Path, int | None]
-"""A notebook, and what its inputs are drawn with, if that is settled."""
-
 _Graded = list[tuple[SubmissionResult, str]]
-"""Results that have come, each with its fingerprint; empty for one that must be redone."""
-
-
-class _Due:
-    """Which notebooks have to be graded, and who waits for each of them.
-
-    Args:
-        course: As for ``grade_notebooks``, like the others.
-    """
-
-    def __init__(
-        self,
-        course: Course,
-        options: GradingOptions,
-        store: ResultStore | None,
-        teams: Mapping[str, str],
-    ) -> None:
-        self._course, self._options, self._store, self._teams = course, options, store, teams
-        self._first: dict[tuple[str, str], str] = {}  # of a team that handed in the same notebook
-        self._same: dict[str, tuple[str, str]] = {}  # the other way round
-        self._together: dict[str, list[str]] = defaultdict(list)
-        self._places: dict[str, Path] = {}
-        self._missing: dict[str, _Given] = {}
-
-    def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
-        """Yield the results of those that need no grading, and note the others."""
-        store, options = self._store, self._options
-        mates: dict[str, list[str]] = defaultdict(list)
-        for student, team in self._teams.items():
-            mates[team].append(student)
-        for student, path in notebooks.items():
-            try:
-                made_from = fingerprint(self._course, read_notebook(path))
-            except UnreadableError as error:
-                yield ungraded(self._course.homework, student, str(error))
-                continue
-            known, seed = None, options.seed
-            if store and not options.force:
-                known = _find_kept(store, student, made_from, options.isolated)
-                for mate in mates.get(self._teams.get(student, ""), ()):
-                    known = known or _find_kept(store, mate, made_from, options.isolated)
-                if known and known.student != student:  # handed in sooner
-                    known = dataclasses.replace(known, student=student)
-                    store.keep(known, made_from)
-                seed = store.find_seed(student, made_from) if seed is None else seed
-            if known:
-                dated = _dated(known, path)
-                if store and dated != known:
-                    store.amend(dated)
-                yield dated
-                continue
-            same = (self._teams[student], made_from) if student in self._teams else (student, "")
-            leader = self._first.setdefault(same, student)
-            self._together[leader].append(student)
-            self._places[student] = path
-            if leader == student:
-                self._same[leader] = same
-                self._missing[student] = (path, seed)
-
-    def missing(self) -> dict[str, _Given]:
-        """Return what has to be graded and was not returned before."""
-        missing, self._missing = self._missing, {}
-        return missing
-
-    def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
-        """Keep and yield a result for each who has waited for it."""
-        waiting = self._together.pop(found.student)
-        del self._first[self._same.pop(found.student)]
-        for student in waiting:
-            result = _dated(dataclasses.replace(found, student=student), self._places[student])
-            if self._store and made_from:
-                self._store.keep(result, made_from)
-            yield result
-
-
-def _dated(result: SubmissionResult, notebook: Path) -> SubmissionResult:
-    """Say when a notebook was handed in."""
-    moment = read_handed_in(notebook.parent)
-    return dataclasses.replace(
-        result,
-        handed_in=moment.isoformat() if moment else "",
-        marked_late=is_marked_late(notebook.parent),
-    )
-
-
-def _find_kept(
-    store: ResultStore, student: str, made_from: str, isolated: bool
-) -> SubmissionResult | None:
-    known = store.find(student, made_from)
-    # Code that ran without protection can have made its own mark: that counts for no other run.
-    return known if known and (known.sandboxed or not isolated) else None
+"""Results that have come, each with the fingerprint of its notebook; empty if it must be redone."""
 
 
 def _grade_in_parallel(
     course: Course,
-    notebooks: dict[str, _Given],
+    notebooks: dict[str, Given],
     options: GradingOptions,
     judges: JudgePool,
-    further: Callable[[], dict[str, _Given]] | None,
+    further: Callable[[], dict[str, Given]] | None,
 ) -> Iterator[_Graded]:
     """Yield results as they come; nothing now and then, where there may be further notebooks."""
     if not notebooks:
@@ -260,10 +165,10 @@ def _grade_in_parallel(
 
 def _grade_here(
     course: Course,
-    notebooks: dict[str, _Given],
+    notebooks: dict[str, Given],
     options: GradingOptions,
     judges: JudgePool,
-    further: Callable[[], dict[str, _Given]] | None,
+    further: Callable[[], dict[str, Given]] | None,
 ) -> Iterator[_Graded]:
     """Grade on this machine: each thread here waits for a judge in a process of its own."""
     count = judges_here(options)
@@ -307,7 +212,7 @@ def judges_here(options: GradingOptions) -> int:
 
 
 def _grade_on_cluster(
-    course: Course, notebooks: dict[str, tuple[Path, int | None]], options: GradingOptions
+    course: Course, notebooks: dict[str, Given], options: GradingOptions
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Send notebooks by value to the workers of a scheduler, a few at a time."""
     from distributed import CancelledError, as_completed, wait

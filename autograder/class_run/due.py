@@ -1,0 +1,127 @@
+"""Which notebooks of a class have to be graded, and who waits for what comes of each."""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from autograder.class_run.course import Course
+from autograder.class_run.options import GradingOptions
+from autograder.class_run.result_store import ResultStore, fingerprint
+from autograder.class_run.submissions import (
+    UnreadableError,
+    is_marked_late,
+    read_handed_in,
+    read_notebook,
+)
+from autograder.judging.results import SubmissionResult, ungraded
+
+Given = tuple[Path, int | None]
+"""A notebook, and what its inputs are drawn with, if that is settled."""
+
+_Same = tuple[str, str]
+"""A team and the notebook that it handed in; or a student who has none, and nothing."""
+
+
+class Due:
+    """The notebooks of a class that are not graded yet.
+
+    The one notebook of a team is graded once, and each member has the same marks.
+
+    Args:
+        course: The homework and its libraries.
+        options: How to grade.
+        store: Keeps results, and gives back those of an earlier run.
+        teams: Student to team; others may be added.
+    """
+
+    def __init__(
+        self,
+        course: Course,
+        options: GradingOptions,
+        store: ResultStore | None,
+        teams: Mapping[str, str],
+    ) -> None:
+        self._course, self._options, self._store, self._teams = course, options, store, teams
+        self._waiting: dict[_Same, list[tuple[str, Path]]] = {}
+        self._leads: dict[str, _Same] = {}
+        self._missing: dict[str, Given] = {}
+
+    def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
+        """Yield the results of those that need no grading, and note the others.
+
+        Args:
+            notebooks: Student id to where the notebook is, or should be.
+        """
+        mates: dict[str, list[str]] = defaultdict(list)
+        for student, team in self._teams.items():
+            mates[team].append(student)
+        for student, path in notebooks.items():
+            try:
+                made_from = fingerprint(self._course, read_notebook(path))
+            except UnreadableError as error:
+                yield ungraded(self._course.homework, student, str(error))
+                continue
+            team = self._teams.get(student, "")
+            if known := self._known(student, made_from, mates.get(team, ())):
+                yield self._dated_anew(known, path)
+                continue
+            same = (team, made_from) if team else (student, "")
+            waiting = self._waiting.setdefault(same, [])
+            waiting.append((student, path))
+            if len(waiting) == 1:
+                self._leads[student] = same
+                self._missing[student] = (path, self._seed(student, made_from))
+
+    def missing(self) -> dict[str, Given]:
+        """Return what has to be graded and was not returned before."""
+        missing, self._missing = self._missing, {}
+        return missing
+
+    def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
+        """Keep and yield a result for each who has waited for it.
+
+        Args:
+            found: What grading found, for who was returned by ``missing``.
+            made_from: Its fingerprint; empty if it must be redone, and so is not kept.
+        """
+        for student, path in self._waiting.pop(self._leads.pop(found.student)):
+            result = _dated(dataclasses.replace(found, student=student), path)
+            if self._store and made_from:
+                self._store.keep(result, made_from)
+            yield result
+
+    def _known(self, student: str, made_from: str, mates: Iterable[str]) -> SubmissionResult | None:
+        """Return what is kept of a notebook, or of the same that a mate handed in sooner."""
+        if not self._store or self._options.force:
+            return None
+        for one in (student, *mates):
+            known = self._store.find(one, made_from)
+            # Code that ran without protection can have made its own mark: no other run counts it.
+            if known and (known.sandboxed or not self._options.isolated):
+                if one != student:
+                    known = dataclasses.replace(known, student=student)
+                    self._store.keep(known, made_from)
+                return known
+        return None
+
+    def _dated_anew(self, known: SubmissionResult, path: Path) -> SubmissionResult:
+        dated = _dated(known, path)
+        if self._store and dated != known:
+            self._store.amend(dated)
+        return dated
+
+    def _seed(self, student: str, made_from: str) -> int | None:
+        if self._store and not self._options.force and self._options.seed is None:
+            return self._store.find_seed(student, made_from)
+        return self._options.seed
+
+
+def _dated(result: SubmissionResult, notebook: Path) -> SubmissionResult:
+    """Say when a notebook was handed in."""
+    moment = read_handed_in(notebook.parent)
+    return dataclasses.replace(
+        result,
+        handed_in=moment.isoformat() if moment else "",
+        marked_late=is_marked_late(notebook.parent),
+    )
