@@ -8,19 +8,17 @@ The student's code runs in the same process, and could keep it from noting anyth
 speak against itself: so what is noted may cost marks, and what is not proves nothing.
 """
 
-import contextlib
 import ctypes
 import functools
 import gc
 import importlib
 import importlib.util
-import os
 import pkgutil
 import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -30,9 +28,9 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
 from .engines import take_away_other_engines, take_away_undispatched
+from .kernels import OPERATORS, watch_operator
 from .operators import (
     COMPILED,
-    FAMILIES,
     FULL,
     LEFT,
     MOST_NOTES,
@@ -71,24 +69,6 @@ _PERFORMS = Peer._perform.__code__  # what is asked for
 _BACKWARD = Backward.__call__.__code__
 _CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the judge asks for one
 
-with contextlib.suppress(ImportError):  # PyTorch 2.13 and later: registers operators when asked for
-    importlib.import_module("torch.nn.modules.linear_cross_entropy")
-# What each pattern matches, found once for all workers.
-_OPERATORS = {
-    pattern: [
-        operator
-        for operator in torch._C._dispatch_get_all_op_names()
-        if re.search(pattern or "$^", operator)
-    ]
-    for family in FAMILIES
-    for pattern in (family.operators, family.shared)
-}
-# A kernel's key and kind, as a line of PyTorch's table of an operator tells them.
-_KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
-_BACKENDS = "(|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
-_OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
-_COMPOSITE = "CompositeImplicitAutograd"
-_BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
 _loaded: set[str] = set()  # PyTorch's files, as they were before any of the student's code ran
@@ -114,16 +94,16 @@ def watch(names: list[str], exercises: list[str]) -> None:
     own: dict[str, dict[str, None]] = {}
     sharing: dict[str, dict[str, str]] = {}
     for name, family in families:
-        for operator in _OPERATORS[family.operators]:
+        for operator in OPERATORS[family.operators]:
             own.setdefault(operator, {})[family.names] = None
-        for operator in _OPERATORS[family.shared]:
+        for operator in OPERATORS[family.shared]:
             sharing.setdefault(operator, {})[name] = family.operators
     for operator, words in own.items():
-        _watch_operator(
+        watch_operator(
             operator, functools.partial(_note, full_name(operator), rf"\b({'|'.join(words)})\b")
         )
     for operator, patterns in sharing.items():
-        _watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
+        watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
         _watch_engine()
         take_away_other_engines()
@@ -195,58 +175,6 @@ def _noting(name: str, words: str, function: Any) -> Any:
 
     del noting.__wrapped__
     return noting
-
-
-def _watch_operator(operator: str, note: Callable[[], None]) -> None:
-    """Put a kernel that notes before each of an operator's own."""
-    kernels = {}
-    for key in _keys(operator):  # all before the first is replaced: they depend on another
-        if "CUDA" not in key or os.environ.get("COURSE_DEVICE") == "cuda":
-            kernels[key] = torch.library.get_kernel(operator, key)
-    if _kinds(operator).get("CPU") == "math kernel":  # also asked for as such, by ``decompose``
-        kernels[_COMPOSITE] = torch.library.get_kernel(operator, "CPU")
-    namespace, _, rest = operator.partition("::")
-    register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
-    for key, kernel in kernels.items():
-        register(functools.partial(_note_and_run, note, kernel), key)
-    name, _, overload = rest.partition(".")
-    dispatched = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
-    own = {getattr(torch._C.DispatchKey, key) for key in kernels}
-    register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
-
-
-@functools.cache
-def _kinds(operator: str) -> dict[str, str]:
-    """Return the dispatch keys at which an operator has kernels, and of which kind each is."""
-    return dict(_KERNEL.findall(torch._C._dispatch_dump_table(operator)))
-
-
-def _keys(operator: str) -> list[str]:
-    """Return the dispatch keys at which a kernel is to be replaced."""
-    kinds = _kinds(operator)
-    # What has no kernel of its own there runs as other operators: it is seen further out alone.
-    wanted = _BACKENDS if kinds.get("CPU") == "kernel" else f"{_BACKENDS}|{_OUTER}"
-    return [k for k, kind in kinds.items() if re.fullmatch(wanted, k) and "fallback" not in kind]
-
-
-@functools.cache
-def _library(namespace: str) -> torch.library.Library:
-    """Return what keeps kernels registered: they are gone when it is."""
-    return torch.library.Library(namespace, "IMPL")
-
-
-def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:
-    note()
-    return kernel.call_boxed(keys, *args, **kw)
-
-
-def _note_others(
-    note: Callable[[], None], own: set[Any], operator: Any, keys: Any, *args: Any, **kw: Any
-) -> Any:
-    """Note where another backend's kernel will run, MKL-DNN's or a lazy one's say."""
-    if (keys & _BELOW).highestPriorityTypeId() not in own:
-        note()
-    return operator.redispatch(keys & _BELOW, *args, **kw)
 
 
 def _note_events(event: str, arguments: tuple[Any, ...]) -> None:

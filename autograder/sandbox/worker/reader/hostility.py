@@ -18,7 +18,7 @@ _PRYING = (
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
-    "__globals__", "__subclasses__", "_execution_engine", "worker.recorder",
+    "__globals__", "__subclasses__", "_execution_engine", "worker.kernels", "worker.recorder",
 )  # fmt: skip
 
 
