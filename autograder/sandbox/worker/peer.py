@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .gradients import Backward, ReceivedTensors
 from .values import MAX_ITEMS, EntryCount, NamedItems, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
@@ -111,60 +112,6 @@ class Proxy:
         given = [*(f"argument {number}" for number, _ in enumerate(args, start=1)), *kwargs]
         # Its own words may be those of a hidden test, so only what was given is named.
         return [name for name in given if name in told] if told else []
-
-
-class Backward:
-    """The backward pass of one call, kept where the call ran.
-
-    Args:
-        inputs: Leaves made from the caller's tensors.
-        outputs: The tensors of the result that require a gradient.
-    """
-
-    def __init__(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
-        self._inputs = inputs
-        self._outputs = outputs
-
-    def __call__(self, grad_outputs: list[Tensor]) -> list[Tensor | None]:
-        """Return the inputs' gradients; parameters on this side accumulate theirs."""
-        for leaf in self._inputs:
-            leaf.grad = None
-        begin: Callable[..., Tensor] = _Begin.apply
-        with torch.set_grad_enabled(True):
-            start = begin(grad_outputs, *self._outputs)
-        start.backward(retain_graph=True)
-        return [leaf.grad for leaf in self._inputs]
-
-
-class _Begin(torch.autograd.Function):
-    """Where a backward pass begins: its gradients are those that were given.
-
-    Handed to ``torch.autograd.backward``, they would have PyTorch import SymPy to look at shapes.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, gradients: list[Tensor], *outputs: Tensor) -> Tensor:
-        ctx.gradients = gradients
-        return torch.zeros(())
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        return (None, *ctx.gradients)
-
-
-class _RemoteGradient(torch.autograd.Function):
-    """Puts a call on the other side into this side's autograd graph."""
-
-    @staticmethod
-    def forward(ctx: Any, backward: Proxy, outputs: list[Tensor], *inputs: Tensor) -> Any:
-        ctx.remote_backward = backward
-        return tuple(outputs)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grad_outputs: Tensor) -> Any:
-        gradients = ctx.remote_backward([gradient.clone() for gradient in grad_outputs])
-        return (None, None, None, *gradients)  # for the proxy, the outputs and the anchor
 
 
 class Peer:
@@ -335,7 +282,7 @@ class Peer:
     def _perform(
         self, message: dict[str, Any], tensors: list[Tensor]
     ) -> tuple[dict[str, Any], TensorTable]:
-        received = _ReceivedTensors(tensors, self._brought, as_leaves=True)
+        received = ReceivedTensors(tensors, self._brought, as_leaves=True)
         target = self._target(message.get("target"))
         args = decode(message.get("args"), received, self._resolve)
         kwargs = decode(message.get("kwargs"), received, self._resolve)
@@ -370,61 +317,11 @@ class Peer:
     ) -> Any:
         if "error" in message:
             raise _read_error(message["error"])
-        received = _ReceivedTensors(tensors, self._entries(MAX_RETURNED), as_leaves=False)
+        received = ReceivedTensors(tensors, self._entries(MAX_RETURNED), as_leaves=False)
         if "backward" in message:
             backward = decode(message["backward"], received, self._resolve)
             received.attach_gradient(message.get("outputs"), backward, inputs)
         return decode(message.get("value"), received, self._resolve)
-
-
-class _ReceivedTensors:
-    """Gives the tensors of a message their device, their gradients and their identity."""
-
-    def __init__(self, tensors: list[Tensor], count: EntryCount, *, as_leaves: bool) -> None:
-        self._tensors = tensors
-        self._count = count
-        self._as_leaves = as_leaves
-        self._made: dict[int, Tensor] = {}
-        self.leaves: list[Tensor] = []
-
-    def __call__(self, code: dict[str, Any]) -> Tensor:
-        index = code["tensor"]
-        self._count(self._tensors[index])
-        if index not in self._made:
-            self._made[index] = self._make(code)
-        return self._made[index]
-
-    def _make(self, code: dict[str, Any]) -> Tensor:
-        device = torch.device(code.get("device", "cpu"))
-        if device.type not in ("cpu", "cuda"):
-            raise WireError(f"a tensor on {device} can't cross")
-        tensor = self._tensors[code["tensor"]].to(device)
-        if self._as_leaves and "grad" in code:
-            leaf = tensor.requires_grad_()
-            self.leaves.append(leaf)
-            return leaf if code["grad"] == "leaf" else leaf.clone()
-        if code.get("parameter"):
-            parameter = torch.nn.Parameter(tensor, requires_grad=tensor.is_floating_point())
-            if "grad_of" in code:
-                parameter.grad = self._tensors[code["grad_of"]].to(parameter.device)
-            return parameter
-        return tensor
-
-    def attach_gradient(self, indices: Any, backward: Proxy, inputs: list[Tensor]) -> None:
-        """Make the tensors at ``indices`` outputs of a graph node that calls ``backward``."""
-        if not isinstance(indices, list) or len(indices) > len(self._tensors):
-            raise WireError("the outputs of a call are malformed")
-        try:
-            outputs = [self._tensors[index] for index in indices]
-            for output in outputs:
-                self._count(output)
-            anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
-            apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
-            # Who gets them may change them in place, as what any function returned.
-            attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
-        except (TypeError, IndexError, RuntimeError) as error:
-            raise WireError("the outputs of a call are malformed") from error
-        self._made.update(zip(indices, attached, strict=True))
 
 
 _LONGEST = {"type_name": 100, "message": 2_000, "traceback": 6_000}

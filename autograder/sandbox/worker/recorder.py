@@ -28,6 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
 from .engines import take_away_other_engines, take_away_undispatched
+from .gradients import Backward
 from .kernels import OPERATORS, watch_operator
 from .operators import (
     COMPILED,
@@ -42,7 +43,7 @@ from .operators import (
     full_name,
     spelt_as_operators,
 )
-from .peer import Backward, Peer
+from .peer import Peer
 
 Note = tuple[str, str, int, str, tuple[str, ...]]
 """What ran, cell and line of the student's call, the exercise asked, and all whose code it was."""

@@ -363,7 +363,7 @@ def test_gradients_flow_through_a_call(remote):
 def test_a_backward_pass_imports_nothing():
     """SymPy, say, which PyTorch wants for gradients that it is handed: each worker would wait."""
     program = (
-        "import sys, torch; from autograder.sandbox.worker.peer import Backward;"
+        "import sys, torch; from autograder.sandbox.worker.gradients import Backward;"
         "x = torch.ones(3, requires_grad=True); before = set(sys.modules);"
         "assert Backward([x], [2 * x])([torch.ones(3)])[0].tolist() == [2.0] * 3;"
         "print(*set(sys.modules) - before)"

@@ -1,0 +1,127 @@
+"""Tensors that have come over the wire, and how gradients go back by it.
+
+A call is one node of the caller's graph: its backward pass asks for that of the call over there.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .values import EntryCount
+from .wire import WireError
+
+
+class Backward:
+    """The backward pass of one call, kept where the call ran.
+
+    Args:
+        inputs: Leaves made from the caller's tensors.
+        outputs: The tensors of the result that require a gradient.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+        self._inputs = inputs
+        self._outputs = outputs
+
+    def __call__(self, grad_outputs: list[Tensor]) -> list[Tensor | None]:
+        """Return the inputs' gradients; parameters on this side accumulate theirs."""
+        for leaf in self._inputs:
+            leaf.grad = None
+        begin: Callable[..., Tensor] = _Begin.apply
+        with torch.set_grad_enabled(True):
+            start = begin(grad_outputs, *self._outputs)
+        start.backward(retain_graph=True)
+        return [leaf.grad for leaf in self._inputs]
+
+
+class _Begin(torch.autograd.Function):
+    """Where a backward pass begins: its gradients are those that were given.
+
+    Handed to ``torch.autograd.backward``, they would have PyTorch import SymPy to look at shapes.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gradients: list[Tensor], *outputs: Tensor) -> Tensor:
+        ctx.gradients = gradients
+        return torch.zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        return (None, *ctx.gradients)
+
+
+class _RemoteGradient(torch.autograd.Function):
+    """Puts a call on the other side into this side's autograd graph."""
+
+    @staticmethod
+    def forward(ctx: Any, backward: Any, outputs: list[Tensor], *inputs: Tensor) -> Any:
+        ctx.remote_backward = backward
+        return tuple(outputs)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Any:
+        gradients = ctx.remote_backward([gradient.clone() for gradient in grad_outputs])
+        return (None, None, None, *gradients)  # for the proxy, the outputs and the anchor
+
+
+class ReceivedTensors:
+    """Gives the tensors of a message their device, their gradients and their identity.
+
+    Args:
+        tensors: As they came.
+        count: Counts their entries.
+        as_leaves: Whether those with gradients become leaves, here where the call runs.
+
+    Attributes:
+        leaves: Those that did.
+    """
+
+    def __init__(self, tensors: list[Tensor], count: EntryCount, *, as_leaves: bool) -> None:
+        self._tensors = tensors
+        self._count = count
+        self._as_leaves = as_leaves
+        self._made: dict[int, Tensor] = {}
+        self.leaves: list[Tensor] = []
+
+    def __call__(self, code: dict[str, Any]) -> Tensor:
+        """Return the tensor that a tensor's code stands for, the same each time."""
+        index = code["tensor"]
+        self._count(self._tensors[index])
+        if index not in self._made:
+            self._made[index] = self._make(code)
+        return self._made[index]
+
+    def _make(self, code: dict[str, Any]) -> Tensor:
+        device = torch.device(code.get("device", "cpu"))
+        if device.type not in ("cpu", "cuda"):
+            raise WireError(f"a tensor on {device} can't cross")
+        tensor = self._tensors[code["tensor"]].to(device)
+        if self._as_leaves and "grad" in code:
+            leaf = tensor.requires_grad_()
+            self.leaves.append(leaf)
+            return leaf if code["grad"] == "leaf" else leaf.clone()
+        if code.get("parameter"):
+            parameter = torch.nn.Parameter(tensor, requires_grad=tensor.is_floating_point())
+            if "grad_of" in code:
+                parameter.grad = self._tensors[code["grad_of"]].to(parameter.device)
+            return parameter
+        return tensor
+
+    def attach_gradient(self, indices: Any, backward: Any, inputs: list[Tensor]) -> None:
+        """Make the tensors at ``indices`` outputs of a graph node that calls ``backward``."""
+        if not isinstance(indices, list) or len(indices) > len(self._tensors):
+            raise WireError("the outputs of a call are malformed")
+        try:
+            outputs = [self._tensors[index] for index in indices]
+            for output in outputs:
+                self._count(output)
+            anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
+            apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
+            # Who gets them may change them in place, as what any function returned.
+            attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
+        except (TypeError, IndexError, RuntimeError) as error:
+            raise WireError("the outputs of a call are malformed") from error
+        self._made.update(zip(indices, attached, strict=True))
