@@ -1,10 +1,10 @@
 """Finds where an exercise's code leads to what the exercise forbids, by whatever path or name."""
 
-import re
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
+from ..operators import spelt_as_operators
 from .names_used import Notebook
 from .statement_reader import SHELL
 from .uses import Statement, Use, is_below
@@ -163,6 +163,6 @@ def _kernel(name: str) -> str:
 
     A name of one word is too common to go by: ``torch.nn.utils.rnn`` is no RNN.
     """
-    words = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
+    words = spelt_as_operators(name).split("_")
     words = [word for word in words if word not in _AFFIXES]
     return "_".join(words) if len(words) > 1 else name
