@@ -37,7 +37,10 @@ def outputs():
     }
     cells = [nbformat.v4.new_code_cell(source) for source in sources.values()]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute()
+    client = NotebookClient(  # what is printed may come in pieces, on a busy machine
+        notebook, kernel_name="python3", allow_errors=True, coalesce_streams=True
+    )
+    client.execute()
     return {name: cell.outputs for name, cell in zip(sources, notebook.cells, strict=True)}
 
 
