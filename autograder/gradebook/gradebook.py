@@ -209,12 +209,12 @@ class GradebookRecorder:
         write_outcomes(notebook, result, self._homework)
         moment = read_handed_in(handed_in)
         due = self._dates.due.get(self._homework.id)
-        extended = self._dates.due_for(student, self._homework.id)
+        own = self._dates.due_for(student, self._homework.id)
         autograded = Autograded(
             student=student,
             notebook=notebook,
             timestamp=in_utc(moment) if moment else None,
-            extension=extended - due if due and extended and extended != due else None,
+            extension=in_utc(own) - in_utc(due) if due and own and own != due else None,
             penalty=self._lateness(result).share * result.max_score or None,
             unchanged=_same_answers(self._place(SUBMITTED, student) / name, notebook),
         )

@@ -35,7 +35,8 @@ class Dates:
 
     Attributes:
         due: Homework's id to when it is due, for everybody.
-        extensions: Student to the homeworks that are due later for that one, and when.
+        extensions: Student to the homeworks that are due later for that one, and when. What is
+            earlier than everybody's date counts for nothing.
         percent_per_day: Of the points to be had, what each day begun takes off.
         most_percent: What lateness takes off at most.
         grace_minutes: So much later is not late.
@@ -53,8 +54,13 @@ class Dates:
     drop_lowest: int = 0
 
     def due_for(self, student: str, homework: str) -> datetime | None:
-        """Return when a homework is due for a student; None if no date is set."""
-        return self.extensions.get(student, {}).get(homework, self.due.get(homework))
+        """Return when a homework is due for a student; None if no date is set.
+
+        An extension makes nobody's date earlier: everybody's may have been put off since.
+        """
+        own = self.extensions.get(student, {}).get(homework)
+        dates = [date for date in (own, self.due.get(homework)) if date]
+        return max(dates, default=None)
 
     def lateness(
         self, result: SubmissionResult, others: Iterable[SubmissionResult] = ()
@@ -93,10 +99,14 @@ class Dates:
         if not result.handed_in:
             extended = result.homework in self.extensions.get(result.student, {})
             return int(result.marked_late and not extended)
-        over = datetime.fromisoformat(result.handed_in) - due
-        if over <= timedelta(minutes=self.grace_minutes):
+        handed_in = datetime.fromisoformat(result.handed_in)
+        if handed_in - due <= timedelta(minutes=self.grace_minutes):
             return 0
-        return ceil(over / _DAY)
+        # a day by the clock: 25 hours where summer time ends, and no less than 24 where it begins
+        by_the_clock = handed_in.astimezone(due.tzinfo).replace(tzinfo=None) - due.replace(
+            tzinfo=None
+        )
+        return max(1, ceil(min(handed_in - due, by_the_clock) / _DAY))
 
 
 def _how_late(result: SubmissionResult, due: datetime) -> str:
@@ -220,6 +230,8 @@ def _moments(
         found = [homework for homework in homeworks if name in (homework, homework.split("-")[0])]
         if len(found) != 1:
             raise DatesError(f"{where} {name}: no such homework; known: {', '.join(homeworks)}")
+        if found[0] in moments:
+            raise DatesError(f"{where} has two dates for {found[0]}: keep one line of them")
         if not isinstance(value, datetime):
             words = f"{where} {name} is {value}; expected, for example, 2026-10-12T23:59:00"
             raise DatesError(words)

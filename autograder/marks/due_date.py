@@ -15,13 +15,15 @@ def with_due(text: str, homework: str, moment: str) -> str:
         The new text. A date that the homework had goes.
     """
     line = f"{homework} = {moment}\n"
-    table = re.search(r"^\[due\][^\n]*\n", text, flags=re.MULTILINE)
+    table = re.search(r"^[ \t]*\[[ \t]*due[ \t]*\][^\n]*(?:\n|\Z)", text, flags=re.MULTILINE)
     if not table:
         before = f"{text.rstrip()}\n\n" if text.strip() else ""
         return f"{before}[due]\n{line}"
-    before, rest = text[: table.end()], text[table.end() :]
-    following = re.search(r"^\[", rest, flags=re.MULTILINE)
+    before, rest = text[: table.end()].rstrip("\n") + "\n", text[table.end() :]
+    following = re.search(r"^[ \t]*\[", rest, flags=re.MULTILINE)
     own, after = (rest[: following.start()], rest[following.start() :]) if following else (rest, "")
     names = "|".join(re.escape(name) for name in (homework, homework.partition("-")[0]))
-    earlier = re.compile(rf'^"?(?:{names})"? *=[^\n]*(?:\n|\Z)', flags=re.MULTILINE)
+    earlier = re.compile(
+        rf"^[ \t]*[\"']?(?:{names})[\"']?[ \t]*=[^\n]*(?:\n|\Z)", flags=re.MULTILINE
+    )
     return f"{before}{line}{earlier.sub('', own)}{after}"

@@ -104,6 +104,31 @@ def test_an_extension_is_the_students_alone(read):
     assert dates.lateness(handed_in("hw02", week_later, "bo")).days == 8
 
 
+def test_an_extension_that_everybodys_new_date_has_passed_makes_nobody_late(read):
+    dates = read(FILE.replace("hw02-second = 2026-10-12", "hw02-second = 2026-10-26"))
+    assert dates.lateness(handed_in("hw02", "2026-10-25T12:00:00", "ada")).days == 0
+
+
+@pytest.mark.parametrize(
+    ("moment", "days"),
+    [
+        ("2026-10-25T22:30:00", 1),  # 23:30 by the clock, 24.5 hours after the deadline
+        ("2026-10-25T22:59:01", 2),
+        ("2026-03-28T22:59:01", 1),
+        ("2026-03-29T21:59:01", 1),  # a minute before midnight by the clock, 23 hours after
+        ("2026-03-29T22:59:01", 2),
+    ],
+)
+def test_a_day_is_a_day_by_the_clock_where_the_clocks_change(read, moment, days):
+    at = "2026-03-28" if moment < "2026-06" else "2026-10-24"
+    dates = read(
+        FILE.replace("grace_days = 2", "")
+        .replace("grace_minutes = 15", "")
+        .replace("2026-10-05", at)
+    )
+    assert dates.lateness(handed_in("hw01", moment)).days == days
+
+
 def test_grace_days_are_used_up_from_the_first_homework_on(read):
     dates = read(FILE)
     first = handed_in("hw01", "2026-10-06T12:00:00")  # one day
@@ -151,6 +176,10 @@ def test_where_only_late_is_known_a_day_counts(read):
             "percent_per_day is 110, expected a number from 0 to 100",
         ),
         ("[late]\npercent_per_day = true", "is True, expected a number"),
+        (
+            "[due]\nhw01 = 2026-10-05T23:59:00Z\nhw01-first = 2026-10-06T23:59:00Z",
+            "[due] has two dates for hw01-first: keep one line of them",
+        ),
         ("[late]\ngrace_days = 1.5", "grace_days is 1.5, expected a whole number"),
         ("late = 3", "late is 3, expected a table"),
         ("[extensions]\nada = 3", "ada is 3, expected a table"),

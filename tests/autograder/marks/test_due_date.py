@@ -24,11 +24,24 @@ percent_per_day = 10
 
 
 @pytest.mark.parametrize(
-    "earlier", ["", "hw03 = 2026-10-01T12:00:00Z # too soon\n", f'"{HOMEWORK}"=1\n']
+    "earlier",
+    [
+        "",
+        "hw03 = 2026-10-01T12:00:00Z # too soon\n",
+        f'"{HOMEWORK}"=1\n',
+        " \t'hw03'\t= 1\n",
+    ],
 )
 def test_a_date_is_set_and_all_else_stays(earlier):
     text = with_due(OTHERS.replace("hw02 =", f"{earlier}hw02 ="), HOMEWORK, MOMENT)
     assert text == OTHERS.replace("hw02 =", f"{HOMEWORK} = {MOMENT}\nhw02 =")
+
+
+@pytest.mark.parametrize("header", ["[due]", "  [ due ]", "[due]\r"])
+def test_a_table_is_found_however_it_is_spaced(header):
+    text = with_due(f"{header}\n  hw03 = 2026-10-01T12:00:00Z\n  [late]\n", HOMEWORK, MOMENT)
+    assert list(tomllib.loads(text)["due"]) == [HOMEWORK]
+    assert tomllib.loads(with_due(header.strip(), HOMEWORK, MOMENT))["due"].keys() == {HOMEWORK}
 
 
 @pytest.mark.parametrize("before", ["", "drop_lowest = 1", "[late]\ngrace_days = 2\n"])
