@@ -43,6 +43,7 @@ class Dates:
         grace_days: Late days that cost a student nothing, over the term.
         drop_lowest: How many homeworks, those with the smallest share of their points, are left
             out of a student's total.
+        zone: Of times that name none; None if that is not said.
     """
 
     due: Mapping[str, datetime] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Dates:
     grace_minutes: float = 0.0
     grace_days: int = 0
     drop_lowest: int = 0
+    zone: ZoneInfo | None = None
 
     def due_for(self, student: str, homework: str) -> datetime | None:
         """Return when a homework is due for a student; None if no date is set.
@@ -182,7 +184,7 @@ def _dates(data: dict[str, Any], homeworks: Sequence[str]) -> Dates:
     dropped = _number(data.get("drop_lowest", 0), "drop_lowest", len(homeworks))
     return Dates(
         due=due, extensions=extensions, grace_days=grace_days,
-        drop_lowest=_whole(dropped, "drop_lowest"), **numbers,
+        drop_lowest=_whole(dropped, "drop_lowest"), zone=zone, **numbers,
     )  # fmt: skip
 
 
