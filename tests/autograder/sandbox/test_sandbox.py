@@ -295,6 +295,13 @@ found = 1
         "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
         "fcntl(FILE, 6, ctypes.byref(LOCK))",  # F_SETLK
         "fcntl(FILE, 37, ctypes.byref(LOCK))",  # F_OFD_SETLK
+        "splice(FILE, None, PIPE[1], None, 1, 0)",  # a byte that holds a page
+        "tee(PIPE[0], os.pipe()[1], 1, 0)",
+        "sendfile(PAIR[0].fileno(), FILE, None, 1)",
+        "setxattr(b'/tmp/locked', b'system.posix_acl_access', ACL, 28, 0)",
+        "lsetxattr(b'/tmp/locked', b'system.posix_acl_access', ACL, 28, 0)",
+        "fsetxattr(FILE, b'system.posix_acl_access', ACL, 28, 0)",
+        "syscall(463, -100, b'/tmp/locked', 0, b'system.posix_acl_access', SET, 16)",  # setxattrat
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
@@ -308,8 +315,33 @@ SOCKET = socket.socket(socket.AF_UNIX)
 SOCKET.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 FILE = os.open("/tmp/locked", os.O_RDWR | os.O_CREAT)
 LOCK = (ctypes.c_long * 4)(1, 0, 1)  # F_WRLCK, from the start, one byte
+os.write(FILE, b"something")
+os.lseek(FILE, 0, 0)
+PAIR, PIPE = socket.socketpair(), os.pipe()
+os.write(PIPE[1], b"something")
+ALL = 0xFFFFFFFF
+LIST = struct.pack("<I" + "HHI" * 3, 2, 1, 6, ALL, 4, 6, ALL, 32, 0, ALL)  # owner, group, others
+ACL = ctypes.create_string_buffer(LIST, 28)
+SET = ctypes.create_string_buffer(struct.pack("@PIi", ctypes.addressof(ACL), 28, 0), 16)
 """
     assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
+
+
+def test_files_are_copied_as_anywhere(worker):
+    """Where what is refused is what libraries try first."""
+    peer, _ = worker()
+    source = """
+import os, shutil, socket
+open("/tmp/from", "w").write("all of it" * 10_000)
+os.chmod("/tmp/from", 0o640)
+shutil.copy2("/tmp/from", "/tmp/to")
+shutil.copytree("/tmp", "/dev/shm/tree")
+ours, theirs = socket.socketpair()
+with open("/tmp/from", "rb") as file:
+    sent = ours.sendfile(file, 0, 100)
+found = [os.stat("/tmp/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777, sent]
+"""
+    assert run(peer, source) == [90_000, 0o640, 100]
 
 
 def test_no_crash_starts_a_program_outside(worker):
