@@ -20,7 +20,7 @@ from autograder.sandbox.worker import zygote
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.worker.wire import WireClosed
-from autograder.sandbox.zygote import SandboxError
+from autograder.sandbox.zygote import SandboxError, Zygote
 from tests.autograder.conftest import peer_of
 
 pytestmark = pytest.mark.sandbox
@@ -274,6 +274,29 @@ found = 1
     sandbox.stop(started)
     after = {process.pid for process in forking.children(recursive=True)}
     assert after <= before
+
+
+def test_workers_end_with_the_process_that_they_were_forked_from(library):
+    """Nobody else would end them, and they would run on for as long as the judges do."""
+    sandbox = Sandbox(library, limits=Limits(memory_mb=512))
+    around = psutil.Process(sandbox._process.pid)
+    run(peer_of(sandbox.start()), "found = 1")  # all that it starts is there then
+    before = set(around.children(recursive=True))
+    of_another = Zygote(
+        sandbox.share(), sandbox.limits, sandbox.groups
+    )  # as each judge has its own
+    (copy,) = set(around.children(recursive=True)) - before
+    peer = peer_of(of_another.start())
+    run(
+        peer, "import ctypes; found = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)"
+    )  # not with its parent
+    workers = copy.children(recursive=True)
+    assert len(workers) == 2
+    copy.kill()
+    _, alive = psutil.wait_procs(workers, timeout=10)
+    assert before <= set(around.children(recursive=True))
+    sandbox.close()
+    assert alive == []
 
 
 @pytest.mark.parametrize(
