@@ -15,9 +15,9 @@ minute. Tracing: who is traced can be held where no signal ends it. Keys: those 
 same in all of that user's processes, and asking for one may start a program outside. Namespaces of
 one's own, in which it would be root. All sockets but Unix ones: some no network namespace holds,
 such as those to a virtual machine's host, of some the machine's memory is one for all, and for each
-kind that it does not know the kernel starts a program outside. Another limit on cores than
-``isolation.NO_CORE``. What looks at the machine: its log, its counters, who opens which file. Pages
-for which whoever reads them waits, the kernel too.
+kind that it does not know the kernel starts a program outside, as it does for what a terminal is to
+speak. Another limit on cores than ``isolation.NO_CORE``. What looks at the machine: its log, its
+counters, who opens which file. Pages for which whoever reads them waits, the kernel too.
 """
 
 import ctypes
@@ -35,6 +35,7 @@ _FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40  # and where arguments do
 _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
+_TIOCSETD = 0x5423
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
 _AF_INET = 2  # the first family that nobody needs: Unix sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
@@ -72,11 +73,12 @@ _ANSWERS = {  # where they are refused, for libraries to do without; others are 
 _CONDITIONAL = {
     "x86_64": {
         "fcntl": 72, "clone": 56, "socket": 41, "socketpair": 53, "prctl": 157, "setsockopt": 54,
-        "mmap": 9, "setrlimit": 160, "prlimit64": 302,
+        "mmap": 9, "setrlimit": 160, "prlimit64": 302, "ioctl": 16,
     },
     "aarch64": {
         "fcntl": 25, "clone": 220, "socket": 198, "socketpair": 199, "prctl": 167,
         "setsockopt": 208, "mmap": 222, "setrlimit": 164, "prlimit64": 261,
+        "ioctl": 29,
     },
 }  # fmt: skip
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
@@ -87,6 +89,7 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
+    ("ioctl", [(_SECOND, _ALL, _EQUALS, _TIOCSETD)]),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
         for option in (_ATTACH_FILTER, _ATTACH_BPF, *_BUFFERS)

@@ -368,6 +368,19 @@ found = [os.stat("/tmp/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777
     assert run(peer, source) == [90_000, 0o640, 100]
 
 
+def test_no_terminal_starts_a_program_outside(worker):
+    """The kernel looks for a module for each kind of line that it does not know."""
+    peer, _ = worker()
+    source = """
+import ctypes, errno, os
+ours, theirs = os.openpty()
+libc = ctypes.CDLL(None, use_errno=True)
+found = [libc.ioctl(theirs, 0x5423, ctypes.byref(ctypes.c_int(0)))]  # TIOCSETD: as it is now
+found.append(ctypes.get_errno() == errno.ENOSYS)
+"""
+    assert run(peer, source) == [-1, True]
+
+
 def test_no_crash_starts_a_program_outside(worker):
     """As root, where the machine pipes cores to one: it does so by a limit of 0 too."""
     peer, _ = worker()
