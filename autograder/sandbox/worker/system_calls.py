@@ -4,20 +4,23 @@ Memory that no process holds: a file in memory, a System V segment, semaphores a
 their pages when nobody maps them, and there may be as many as there are descriptors or identifiers.
 So do pages that are spliced into a pipe, or sent from a file, where a byte holds a page, or a huge
 one, that the file has given up; shared memory without a file, which stays when a process gives back
-its pages; tables of BPF; and the rings of io_uring, which moreover does what it is asked past this
-filter. (What is in /dev/shm and in /tmp is bounded by their size, but for lists of who may use a
-file, which are attributes.) Asynchronous I/O, of which there is so much for the whole machine: a
-database may want it. Filters for packets and system calls, which are compiled into memory that the
-whole machine shares; rules of Landlock. More than the usual room for what is on its way in a
-socket. Locks on parts of a file, of which there may be any number (a whole file's, by ``flock``,
-are as many as descriptors). A lease on a file, which lets everybody who opens it wait for most of a
-minute. Tracing: who is traced can be held where no signal ends it. Keys: those of a user are the
-same in all of that user's processes, and asking for one may start a program outside. Namespaces of
-one's own, in which it would be root. All sockets but Unix ones: some no network namespace holds,
-such as those to a virtual machine's host, of some the machine's memory is one for all, and for each
-kind that it does not know the kernel starts a program outside, as it does for what a terminal is to
-speak. Another limit on cores than ``isolation.NO_CORE``. What looks at the machine: its log, its
-counters, who opens which file. Pages for which whoever reads them waits, the kernel too.
+its pages; tables of BPF and of a process's own futexes; what happens to files and nobody reads; and
+the rings of io_uring, which moreover does what it is asked past this filter. (What is in /dev/shm
+and in /tmp is bounded by their size, but for lists of who may use a file, which are attributes.)
+Asynchronous I/O, of which there is so much for the whole machine: a database may want it. Filters
+for packets and system calls, which are compiled into memory that the whole machine shares; rules of
+Landlock. More than the usual room for what is on its way in a socket. Locks on parts of a file, of
+which there may be any number (a whole file's, by ``flock``, are as many as descriptors). A lease on
+a file, which lets everybody who opens it wait for most of a minute. Tracing: who is traced can be
+held where no signal ends it. Keys: those of a user are the same in all of that user's processes,
+and asking for one may start a program outside. Namespaces of one's own, in which it would be root.
+All sockets but Unix streams: who sends a descriptor by another kind may wait past the point where
+it is asked how many of its user's are on their way, and that many are then too many for the judge;
+some no network namespace holds, such as those to a virtual machine's host, of some the machine's
+memory is one for all, and for each kind that it does not know the kernel starts a program outside,
+as it does for what a terminal is to speak. Another limit on cores than ``isolation.NO_CORE``. What
+looks at the machine: its log, its counters, who opens which file. Pages for which whoever reads
+them waits, the kernel too.
 """
 
 import ctypes
@@ -26,7 +29,7 @@ import os
 import resource
 import struct
 
-_PR_SET_SECCOMP = 22
+_PR_SET_SECCOMP, _PR_FUTEX_HASH = 22, 78
 _FILTER = 2  # SECCOMP_MODE_FILTER
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _LOAD, _AND, _EQUALS, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06  # BPF's instructions
@@ -37,6 +40,7 @@ _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
 _TIOCSETD = 0x5423
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
+_SOCKET_KIND, _SOCK_DGRAM = 0xF, 2  # a stream is 1
 _AF_INET = 2  # the first family that nobody needs: Unix sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
 _BUFFERS = 7, 8  # SO_SNDBUF and SO_RCVBUF
@@ -52,7 +56,7 @@ _REFUSED = {
         "add_key": 248, "request_key": 249, "keyctl": 250,
         "syslog": 103, "perf_event_open": 298, "fanotify_init": 300, "userfaultfd": 323,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
-        "splice": 275, "tee": 276, "sendfile": 40,
+        "splice": 275, "tee": 276, "sendfile": 40, "inotify_init": 253, "inotify_init1": 294,
         "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463,
     },
     "aarch64": {
@@ -62,7 +66,7 @@ _REFUSED = {
         "add_key": 217, "request_key": 218, "keyctl": 219,
         "syslog": 116, "perf_event_open": 241, "fanotify_init": 262, "userfaultfd": 282,
         "clone3": 435,
-        "splice": 76, "tee": 77, "sendfile": 71,
+        "splice": 76, "tee": 77, "sendfile": 71, "inotify_init1": 26,
         "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "setxattrat": 463,
     },
 }  # fmt: skip
@@ -86,7 +90,12 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
     ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
+    *(
+        (call, [(_SECOND, _SOCKET_KIND, _AT_LEAST, _SOCK_DGRAM)])
+        for call in ("socket", "socketpair")
+    ),
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
+    ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_FUTEX_HASH)]),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("ioctl", [(_SECOND, _ALL, _EQUALS, _TIOCSETD)]),

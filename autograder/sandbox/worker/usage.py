@@ -14,11 +14,11 @@ import psutil
 AT_ONCE = 8
 """So many of a worker's threads may be at work at once; more would take others' share."""
 
-FREE_DESCRIPTORS = 1024
-"""So many descriptors of a worker's processes together count for no memory."""
+FREE_SOCKETS = 128
+"""So many sockets of a worker's processes together count for no memory."""
 
 _HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
-_DESCRIPTORS = re.compile(rb"^FDSize:\s+(\d+)", re.MULTILINE)
+_SOCKETS = re.compile(rb"^sockets: used (\d+)", re.MULTILINE)
 
 
 class Usage:
@@ -32,16 +32,19 @@ class Usage:
     shares with them; or the pages that they had a fault for, if these are more. Who runs another
     program shares nothing, and huge pages have few faults: so no more is believed to be shared than
     the limit once again. What a process of the student's shares with its own forks counts for each
-    of them. What is on its way in a socket no process holds: beyond ``FREE_DESCRIPTORS``, each
-    place for a descriptor counts as a socket that is full.
+    of them. What is on its way in a socket no process holds: beyond ``FREE_SOCKETS``, each
+    counts as full, also those that nobody has a descriptor of, as they are closed, and what they
+    sent is not read, or wait to be accepted.
 
     Args:
         pid: The worker.
         most_bytes: The memory that all its processes may hold together.
+        isolated: Whether it has a network of its own, and one of its processes is around it.
     """
 
-    def __init__(self, pid: int, *, most_bytes: int) -> None:
+    def __init__(self, pid: int, *, most_bytes: int, isolated: bool) -> None:
         self._pid = pid
+        self._isolated = isolated
         self._most_bytes = most_bytes
         self._inherited = _holdings(os.getpid()).anonymous
         self._crowd = 0.0  # seconds
@@ -60,24 +63,20 @@ class Usage:
         self._looked = now
         return used + self._crowd
 
-    def company(self, *, isolated: bool) -> int:
-        """Count the processes that a worker has started and that live.
-
-        Args:
-            isolated: Whether one of its own is around it, outside its namespaces.
-        """
+    def company(self) -> int:
+        """Count the processes that a worker has started and that live."""
         lives = 0
         for process in _tree(self._pid):
             lives += any(state not in b"ZX" for state in _states(process.pid))
-        return max(lives - (2 if isolated else 1), 0)
+        return max(lives - (2 if self._isolated else 1), 0)
 
     def is_greedy(self) -> bool:
         """Whether its processes hold more memory than they may."""
         holdings = [_holdings(process.pid) for process in _tree(self._pid)]
         shared = sum(min(self._inherited, max(own.anonymous - own.faulted, 0)) for own in holdings)
-        descriptors = sum(own.descriptors for own in holdings) - FREE_DESCRIPTORS
+        sockets = max(_sockets(self._pid) - FREE_SOCKETS, 0) if self._isolated else 0
         held = sum(own.anonymous for own in holdings) - min(shared, self._most_bytes)
-        return held + max(descriptors, 0) * _bytes_of_a_socket() > self._most_bytes
+        return held + sockets * _bytes_of_a_socket() > self._most_bytes
 
 
 def kill_all(pid: int) -> None:
@@ -115,15 +114,20 @@ def _bytes_of_a_socket() -> int:
         return 212_992  # as the kernel has it, unless somebody changes it
 
 
-class _Holdings(NamedTuple):
-    """What a process holds: bytes that no file backs, those that it had faults for, descriptors.
+def _sockets(pid: int) -> int:
+    """Count the sockets of a process's network."""
+    try:
+        found = _SOCKETS.search(Path(f"/proc/{pid}/net/sockstat").read_bytes())
+    except OSError:  # ended since
+        return 0
+    return int(found[1]) if found else 0
 
-    Of the last, as many as it has had a place for.
-    """
+
+class _Holdings(NamedTuple):
+    """What a process holds: bytes that no file backs, and those that it had faults for."""
 
     anonymous: int = 0
     faulted: int = 0
-    descriptors: int = 0
 
 
 def _holdings(pid: int) -> _Holdings:
@@ -142,6 +146,5 @@ def _holdings(pid: int) -> _Holdings:
         with contextlib.suppress(OSError):  # likewise
             status = (thread / "status").read_bytes()  # a name in it may be in any encoding
             if held := _HELD.findall(status):
-                places = sum(map(int, _DESCRIPTORS.findall(status)))
-                return _Holdings(1024 * sum(map(int, held)), faulted, places)
+                return _Holdings(1024 * sum(map(int, held)), faulted)
     return _Holdings(faulted=faulted)

@@ -8,7 +8,6 @@ touches no GPU, so that its forks are sound.
 """
 
 import contextlib
-import functools
 import gc
 import importlib
 import json
@@ -116,8 +115,7 @@ class _Zygote:
         if "used" in request:
             return {"seconds": self._look(request["used"], Usage.seconds, 0.0)}
         if "company" in request:
-            company = functools.partial(Usage.company, isolated=self._isolated)
-            return {"processes": self._look(request["company"], company, 0)}
+            return {"processes": self._look(request["company"], Usage.company, 0)}
         return {"ended": self._stop(request["stop"], request["grace"])}
 
     def _share(self, descriptor: int) -> dict[str, Any]:
@@ -140,7 +138,7 @@ class _Zygote:
             _become_worker(descriptor, given, self._isolated, self._control)
         for descriptor in descriptors:
             os.close(descriptor)
-        self._workers[pid] = Usage(pid, most_bytes=given.memory_mb << 20)
+        self._workers[pid] = Usage(pid, most_bytes=given.memory_mb << 20, isolated=self._isolated)
         return {"worker": pid}
 
     def _stop(self, pid: int, grace: float) -> int | None:

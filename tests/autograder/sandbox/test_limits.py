@@ -198,6 +198,36 @@ def double(x):
 
 
 @pytest.mark.sandbox
+def test_what_waits_in_sockets_that_nobody_holds_counts(library):
+    """One descriptor stands for thousands of connections that it has not accepted."""
+    source = """
+import socket, time
+def fill():
+    waits = socket.socket(socket.AF_UNIX)
+    waits.bind("\\0waits")
+    waits.listen(4096)
+    waits.setblocking(False)
+    for _ in range(4096):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.setblocking(False)
+            try:
+                one.connect("\\0waits")
+                while True:
+                    one.send(bytes(1 << 16))
+            except BlockingIOError:
+                pass
+    time.sleep(60)
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        fill()
+    return 2 * x
+"""
+    with contextlib.closing(Sandbox(library, limits=SMALL)) as sandbox:
+        limits = TimeLimits(check_seconds=30.0, submission_seconds=600.0)
+        assert_ended_for_memory(Judge(DOUBLE, sandbox, limits=limits), source)
+
+
+@pytest.mark.sandbox
 def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
     source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
     result = judge.grade(notebook(("double", source)), "ada")
@@ -253,7 +283,7 @@ def test_what_many_processes_seem_to_share_counts(monkeypatch, processes, is_gre
     seems = usage._Holdings(anonymous=150 << 20, faulted=1 << 20)
     monkeypatch.setattr(usage, "_tree", lambda pid: [psutil.Process()] * processes)  # 150 MB each
     monkeypatch.setattr(usage, "_holdings", lambda pid: seems)
-    assert usage.Usage(7, most_bytes=1 << 30).is_greedy() is is_greedy
+    assert usage.Usage(7, most_bytes=1 << 30, isolated=False).is_greedy() is is_greedy
 
 
 @pytest.mark.sandbox
@@ -275,7 +305,7 @@ def test_who_cant_be_looked_at_is_ended_alone(monkeypatch):
     monkeypatch.setattr(zygote, "_end", lambda pid, isolated: ended.append(pid))
     monkeypatch.setattr(usage.Usage, "is_greedy", lambda self: self._pid == 8 and 1 / 0)
     forking = zygote._Zygote(None, True)
-    forking._workers = {pid: usage.Usage(pid, most_bytes=1) for pid in (7, 8, 9)}
+    forking._workers = {pid: usage.Usage(pid, most_bytes=1, isolated=False) for pid in (7, 8, 9)}
     forking._end_the_greedy()
     assert ended == [8]
 

@@ -317,6 +317,11 @@ def test_workers_end_with_the_process_that_they_were_forked_from(library):
         "setsockopt(SOCKET.fileno(), 1, 26, FILTER, 16)",  # SO_ATTACH_FILTER
         "setsockopt(SOCKET.fileno(), 1, 7, ctypes.byref(ctypes.c_int(1 << 24)), 4)",  # SO_SNDBUF
         "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
+        "prctl(78, 1, 4, 0)",  # PR_FUTEX_HASH
+        "inotify_init()",
+        "inotify_init1(0)",
+        "socket(1, 2, 0)",  # datagrams, and what has their order as well
+        "socketpair(1, 5 | 0o2000000, 0, (ctypes.c_int * 2)())",
         "fcntl(FILE, 6, ctypes.byref(LOCK))",  # F_SETLK
         "fcntl(FILE, 37, ctypes.byref(LOCK))",  # F_OFD_SETLK
         "splice(FILE, None, PIPE[1], None, 1, 0)",  # a byte that holds a page
