@@ -57,7 +57,7 @@ class MoodlePeople:
 
     def find(self, student: str) -> Participant | None:
         """Return the one participant that a student of the course is; None if nobody is."""
-        return self._by_student.get(student)
+        return self._by_student.get(folder_key(student))
 
     def _claim(self, participant: Participant) -> _Claim:
         by_id = self._roster.find(participant.id_number, participant.email)
@@ -92,7 +92,7 @@ class MoodlePeople:
                 problem=problem,
             )
             if not problem:
-                self._by_student[claim.student] = claim.participant
+                self._by_student[folder_key(claim.student)] = claim.participant
 
 
 def moodle_owners(
