@@ -141,8 +141,13 @@ def moodle_name(name: str) -> str:
 
     Args:
         name: As Moodle's pages show it, or as a class list holds it.
+
+    Returns:
+        The name without the signs that Moodle leaves out. Spaces of other widths stay: a last name
+        that is nothing else makes nobody another who has none.
     """
-    return " ".join(_NOT_IN_MOODLES_FILES.sub("", name.replace("_", " ")).split())
+    written = _NOT_IN_MOODLES_FILES.sub("", name.replace("_", " "))
+    return " ".join(part for part in written.split(" ") if part)
 
 
 def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:

@@ -79,7 +79,7 @@ class MoodlePeople:
             problem = ""
             if claim.sure == _UNLISTED and listed:
                 problem = f"{who} has the same folder name as {listed} in the class list, but is "
-                problem += "not found in it: --worksheet tells who they are"
+                problem += "not found in it by what --worksheet says of them"
             elif claim not in surest:
                 problem = f"{who} is called as the class list calls {student}, who is another one"
             elif len(surest) > 1 and student:
@@ -108,6 +108,9 @@ def moodle_owners(
         people: Who they are.
         worksheet: Number to participant; None if there is none.
         roster: The class list.
+
+    Returns:
+        What says whose a file is.
     """
     told: dict[Name, Participant] = {}
     called: dict[str, set[str]] = defaultdict(set)  # numbers of who may be a group
@@ -126,16 +129,20 @@ def moodle_owners(
             return of_team(members, name, several if len(numbers) > 1 else "")
         if name in told:
             return [people.owner_of(told[name])]
-        other = (worksheet or {}).get(name.lms_id)
-        words = f"calls Participant {name.lms_id} {other.name}" if other else "does not have them"
-        problem = (
-            f"the worksheet {words}: is it of this assignment, and of all? "
-            "Is this a team? The class list's column team says so"
-        )
-        student = folder_name(moodle_name(name.called))
-        return [Owner(person=name.person, student=student, problem=problem)]
+        return [_stranger(name, (worksheet or {}).get(name.lms_id))]
 
     return owners
+
+
+def _stranger(name: Name, other: Participant | None) -> Owner:
+    """Return somebody whom the worksheet does not have, or calls otherwise."""
+    words = f"calls Participant {name.lms_id} {other.name}" if other else "does not have them"
+    return Owner(
+        person=name.person,
+        student=folder_name(moodle_name(name.called)),
+        problem=f"the worksheet {words}: is it of this assignment, and of all? "
+        "Is this a team? The class list's column team says so",
+    )
 
 
 def participant_of(name: Name) -> Participant:

@@ -35,6 +35,9 @@ def owners_by_name(roster: Roster) -> Owners:
 
     Args:
         roster: The class list.
+
+    Returns:
+        What says whose a file is.
     """
 
     def owners(name: Name) -> list[Owner]:
@@ -53,7 +56,10 @@ def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]
     Args:
         members: Of the class list.
         name: What the file's path says.
-        problem: Why it can't be taken, if it can't.
+        problem: Why it can't be taken; empty if it can.
+
+    Returns:
+        An owner a member.
     """
     return [
         Owner(
@@ -73,6 +79,9 @@ def owners_by_record(records: Mapping[str, Record], roster: Roster) -> Owners:
     Args:
         records: Of each folder.
         roster: The class list.
+
+    Returns:
+        What says whose a file is.
     """
 
     def owners(name: Name) -> list[Owner]:

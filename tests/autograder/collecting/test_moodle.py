@@ -92,11 +92,13 @@ def test_the_class_list_finds_full_names_as_moodle_writes_them(tmp_path, into):
     assert outcomes(told)["zoe"][0] is Outcome.MISSING
 
 
-@pytest.mark.parametrize(("lms_id", "name"), [("4711", "4711"), ("ada@x.org", "ada@x.org")])
+@pytest.mark.parametrize(
+    ("lms_id", "name"), [("4711", "4711"), ("ada@x.org", "ada@x.org"), ("ada", "ada \u00a0")]
+)
 def test_nobody_is_another_by_being_called_as_their_id(tmp_path, into, lms_id, name):
-    roster = class_list(tmp_path, f"{lms_id},ada,\n")
+    roster = class_list(tmp_path, f"{lms_id},lovelace,\n")
     collect(moodle_zip(tmp_path, f"{name}_9", "Bo_3"), HW, into, roster=roster)
-    assert "ada" not in collected(into)
+    assert "lovelace" not in collected(into)
 
 
 def test_nobody_is_another_by_being_called_as_their_folder(tmp_path, into):
@@ -104,7 +106,7 @@ def test_nobody_is_another_by_being_called_as_their_folder(tmp_path, into):
     told = collect(moodle_zip(tmp_path, "Ada_9", "Bo_3"), HW, into, roster=roster)
     assert collected(into) == {"Bo": "Bo_3"}
     assert "same folder name as ada in the class list" in problems(told)["9"]
-    assert "--worksheet tells who they are" in problems(told)["9"]
+    assert "not found in it by what --worksheet says of them" in problems(told)["9"]
 
 
 # ---- with a worksheet ----
