@@ -103,9 +103,10 @@ app.command(
     epilog=_examples(
         "python -m autograder export hw03 --out out --to canvas --file canvas.csv "
         "--column 'Homework 3 (98765)'",
-        "python -m autograder export hw03 --out out --to moodle --file worksheet.csv",
-        "python -m autograder export hw03 --out out --to moodle --file worksheet.csv "
-        "--feedback feedback.zip",
+        "python -m autograder export hw03 --out out --to moodle --worksheet worksheet.csv "
+        "--file marks.csv",
+        "python -m autograder export hw03 --out out --to moodle --worksheet worksheet.csv "
+        "--file marks.csv --feedback feedback.zip",
         "python -m autograder export hw03 --out out --to gradescope --file results",
     ),
 )(export)

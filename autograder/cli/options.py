@@ -80,7 +80,9 @@ DatesFile = Annotated[
 RosterFile = Annotated[
     Path | None,
     typer.Option(
-        "--roster", help="Class list: CSV with lms_id and student, and name, section if known."
+        "--roster",
+        help="Class list: CSV with lms_id and student, and name, section if known. With Moodle "
+        "lms_id is an ID number, e-mail address or full name.",
     ),
 ]
 BookUrl = Annotated[

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.clean_text import one_line
-from autograder.collecting.collect import Collection, Line, Outcome
+from autograder.collecting.collect import Collection, Line
+from autograder.collecting.placing import Outcome
 from autograder.judging.results import UNUSABLE, UNWRITTEN, Status, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing

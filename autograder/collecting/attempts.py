@@ -1,15 +1,13 @@
-"""Whose each file is, and which notebook of a student's counts: the newest with the right name."""
+"""Which notebook of a student's counts: the newest with the right name."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from autograder.collecting.folder_names import folder_name
-from autograder.collecting.gradescope_export import Record, Submitter
 from autograder.collecting.handed_in import HandedIn
 from autograder.collecting.lms_names import Name
-from autograder.collecting.roster import Roster
+from autograder.collecting.owners import Owner
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 _OTHER_HOMEWORK = re.compile(r"hw(\d+)", re.IGNORECASE)
@@ -22,72 +20,18 @@ class Attempt:
     """A file with its owner.
 
     Attributes:
-        person: What the platform calls the student; two people never share it.
-        student: The student's id in the course.
+        owner: Whose it is.
         name: What the path says.
         file: The file.
-        listed: Whether the class list has the person.
     """
 
-    person: str
-    student: str
+    owner: Owner
     name: Name
     file: HandedIn
-    listed: bool
 
 
 class ChoiceError(ValueError):
     """No notebook of a student's can be chosen; the message says why."""
-
-
-def attempts_of(
-    file: HandedIn, name: Name, roster: Roster, records: Mapping[str, Record]
-) -> list[Attempt]:
-    """Say whose a file is.
-
-    Args:
-        file: The file.
-        name: What its path says.
-        roster: The class list.
-        records: What Gradescope says about its folders; empty for other platforms.
-
-    Returns:
-        One attempt a person: several if a group, or a team of the class list, handed in together.
-    """
-    if members := roster.members(name.team):
-        return [
-            Attempt(
-                # two who call themselves like a team are not one
-                person=f"{m.lms_id} by {name.person}",
-                student=m.student,
-                name=name,
-                file=file,
-                listed=True,
-            )
-            for m in members
-        ]
-    record = records.get(name.person)
-    if record is None or not record.submitters:
-        person = roster.find(name.lms_id, name.person)
-        student = person.student if person else folder_name(name.person)
-        return [
-            Attempt(person=name.person, student=student, name=name, file=file, listed=bool(person))
-        ]
-    file = replace(file, modified=record.created or file.modified)
-    found = []
-    for submitter in record.submitters:
-        identity = _identity(submitter) or name.person
-        # A name is the student's to choose, so it counts only for who has nothing else.
-        listed = roster.find(submitter.sid, submitter.email) or roster.find(identity)
-        student = listed.student if listed else folder_name(identity)
-        found.append(
-            Attempt(person=identity, student=student, name=name, file=file, listed=bool(listed))
-        )
-    return found
-
-
-def _identity(submitter: Submitter) -> str:
-    return submitter.sid or submitter.email or submitter.name
 
 
 def choose(attempts: Sequence[Attempt], homework_id: str) -> Attempt:

@@ -1,22 +1,30 @@
 """Collects a homework: from what a platform lets one download into nbgrader's layout."""
 
-import enum
 import errno
 import json
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
-from autograder.class_folders import TEAMS
-from autograder.collecting.attempts import Attempt, ChoiceError, attempts_of, choose
+from autograder.class_folders import NBGRADER, RESULTS, TEAMS
+from autograder.collecting.attempts import Attempt, ChoiceError, choose
 from autograder.collecting.folder_names import folder_key
-from autograder.collecting.gradescope_export import METADATA, MetadataError, Record, read_metadata
+from autograder.collecting.gradescope_export import (
+    MAX_METADATA_BYTES,
+    METADATA,
+    MetadataError,
+    Record,
+    read_metadata,
+)
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import READERS, READINGS, Name, Naming, recognise
+from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
+from autograder.collecting.moodle_worksheet import Participant
+from autograder.collecting.owners import owners_by_name, owners_by_record
+from autograder.collecting.placing import Outcome, put_notebook, put_time
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
@@ -27,17 +35,6 @@ _OF_ONE_NAME = (
     errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
     errno.ELOOP,
 )  # fmt: skip
-
-
-class Outcome(enum.StrEnum):
-    """What became of a submission."""
-
-    COLLECTED = "collected"
-    REPLACED = "replaced"  # an older one was there
-    SAME = "unchanged"
-    KEPT = "kept"  # the one that is there may be newer
-    PROBLEM = "problem"
-    MISSING = "missing"  # in the class list, but handed in nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +72,30 @@ class Collection:
         return not any(line.outcome in (Outcome.PROBLEM, Outcome.KEPT) for line in self.lines)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Download:
+    """What is collected, and what is known of it; see ``collect``.
+
+    Attributes:
+        naming: The platform that the names come from.
+        depth: How many leading folders all files lie in.
+        homework_id: Such as ``hw03-self-attention``.
+        roster: The class list.
+        worksheet: Number to participant; None if there is none.
+    """
+
+    naming: Naming
+    depth: int
+    homework_id: str
+    roster: Roster
+    worksheet: Mapping[str, Participant] | None
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is known when something was handed in."""
+        return self.naming not in _TELL_NO_TIME or self.worksheet is not None
+
+
 def collect(
     source: Path,
     homework_id: str,
@@ -82,7 +103,7 @@ def collect(
     *,
     roster: Roster | None = None,
     naming: Naming | None = None,
-    times: Mapping[str, datetime] | None = None,
+    worksheet: Mapping[str, Participant] | None = None,
     zone: tzinfo | None = None,
     force: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
@@ -98,7 +119,7 @@ def collect(
         target: The class's folder: ``target/<student>/<homework>/<homework>.ipynb``.
         roster: The class list: whom it lists gets the id that it gives.
         naming: The platform that the names come from; found out if None.
-        times: When whom the platform calls by a number handed in, if it is known from elsewhere.
+        worksheet: Who has which of Moodle's numbers, and when they handed in.
         zone: Where a zip was made that names no time zone; the machine's if None.
         force: Replace also what may be newer.
         on_start: Called with the number of students.
@@ -115,81 +136,120 @@ def collect(
     with open_source(source, zone) as files:
         if not files:
             raise SourceError(f"{source} is empty")
+        if _is_graded_into(files):
+            raise SourceError(f"{source} is where grading wrote: give what was handed in")
         found, depth = recognise(files, homework_id)
         naming, depth = (found, depth) if naming in (None, found) else (naming, 0)
+        if worksheet is not None and naming is not Naming.MOODLE:
+            raise SourceError(f"a worksheet is Moodle's, but the names in {source} are not")
+        download = _Download(
+            naming=naming,
+            depth=depth,
+            homework_id=homework_id,
+            roster=roster,
+            worksheet=worksheet,
+        )
         lines: list[Line] = []
-        people = _group(files, naming, depth, homework_id, roster, lines)
+        people = _group(files, download, lines)
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
         _put_teams(target, roster)  # before the notebooks: who watches the folder needs them then
         for attempts in people.values():
-            timed = naming not in _TELL_NO_TIME
-            if times is not None:
-                attempts, timed = [_timed(attempt, times, roster) for attempt in attempts], True
-            lines.append(_take(attempts, homework_id, target, naming, timed=timed, force=force))
-            on_student(attempts[0].student)
+            lines.append(_take(attempts, download, target, force=force))
+            on_student(attempts[0].owner.student)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
     lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
     return Collection(naming=naming, lines=tuple(lines))
 
 
+def _is_graded_into(files: Sequence[HandedIn]) -> bool:
+    """Say whether files are what grading wrote, or a copy of it, maybe in a folder of its own."""
+    depth = 1 if len({file.parts[0] for file in files}) == 1 else 0
+    inner = [file.parts[depth:] for file in files]
+    results = any(x[:1] == (RESULTS,) and x[-1].endswith(".json") for x in inner)
+    return results and any(x[:1] == (NBGRADER,) and len(x) > 1 for x in inner)
+
+
 def _group(
-    files: Sequence[HandedIn],
-    naming: Naming,
-    depth: int,
-    homework_id: str,
-    roster: Roster,
-    lines: list[Line],
+    files: Sequence[HandedIn], download: _Download, lines: list[Line]
 ) -> dict[str, list[Attempt]]:
     """Give each file to its owner; what has none, or shares its folder's name, gets a line."""
-    records = _records(files, naming, depth, lines)
-    people: dict[str, list[Attempt]] = {}
-    for file, name in _named(files, naming, depth, homework_id, roster, lines):
-        for attempt in attempts_of(file, name, roster, records):
-            people.setdefault(attempt.person, []).append(attempt)
+    roster = download.roster
+    people = _with_owners(files, download, lines)
+
+    def leave(person: str, remark: str) -> None:
+        first = people.pop(person)[0]
+        path = first.file.path
+        lines.append(
+            Line(student=first.owner.student, outcome=Outcome.PROBLEM, source=path, remark=remark)
+        )
+
+    for person, attempts in list(people.items()):
+        if attempts[0].owner.problem:
+            leave(person, attempts[0].owner.problem)
     _share(people, roster)
     owners = _owners(people)
     of_the_listed = {folder_key(listed.student): listed for listed in roster.people}
     for person, attempts in list(people.items()):
-        student, remark = attempts[0].student, ""
+        student = attempts[0].owner.student
         owner = owners[folder_key(student)]
         namesake = of_the_listed.get(folder_key(student))
         if not student:
-            remark = (
-                f"{person!r} cannot become a folder name; give this student an id with --roster"
+            leave(
+                person,
+                f"{person!r} cannot become a folder name; give this student an id with --roster",
             )
         elif owner != person:
-            remark = f"{person} and {owner} would share a folder; tell them apart by --roster"
-        elif namesake and not attempts[0].listed and naming is not Naming.FOLDER:
+            leave(person, f"{person} and {owner} would share a folder; tell them apart by --roster")
+        elif namesake and not attempts[0].owner.listed and download.naming is not Naming.FOLDER:
             listed = f"{namesake.student} in the class list, but is not in the list"
-            remark = f"{person} has the same folder name as {listed}"
-        if remark:
-            source = attempts[0].file.path
-            lines.append(
-                Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=remark)
-            )
-            del people[person]
+            leave(person, f"{person} has the same folder name as {listed}")
+    return people
+
+
+def _with_owners(
+    files: Sequence[HandedIn], download: _Download, lines: list[Line]
+) -> dict[str, list[Attempt]]:
+    """Return what each person handed in, and when as far as that is known."""
+    records = _records(files, download, lines)
+    named = list(_named(files, download, lines))
+    worksheet = download.worksheet
+    names = [name for _, name in named]
+    told = worksheet.values() if worksheet is not None else map(participant_of, names)
+    moodle = MoodlePeople(told if download.naming is Naming.MOODLE else (), download.roster)
+    if download.naming is Naming.MOODLE:
+        whose = moodle_owners(names, moodle, worksheet, download.roster)
+    elif records:
+        whose = owners_by_record(records, download.roster)
+    else:
+        whose = owners_by_name(download.roster)
+    people: dict[str, list[Attempt]] = {}
+    for file, name in named:
+        record = records.get(name.person)
+        for owner in whose(name):
+            moment = record.created or file.modified if record else file.modified
+            if worksheet is not None:
+                participant = moodle.find(owner.student)
+                moment = participant.handed_in if participant else None
+            attempt = Attempt(owner=owner, name=name, file=replace(file, modified=moment))
+            people.setdefault(owner.person, []).append(attempt)
     return people
 
 
 def _share(people: dict[str, list[Attempt]], roster: Roster) -> None:
     """Give what a member of a team handed in to those members who handed in nothing."""
-    of = {attempts[0].student: attempts for attempts in people.values() if attempts[0].listed}
+    of = {a[0].owner.student: a for a in people.values() if a[0].owner.listed}
     for mate in roster.people:
         if mate.team and mate.student not in of:
             theirs = [a for m in roster.members(mate.team) for a in of.get(m.student, ())]
             if theirs:
                 person = f"{mate.lms_id} of {mate.team}"
-                own = [replace(a, person=person, student=mate.student) for a in theirs]
+                own = [
+                    replace(a, owner=replace(a.owner, person=person, student=mate.student))
+                    for a in theirs
+                ]
                 people[person] = own
-
-
-def _timed(attempt: Attempt, times: Mapping[str, datetime], roster: Roster) -> Attempt:
-    """Say when it was handed in as the platform tells it, of the person whose copy it is."""
-    person = roster.of(attempt.student) if attempt.listed else None
-    moment = times.get(person.lms_id if person else attempt.name.lms_id)
-    return replace(attempt, file=replace(attempt.file, modified=moment))
 
 
 def _owners(people: dict[str, list[Attempt]]) -> dict[str, str]:
@@ -197,21 +257,18 @@ def _owners(people: dict[str, list[Attempt]]) -> dict[str, str]:
     owners: dict[str, str] = {}
 
     def rank(person: str) -> tuple[bool, bool]:
-        return not people[person][0].listed, people[person][0].student != person
+        owner = people[person][0].owner
+        return not owner.listed, owner.student != person
 
     for person in sorted(people, key=rank):
-        owners.setdefault(folder_key(people[person][0].student), person)
+        owners.setdefault(folder_key(people[person][0].owner.student), person)
     return owners
 
 
 def _named(
-    files: Sequence[HandedIn],
-    naming: Naming,
-    depth: int,
-    homework_id: str,
-    roster: Roster,
-    lines: list[Line],
+    files: Sequence[HandedIn], download: _Download, lines: list[Line]
 ) -> Iterator[tuple[HandedIn, Name]]:
+    naming, depth = download.naming, download.depth
     read = READINGS.get(naming)
     of_files = [read(f.parts[depth:]) if read and f.parts[depth:] else [] for f in files]
     known: dict[str, set[str]] = defaultdict(set)  # who has a number where no other can be meant
@@ -222,10 +279,10 @@ def _named(
         parts = file.parts[depth:]
         if naming is Naming.GRADESCOPE and parts == (METADATA,):
             continue
-        name = READERS[naming](parts, homework_id) if parts else None
+        name = READERS[naming](parts, download.homework_id) if parts else None
         remark = file.problem or f"not named as {naming.value} names what is handed in"
         if len(readings) > 1:
-            name = _meant(readings, naming, known, roster)
+            name = _meant(readings, naming, known, download.roster)
             remark = f"may be a file of {' or of '.join(x.person for x in readings)}"
         if name is not None:
             yield file, name
@@ -245,14 +302,17 @@ def _meant(
 
 
 def _records(
-    files: Sequence[HandedIn], naming: Naming, depth: int, lines: list[Line]
+    files: Sequence[HandedIn], download: _Download, lines: list[Line]
 ) -> dict[str, Record]:
-    if naming is not Naming.GRADESCOPE:
+    if download.naming is not Naming.GRADESCOPE:
         return {}
     for file in files:
-        if file.parts[depth:] == (METADATA,) and not file.problem:
+        if file.parts[download.depth :] == (METADATA,) and not file.problem:
             try:
-                return read_metadata(file.read(MAX_NOTEBOOK_BYTES))
+                data = file.read(MAX_METADATA_BYTES + 1)
+                if len(data) > MAX_METADATA_BYTES:  # the half of it would be read as if whole
+                    raise UnreadableFileError(f"larger than {MAX_METADATA_BYTES >> 20} MiB")
+                return read_metadata(data)
             except (MetadataError, UnreadableFileError) as error:
                 remark = str(error)
             break
@@ -262,16 +322,8 @@ def _records(
     return {}
 
 
-def _take(
-    attempts: Sequence[Attempt],
-    homework_id: str,
-    target: Path,
-    naming: Naming,
-    *,
-    timed: bool,
-    force: bool,
-) -> Line:
-    student = attempts[0].student
+def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, force: bool) -> Line:
+    student, homework_id = attempts[0].owner.student, download.homework_id
     try:
         chosen = choose(attempts, homework_id)
         data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
@@ -282,9 +334,12 @@ def _take(
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"
     try:
-        outcome, remark = _put(path, data, chosen.file, force=force)
+        outcome, remark = put_notebook(path, data, chosen.file, force=force)
         if outcome is not Outcome.KEPT:
-            _put_time(path.parent, chosen, naming, timed=timed)
+            moment = chosen.file.modified if download.timed else None
+            late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
+            unchanged = outcome is Outcome.SAME and not force
+            put_time(path.parent, moment, late, unchanged=unchanged)
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
             raise
@@ -303,37 +358,6 @@ def _take(
     return Line(
         student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
     )
-
-
-def _put(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Write a notebook, with the time when it was handed in, unless a newer one is there."""
-    there = path.exists()
-    if there:
-        if path.read_bytes() == data:
-            return Outcome.SAME, ""
-        if not force and file.modified is None:
-            return Outcome.KEPT, "another one is there, and this one's time is not known: --force"
-        if not force and file.modified and file.modified.timestamp() <= path.stat().st_mtime:
-            return Outcome.KEPT, "the one that is there is newer: --force replaces it"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, data)
-    if file.modified:
-        os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
-    return (Outcome.REPLACED if there else Outcome.COLLECTED), ""
-
-
-def _put_time(folder: Path, chosen: Attempt, naming: Naming, *, timed: bool) -> None:
-    """Write when a notebook was handed in, where nbgrader reads it too, or that it was late."""
-    timestamp, late = folder / "timestamp.txt", folder / "late.txt"
-    moment = chosen.file.modified if timed else None
-    for path, text in (
-        (timestamp, f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC\n" if moment else ""),
-        (late, f"Marked as late by {naming.value}.\n" if chosen.name.late else ""),
-    ):
-        if text:
-            write_atomically(path, text)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def _put_teams(target: Path, roster: Roster) -> None:

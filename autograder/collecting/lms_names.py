@@ -29,9 +29,11 @@ class Name:
 
     Attributes:
         person: What the platform calls the student; the same for all files of one submission.
-        lms_id: The platform's number or name for the student; of an anonymous one Canvas's letters.
+        lms_id: The platform's number or name for the student; of an anonymous one Canvas's letters,
+            with Moodle the number in this assignment alone.
         file: Path of the file inside the submission.
-        team: Whose name it is where teams hand in; empty where the name can't be a team's.
+        called: The name without the platform's number: a full name, or a team's where teams hand
+            in; empty where it is none.
         attempt: Grows from one attempt to the next.
         late: Whether the platform marked it as late.
     """
@@ -39,7 +41,7 @@ class Name:
     person: str
     lms_id: str
     file: str
-    team: str = ""
+    called: str = ""
     attempt: int = 0
     late: bool = False
 
@@ -57,6 +59,7 @@ _CANVAS_ANONYMOUS = re.compile(
 )
 # Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders.
 _MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
+_NOT_IN_MOODLES_FILES = re.compile(r"""[\x00-\x1f\x7f&<>"`|':\\/]""")
 _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 
 
@@ -123,7 +126,7 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
         Name(
             person=f"{parts[0][: found.start()]}_{found['id']}",
             lms_id=found["id"],
-            team=parts[0][: found.start()],  # the number is then the group's
+            called=parts[0][: found.start()],
             file="/".join(
                 part for part in (parts[0][found.end() :].removeprefix("_"), *parts[1:]) if part
             ),
@@ -131,6 +134,20 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
         for found in _MOODLE.finditer(parts[0])
         if found.start()
     ]
+
+
+def moodle_name(name: str) -> str:
+    """Return a full name as Moodle writes it into the names of files.
+
+    Args:
+        name: As Moodle's pages show it, or as a class list holds it.
+
+    Returns:
+        The name without the signs that Moodle leaves out. Spaces of other widths stay: a last name
+        that is nothing else makes nobody another who has none.
+    """
+    written = _NOT_IN_MOODLES_FILES.sub("", name.replace("_", " "))
+    return " ".join(part for part in written.split(" ") if part)
 
 
 def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
@@ -146,16 +163,16 @@ def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
     user = parts[0].removeprefix(prefix)
     if len(parts) < 2 or not parts[0].startswith(prefix) or user in ("", "submissions"):
         return None
-    return Name(person=user, lms_id=user, team=user, file="/".join(parts[1:]))
+    return Name(person=user, lms_id=user, called=user, file="/".join(parts[1:]))
 
 
 def read_folder(parts: Sequence[str], homework_id: str) -> Name | None:
     """Read a folder for each student, or a notebook named after each."""
     if len(parts) == 1:
         stem = parts[0].removesuffix(".ipynb")
-        own = Name(person=stem, lms_id=stem, team=stem, file=parts[0])
+        own = Name(person=stem, lms_id=stem, called=stem, file=parts[0])
         return None if stem == parts[0] else own
-    return Name(person=parts[0], lms_id=parts[0], team=parts[0], file="/".join(parts[1:]))
+    return Name(person=parts[0], lms_id=parts[0], called=parts[0], file="/".join(parts[1:]))
 
 
 READINGS: dict[Naming, Callable[[Sequence[str]], list[Name]]] = {

@@ -1,16 +1,23 @@
-"""When students handed in, by Moodle's grading worksheet: its zip only knows when it was made."""
+"""Moodle's grading worksheet: who has which number in an assignment, and when they handed in.
+
+Its zip of submissions says neither: a participant's number is another in each assignment, and the
+times are those of the download.
+"""
 
 import csv
 import io
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from autograder.text_file import TextFileError, text_of
 
-_WHO, _WHEN = "Identifier", "Last modified (submission)"
-_PARTICIPANT = re.compile(r"Participant ([0-9]{1,20})")
+_NUMBER, _NAME, _WHEN = "Identifier", "Full name", "Last modified (submission)"
+_ID_NUMBER, _EMAIL = "ID number", "Email address"  # shown or not, as the site's settings say
+# Moodle's importer takes the leading digits of anything for a number
+_PARTICIPANT = re.compile(r"Participant ([1-9][0-9]{0,17})")
 # 26 November 2026, 2:14 PM; English of other countries; where the day has 24 hours
 _FORMATS = ("%d %B %Y, %I:%M %p", "%B %d, %Y, %I:%M %p", "%d %B %Y, %H:%M", "%B %d, %Y, %H:%M")
 _MAX_BYTES = 10 << 20
@@ -20,15 +27,33 @@ class WorksheetError(ValueError):
     """A worksheet that can't be used; the message says where, and what is expected."""
 
 
-def read_times(path: Path, zone: tzinfo | None) -> Mapping[str, datetime]:
-    """Read when each participant handed in.
+@dataclass(frozen=True, kw_only=True)
+class Participant:
+    """Somebody in one assignment.
+
+    Attributes:
+        number: Moodle's, of this assignment alone.
+        name: In full, as the student has chosen it.
+        id_number, email: May be empty.
+        handed_in: When; None if that is not known.
+    """
+
+    number: str
+    name: str
+    id_number: str = ""
+    email: str = ""
+    handed_in: datetime | None = None
+
+
+def read_worksheet(path: Path, zone: tzinfo | None) -> Mapping[str, Participant]:
+    """Read who has which number.
 
     Args:
         path: CSV, as *Download grading worksheet* gives it to whose Moodle speaks English.
         zone: Whose time it tells; the machine's if None.
 
     Returns:
-        Number of a participant to the moment, of those who handed in.
+        Number to participant.
 
     Raises:
         WorksheetError: It can't be read, or is no such worksheet.
@@ -39,18 +64,38 @@ def read_times(path: Path, zone: tzinfo | None) -> Mapping[str, datetime]:
         if len(data) > _MAX_BYTES:
             raise WorksheetError(f"{path} can't be read: it is larger than {_MAX_BYTES >> 20} MiB")
         rows = csv.DictReader(io.StringIO(text_of(data), newline=""))
-        if missing := [name for name in (_WHO, _WHEN) if name not in (rows.fieldnames or ())]:
-            words = "give Moodle's grading worksheet, downloaded in English"
+        needed = (_NUMBER, _NAME, _WHEN)
+        if missing := [name for name in needed if name not in (rows.fieldnames or ())]:
+            words = "give Moodle's grading worksheet, downloaded in English and with names shown"
             raise WorksheetError(f"{path} lacks the column {missing[0]!r}: {words}")
-        times: dict[str, datetime] = {}
+        found: dict[str, Participant] = {}
         for row in rows:
-            who = _PARTICIPANT.fullmatch((row[_WHO] or "").strip())
-            when = (row[_WHEN] or "").strip()
-            if who and when not in ("", "-"):
-                times[who[1]] = _moment(when, zone, f"{path}, line {rows.line_num}")
-        return times
+            here = f"{path}, line {rows.line_num}"
+            participant = _participant(row, zone, here)
+            if found.setdefault(participant.number, participant) != participant:
+                raise WorksheetError(f"{here}: Participant {participant.number} occurs twice")
+        return found
     except (OSError, TextFileError, csv.Error) as error:
         raise WorksheetError(f"{path} can't be read: {error}") from error
+
+
+def _participant(row: Mapping[str, str | None], zone: tzinfo | None, where: str) -> Participant:
+    def cell(column: str) -> str:
+        return (row.get(column) or "").strip()
+
+    number = _PARTICIPANT.fullmatch(cell(_NUMBER))
+    if not number:
+        raise WorksheetError(
+            f"{where}: {_NUMBER} is {cell(_NUMBER)!r}; expected, in English, Participant 123456"
+        )
+    when = cell(_WHEN)
+    return Participant(
+        number=number[1],
+        name=cell(_NAME),
+        id_number=cell(_ID_NUMBER),
+        email=cell(_EMAIL),
+        handed_in=None if when in ("", "-") else _moment(when, zone, where),
+    )
 
 
 def _moment(text: str, zone: tzinfo | None, where: str) -> datetime:

@@ -26,7 +26,8 @@ class Mark:
         student: The student's id in the course.
         score: Points, those given by hand included.
         max_score: Points to be had.
-        lms_id: The student's number in the other system; empty if it is not known.
+        lms_id: The student's number in the other system, with Moodle in this assignment; empty if
+            it is not known.
         name: In full; may be empty.
         section: May be empty.
         comment: What lateness cost, and what teaching assistants said; may be empty.
@@ -49,17 +50,6 @@ def guess_lms_id(student: str) -> str:
     """Return the number that ``collect`` left at the end of a student's id; empty if none."""
     found = _LMS_ID.fullmatch(student)
     return found[1] if found else ""
-
-
-def is_moodle_id(lms_id: str) -> bool:
-    """Return whether Moodle reads this number, and no other, as a participant's.
-
-    It takes the leading digits of a text, whatever follows, and leaves out zeros before them.
-
-    Args:
-        lms_id: As a class list, or a student's id, gives it.
-    """
-    return bool(re.fullmatch("[1-9][0-9]{0,17}", lms_id))
 
 
 def refuse_shared_ids(marks: Iterable[Mark]) -> None:

@@ -14,7 +14,7 @@ from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
-from autograder.collecting.moodle_worksheet import WorksheetError, read_times
+from autograder.collecting.moodle_worksheet import WorksheetError, read_worksheet
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import HomeworkError, resolve_homework
 
@@ -31,7 +31,8 @@ def collect(
     worksheet: Annotated[
         Path | None,
         typer.Option(
-            help="Moodle's grading worksheet, which says when each handed in: its zip does not."
+            help="Moodle's grading worksheet of this assignment: who has which number, and when "
+            "each handed in. Its zip says neither."
         ),
     ] = None,
     dates: DatesFile = None,
@@ -48,7 +49,7 @@ def collect(
         into: The class's folder.
         roster: Class list as CSV; without it students are called what the platform calls them.
         naming: The platform; found out from the names if None.
-        worksheet: Moodle's grading worksheet, for the times.
+        worksheet: Moodle's grading worksheet, for ID numbers, e-mail addresses and times.
         dates: The course's dates, whose time zone is that of times without one.
         force: Replace also notebooks that are newer than what comes.
 
@@ -60,7 +61,7 @@ def collect(
         homework_id = resolve_homework(homework, ROOT)
         people = read_roster(roster) if roster else Roster()
         zone = usable_dates(dates).zone
-        times = read_times(worksheet, zone) if worksheet else None
+        participants = read_worksheet(worksheet, zone) if worksheet else None
         if source.is_dir() and into.resolve().is_relative_to(source.resolve()):
             raise BadInputError(f"--into {into} lies in {source}, which is collected from")
         if is_graded_into(into):
@@ -73,7 +74,7 @@ def collect(
                     into,
                     roster=people,
                     naming=naming,
-                    times=times,
+                    worksheet=participants,
                     zone=zone,
                     force=force,
                     on_start=progress.begin,
@@ -84,7 +85,10 @@ def collect(
     console = output()
     print_collection(collection, console)
     if collection.naming is Naming.MOODLE and not worksheet:
-        console.print("When they were handed in is not known: Moodle says so with --worksheet")
+        console.print(
+            "When they were handed in is not known, nor whose ID number or e-mail is whose: "
+            "Moodle says so with --worksheet"
+        )
     console.print(f"\nGrade them: python -m autograder grade {homework} --submissions {into} ...")
     if not collection.complete:
         raise typer.Exit(1)

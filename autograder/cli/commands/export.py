@@ -1,9 +1,9 @@
 """python -m autograder export."""
 
-import dataclasses
 import enum
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +23,8 @@ from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
 from autograder.cli.standings import standings_of
 from autograder.cli.stored_results import KeptResults, stored_results
 from autograder.cli.terminal import listed, output
+from autograder.collecting.moodle_people import MoodlePeople
+from autograder.collecting.moodle_worksheet import WorksheetError, read_worksheet
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.marks.standing import Standing
@@ -35,7 +37,6 @@ from autograder.reports.exports import (
     feedback_in_words,
     gradescope_results,
     guess_lms_id,
-    is_moodle_id,
     moodle_csv,
     moodle_feedback,
     refuse_shared_ids,
@@ -60,6 +61,13 @@ def export(
         typer.Option(help="What to write: a CSV; for Gradescope a folder, a results.json each."),
     ],
     roster: RosterFile = None,
+    worksheet: Annotated[
+        Path | None,
+        typer.Option(
+            help="For Moodle: its grading worksheet of this assignment, which says who has which "
+            "number in it."
+        ),
+    ] = None,
     column: Annotated[
         str,
         typer.Option(help="For Canvas: the assignment, as Canvas's export heads its column."),
@@ -82,7 +90,9 @@ def export(
         out: Where the class was graded into.
         to: The system.
         file: The file to write; for Gradescope a folder, with a file for each student.
-        roster: Class list as CSV; without it a student's number is read off the student's id.
+        roster: Class list as CSV; without it Canvas's number is read off the student's id, and
+            Moodle's is found by the full name.
+        worksheet: Moodle's grading worksheet, for its numbers.
         column: The assignment's name, for Canvas.
         feedback: The file to write what students are told into; nothing of it if None.
         book_url: Address of the book's chapters, for links in Moodle's feedback files.
@@ -94,8 +104,9 @@ def export(
             be given by hand, or somebody has no id in the other system, no mark at all, or one
             that can't be read.
     """
-    with told_in_one_line(HomeworkError, RosterError, SharedIdError):
+    with told_in_one_line(HomeworkError, RosterError, SharedIdError, WorksheetError):
         usable_book_url(book_url)
+        _check_worksheet(to, worksheet, file)
         if to is Target.CANVAS and not column:
             raise BadInputError(
                 "--column is missing: what does Canvas call the assignment? It is the heading of a "
@@ -108,10 +119,14 @@ def export(
         people = read_roster(roster) if roster else Roster()
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
-        standings = standings_of(results, kept, usable_gradebook(db, out), usable_dates(dates))
-        marks = [_mark(standing, people) for standing in standings]
-        if to is Target.MOODLE:
-            marks = [m if is_moodle_id(m.lms_id) else _without_id(m) for m in marks]
+        terms = usable_dates(dates)
+        standings = standings_of(results, kept, usable_gradebook(db, out), terms)
+        if worksheet:
+            told = read_worksheet(worksheet, terms.zone)
+            moodle = MoodlePeople(told.values(), people)
+            marks = [_moodle_mark(standing, people, moodle) for standing in standings]
+        else:
+            marks = [_mark(standing, people) for standing in standings]
         try:
             if to is Target.GRADESCOPE:
                 _write_results(standings, file)
@@ -122,20 +137,34 @@ def export(
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(file, text)
                 if feedback:
-                    told = _feedback(to, standings, known, graded, book_url)
+                    said = _feedback(to, standings, known, graded, book_url)
                     feedback.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomically(feedback, told)
+                    write_atomically(feedback, said)
         except OSError as error:
             raise not_written(file, error) from error
     unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
     waiting = sum(standing.waiting for standing in standings)
+    by = "--worksheet and --roster tell" if worksheet else "--roster tells"
     left_out = {
-        "no id there is known (--roster gives it)": unknown,
+        f"no id there is known ({by} it)": unknown,
         "grading was interrupted (grade again)": interrupted,
     }
     unread = kept.tell_unread()
     if _tell(file, len(marks) - len(unknown), left_out, waiting) or unread:
         raise typer.Exit(1)
+
+
+def _check_worksheet(to: Target, worksheet: Path | None, file: Path) -> None:
+    if to is Target.MOODLE and not worksheet:
+        raise BadInputError(
+            "--worksheet is missing: which number has each student in this assignment? Switch "
+            "Moodle to English, open the assignment's submissions, and choose Download grading "
+            "worksheet"
+        )
+    if worksheet and to is not Target.MOODLE:
+        raise BadInputError(f"--worksheet is Moodle's: it says nothing for {to.value}")
+    if worksheet and file.resolve() == worksheet.resolve():
+        raise BadInputError(f"--file {file} would take the place of --worksheet: name another")
 
 
 def _feedback(
@@ -172,8 +201,13 @@ def _mark(standing: Standing, people: Roster) -> Mark:
     )
 
 
-def _without_id(mark: Mark) -> Mark:
-    return dataclasses.replace(mark, lms_id="")
+def _moodle_mark(standing: Standing, people: Roster, moodle: MoodlePeople) -> Mark:
+    participant = moodle.find(standing.student)
+    return replace(
+        _mark(standing, people),
+        lms_id=participant.number if participant else "",
+        name=participant.name if participant else "",
+    )
 
 
 def _write_results(standings: Sequence[Standing], folder: Path) -> None:

@@ -22,7 +22,6 @@ from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import Naming
-from autograder.collecting.moodle_worksheet import WorksheetError, read_times
 from autograder.collecting.roster import Roster, RosterError, read_roster
 
 HW = "hw03-self-attention"
@@ -133,7 +132,11 @@ def test_a_group_of_moodles_is_no_participant_of_its_number(tmp_path, into):
     assert collected(into) == {"zoe": "blue", "ada": "red", "bo": "red"}
     twice = files | {f"Team Red_55{between}": ("somebody called so", AUGUST)}
     told = collect(make_zip(tmp_path / "n.zip", twice), HW, tmp_path / "two", roster=roster)
-    assert [x.student for x in told.lines if x.outcome is Outcome.PROBLEM] == ["ada", "bo"]
+    problems = [x for x in told.lines if x.outcome is Outcome.PROBLEM]
+    assert [x.student for x in problems] == ["ada", "bo"] * 2
+    assert {x.remark for x in problems} == {"several call themselves Team Red, as the team does"}
+    (tmp_path / "two" / ".teams.json").unlink()
+    assert collected(tmp_path / "two") == {"zoe": "blue"}
 
 
 def test_what_one_of_a_team_hands_in_is_the_others_who_handed_in_nothing(tmp_path, into):
@@ -197,63 +200,16 @@ def test_moodle(tmp_path, into, flat):
     folder = "Zoë de la Cruz_123456_assignsubmission_file_"
     files = {f"{folder}{between}{HW}.ipynb": "zoë"}
     if not flat:
-        files["Bo O'Neil_123457_assignsubmission_onlinetext_/onlinetext.html"] = "<p>see mail</p>"
+        files["Bo ONeil_123457_assignsubmission_onlinetext_/onlinetext.html"] = "<p>see mail</p>"
     collection = collect(make_zip(tmp_path / "moodle.zip", files), HW, into)
     assert collection.naming is Naming.MOODLE
-    assert collected(into) == {"Zoë-de-la-Cruz_123456": "zoë"}
+    assert collected(into) == {"Zoë-de-la-Cruz": "zoë"}
     if not flat:
         expected = (Outcome.PROBLEM, "no notebook of this homework, only onlinetext.html")
-        assert outcomes(collection)["Bo-O-Neil_123457"] == expected
+        assert outcomes(collection)["Bo-ONeil"] == expected
 
 
 BERLIN = ZoneInfo("Europe/Berlin")
-WORKSHEET = """\ufeffIdentifier,"Full name","Last modified (submission)"
-"Participant 5",Ada,"Monday, 23 November 2026, 11:59 PM"
-"Participant 6",Bo,"Tuesday, November 24, 2026, 00:01"
-"Participant 7",Cy,-
-"""
-
-
-def test_when_moodles_students_handed_in_is_in_its_worksheet_alone(tmp_path, into):
-    files = {f"{name}_assignsubmission_file/{HW}.ipynb": name for name in ("Ada_5", "Bo_6", "Cy_7")}
-    source = make_zip(tmp_path / "m.zip", files)
-    collect(source, HW, into)
-    assert not list(into.rglob("timestamp.txt"))  # the zip's is that of the download
-    (tmp_path / "w.csv").write_text(WORKSHEET, encoding="utf-8")
-    collect(source, HW, into, times=read_times(tmp_path / "w.csv", BERLIN))
-    moments = {name: read_handed_in(into / name / HW) for name in sorted(collected(into))}
-    assert moments == {
-        "Ada_5": datetime(2026, 11, 23, 22, 59, tzinfo=UTC),
-        "Bo_6": datetime(2026, 11, 23, 23, 1, tzinfo=UTC),
-        "Cy_7": None,
-    }
-
-
-def test_the_command_reads_the_worksheet_in_the_courses_zone(tmp_path, into):
-    make_zip(tmp_path / "m.zip", {f"Ada_5_assignsubmission_file/{HW}.ipynb": "a"})
-    (tmp_path / "w.csv").write_text(WORKSHEET, encoding="utf-8")
-    (tmp_path / "d.toml").write_text("time_zone = 'America/New_York'")
-    said = ["collect", "hw03", str(tmp_path / "m.zip"), "--into", str(into)]
-    outcome = CliRunner().invoke(app, said)
-    assert "Moodle says so with --worksheet" in outcome.stdout
-    said += ["--worksheet", str(tmp_path / "w.csv"), "--dates", str(tmp_path / "d.toml")]
-    assert CliRunner().invoke(app, said).exit_code == 0
-    expected = datetime(2026, 11, 24, 4, 59, tzinfo=UTC)
-    assert read_handed_in(into / "Ada_5" / HW) == expected
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("Last modified (submission)", "Zuletzt"), "lacks the column 'Last modified"),
-        (("Monday, 23", "Montag, 23."), "line 2: .* expected, in English, Thursday"),
-        (('"Monday, 23', '"23'), "line 2: .* expected, in English"),
-    ],
-)
-def test_a_worksheet_that_cannot_be_used_is_refused(tmp_path, change, words):
-    (tmp_path / "w.csv").write_text(WORKSHEET.replace(*change), encoding="utf-8")
-    with pytest.raises(WorksheetError, match=words):
-        read_times(tmp_path / "w.csv", BERLIN)
 
 
 def test_times_of_a_zip_are_the_courses_where_they_name_no_zone(tmp_path, into):
@@ -265,15 +221,6 @@ def test_times_of_a_zip_are_the_courses_where_they_name_no_zone(tmp_path, into):
     assert read_handed_in(into / "bo" / HW) == datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
-def test_a_moodle_file_name_makes_nobody_another_student(tmp_path, into):
-    forged = f"Aaron Mallory_5_assignsubmission_file_x_999_assignsubmission_file_{HW}.ipynb"
-    files = {forged: "mallory", f"Ada_999_assignsubmission_file_{HW}.ipynb": "ada"}
-    (tmp_path / "class.csv").write_text("lms_id,student\n999,ada\n5,aaron\n")
-    roster = read_roster(tmp_path / "class.csv")
-    collect(make_zip(tmp_path / "moodle.zip", files), HW, into, roster=roster)
-    assert collected(into) == {"ada": "ada", "aaron": "mallory"}
-
-
 @pytest.mark.parametrize("root", ["", "assignment_9_export/"])
 def test_gradescope(tmp_path, into, root):
     files = {
@@ -281,12 +228,14 @@ def test_gradescope(tmp_path, into, root):
         f"{root}submission_111/{HW}.ipynb": "both",
         f"{root}submission_111/submission_metadata.yml": "submission_111: forged",
         f"{root}submission_112/{HW}.ipynb": "ada again",
-        f"{root}submission_113/{HW}.ipynb": "nobody",
+        f"{root}submission_113/{HW}.ipynb": "nobody knows whose",
     }
     collection = collect(make_zip(tmp_path / "export.zip", files), HW, into)
     assert collection.naming is Naming.GRADESCOPE
-    expected = {"4711": "ada again", "bo@example.org": "both", "submission_113": "nobody"}
-    assert collected(into) == expected
+    assert collected(into) == {"4711": "ada again", "bo@example.org": "both"}
+    outcome, remark = outcomes(collection)["submission_113"]
+    assert outcome is Outcome.PROBLEM
+    assert remark == "submission_metadata.yml does not say whose it is: is it of this download?"
     folder = into / "bo@example.org" / HW
     moment = datetime.fromtimestamp((folder / f"{HW}.ipynb").stat().st_mtime, UTC)
     assert f"{moment:%m-%d %H:%M}" == "09-08 18:16"
@@ -306,11 +255,33 @@ def test_gradescope(tmp_path, into, root):
         b"a: !!bool 7",
         b"a: !!timestamp x",
         b"a: !!int ''",
+        b"{}",
+        b"[" * 200_000,
+        b"- " * 200_000,
     ],
 )
 def test_metadata_that_is_none_is_refused(text):
     with pytest.raises(MetadataError):
         read_metadata(text)
+
+
+def test_metadata_that_is_too_large_is_not_read_in_part(tmp_path, into, monkeypatch):
+    monkeypatch.setattr(collecting, "MAX_METADATA_BYTES", 1 << 20)
+    text = GRADESCOPE + "submission_9:\n" + "  # what was found\n" * 60_000
+    files = {"submission_metadata.yml": text, f"submission_111/{HW}.ipynb": "ada"}
+    told = collect(make_zip(tmp_path / "export.zip", files), HW, into)
+    (problem,) = [line for line in told.lines if line.outcome is Outcome.PROBLEM]
+    assert (problem.source, problem.remark) == ("submission_metadata.yml", "larger than 1 MiB")
+
+
+def test_metadata_of_a_large_class_is_read_whole(tmp_path, into):
+    of_one = "submission_{0}:\n  :submitters:\n  - :sid: '{0}'\n  :results:\n    output: {1}\n"
+    text = "".join(of_one.format(number, "x" * (1 << 20)) for number in range(22))
+    files = {"submission_metadata.yml": text}
+    files |= {f"submission_{number}/{HW}.ipynb": "x" for number in range(22)}
+    told = collect(make_zip(tmp_path / "export.zip", files), HW, into)
+    assert set(collected(into)) == {str(number) for number in range(22)}
+    assert told.complete
 
 
 def test_an_export_without_metadata_is_told(tmp_path, into):
@@ -486,6 +457,47 @@ def test_a_newer_notebook_is_never_overwritten_without_being_told(tmp_path, into
     assert step(old) == (Outcome.KEPT, "new")
     assert step(timeless) == (Outcome.KEPT, "new")
     assert step(old, force=True) == (Outcome.REPLACED, "old")
+
+
+def test_an_unchanged_notebook_was_handed_in_when_it_was_first_seen(tmp_path, into):
+    def step(date, content="same", **options):
+        source = make_zip(tmp_path / "class.zip", {f"ada/{HW}.ipynb": content}, date)
+        collect(source, HW, into, zone=UTC, **options)
+        moment = read_handed_in(into / "ada" / HW)
+        return moment and (moment.month, moment.day)
+
+    assert step(AUGUST) == (8, 1)
+    assert step(JULY) == (7, 1)
+    assert step(AUGUST) == (7, 1)
+    assert step((1980, 1, 1, 0, 0, 0)) == (7, 1)  # a zip that knows no time
+    assert step(AUGUST, force=True) == (8, 1)
+    assert step((2026, 8, 2, 12, 0, 0), "changed") == (8, 2)
+    (into / "ada" / HW / "timestamp.txt").write_text("no time")
+    assert step(JULY, "changed") == (7, 1)
+
+
+def test_an_unchanged_notebook_that_was_in_time_is_not_late_by_being_handed_in_again(
+    tmp_path, into
+):
+    def step(name):
+        collect(make_zip(tmp_path / "c.zip", {f"{name}_{HW}.ipynb": "same"}), HW, into)
+        return is_marked_late(into / "ada_1" / HW)
+
+    assert [step("ada_1_2"), step("ada_LATE_1_3")] == [False, False]
+    (into / "ada_1" / HW / f"{HW}.ipynb").unlink()
+    assert [step("ada_LATE_1_3"), step("ada_LATE_1_3"), step("ada_1_3")] == [True, True, False]
+
+
+@pytest.mark.parametrize("made", [make_folder, make_zip])
+@pytest.mark.parametrize("root", ["", "out/"])
+def test_what_grading_wrote_is_no_class(tmp_path, into, made, root):
+    files = {
+        f"{root}results/{HW}/ada.json": "{}",
+        f"{root}nbgrader/autograded/ada/{HW}/{HW}.ipynb": "ada",
+    }
+    with pytest.raises(SourceError, match="is where grading wrote: give what was handed in"):
+        collect(made(tmp_path / "graded", files), HW, into)
+    assert not into.exists()
 
 
 HOSTILE_NAMES = ["../../evil_1_1_x.ipynb", "/etc/evil_1_1_x.ipynb", "C:\\evil_1_1_x.ipynb"]

@@ -301,7 +301,7 @@ def test_dates_that_cannot_be_are_refused_before_anything_is_done(graded, comman
     (graded / "class" / "ada" / HW).mkdir(parents=True)
     places = {
         "grade": ["--submissions", graded / "class"],
-        "export": ["--to", "moodle", "--file", graded / "x.csv"],
+        "export": ["--to", "gradescope", "--file", graded / "x"],
     }
     before = sorted(graded.rglob("*"))
     outcome = run(

@@ -63,19 +63,51 @@ def test_ids_that_differ_in_capitals_alone_are_one():
         refuse_shared_ids(marks)
 
 
-@pytest.mark.parametrize("other", ["007", "7_8", "../../x", "1/2", "\u0667", "-7", "0", ""])
-def test_moodle_is_given_numbers_that_are_its_own(graded, tmp_path, other):
-    lines = [f"7,{make_class()[0].student}", f"{other},{make_class()[1].student}"]
-    roster = tmp_path / "roster.csv"
-    roster.write_text("\n".join(["lms_id,student", *lines[: 2 if other else 1]]), encoding="utf-8")
-    file, told = tmp_path / "worksheet.csv", tmp_path / "told.zip"
-    arguments = ["--roster", roster, "--file", file, "--feedback", told]
+def worksheet(tmp_path, *rows):
+    """What Moodle lets one download: number, full name, ID number and e-mail of each."""
+    heads = 'Identifier,"Full name","ID number","Email address","Last modified (submission)"'
+    lines = [",".join([f"Participant {number}", *rest, "-"]) for number, *rest in rows]
+    (tmp_path / "w.csv").write_text("\n".join([heads, *lines]), encoding="utf-8")
+    return tmp_path / "w.csv"
+
+
+def written(file, told):
+    """Number to grade, and the numbers of the feedback files."""
+    with zipfile.ZipFile(told) as archive:
+        numbers = [name.split("_")[1] for name in archive.namelist()]
+    grades = {row["Identifier"]: row["Grade"] for row in rows(file.read_text("utf-8"))}
+    return grades, numbers
+
+
+@pytest.mark.parametrize("lms_id", ["s7", "ada@x.org", "Ada L", None])
+def test_moodle_is_given_the_numbers_of_this_assignment(graded, tmp_path, lms_id):
+    file, told, roster = tmp_path / "marks.csv", tmp_path / "told.zip", tmp_path / "class.csv"
+    roster.write_text(f"lms_id,student\n{lms_id},ada\n498,cho\n")
+    people = worksheet(
+        tmp_path, (311, "Ada L" if lms_id else "ada", "S7", "Ada@x.org"), (312, "Ben", "", ""),
+        (313, "ben", "", ""), (498, "Zoe", "", ""), (7, "Olu", "", ""),
+    )  # fmt: skip
+    outcome = run(
+        "export", "hw03", "--out", graded, "--to", "moodle", "--worksheet", people, "--file", file,
+        "--feedback", told, *(["--roster", roster] if lms_id else []),
+    )  # fmt: skip
+    assert outcome.exit_code == 1
+    # two are called as ben is; nobody is found by a number of another assignment
+    assert "no id there is known (--worksheet and --roster tell it): ben, cho" in outcome.stderr
+    assert written(file, told) == ({"Participant 311": "3", "Participant 7": "0"}, ["311", "7"])
+
+
+@pytest.mark.parametrize("student", ["ada_7", "ada_007", "ada_7_8"])
+def test_moodle_is_given_numbers_that_are_its_own(graded, tmp_path, student):
+    ResultStore(graded / "results" / HW).keep(result(student), made_from="")
+    roster, file = tmp_path / "class.csv", tmp_path / "marks.csv"
+    roster.write_text("lms_id,student\n7,ada\n007,ben\n")
+    people = worksheet(tmp_path, (7, "Zoe", "", ""), (8, "7", "", ""))
+    arguments = ["--roster", roster, "--file", file, "--worksheet", people]
     outcome = run("export", "hw03", "--out", graded, "--to", "moodle", *arguments)
     assert outcome.exit_code == 1
-    assert "no id there is known" in outcome.output
-    assert [row["Identifier"] for row in rows(file.read_text("utf-8"))] == ["Participant 7"]
-    with zipfile.ZipFile(told) as archive:
-        assert [name.split("_")[1] for name in archive.namelist()] == ["7"]
+    assert student in outcome.stderr
+    assert rows(file.read_text("utf-8")) == []
 
 
 def test_gradescope_gets_thirds_of_points():
@@ -110,7 +142,9 @@ def test_two_students_never_have_one_id(graded, tmp_path):
     for student in ("mallory_1234", "victim_1234"):
         store.keep(result(student), made_from="")
     file = tmp_path / "m.csv"
-    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", "--file", file)
+    outcome = run(
+        "export", "hw03", "--out", graded, "--to", "canvas", "--column", "x", "--file", file
+    )
     assert outcome.exit_code == 2
     (line,) = outcome.stderr.splitlines()
     assert "mallory_1234 and victim_1234 have one id, 1234" in line
@@ -122,7 +156,8 @@ def test_points_of_an_interrupted_grading_are_not_written(graded, tmp_path, to, 
     lost = result("zoe_77", Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
     ResultStore(graded / "results" / HW).keep(lost, made_from="")
     file = tmp_path / "points"
-    outcome = run("export", "hw03", "--out", graded, "--to", to, "--file", file)
+    more = ["--worksheet", worksheet(tmp_path, (77, "zoe_77", "", ""))] if to == "moodle" else []
+    outcome = run("export", "hw03", "--out", graded, "--to", to, "--file", file, *more)
     assert outcome.exit_code == 1
     assert "Left out, for grading was interrupted (grade again): zoe_77" in outcome.stderr
     assert f"{file}: {count} students" in outcome.stdout
@@ -205,7 +240,38 @@ def test_feedback_and_report_come_from_what_was_kept(graded):
         (["report", "hw03", "--out", "{}"], "grade it first"),
         (["regrade", "hw03", "--submissions", "{}/class", "--out", "{}"], "grade it first"),
         (["export", "hw03", "--out", "{}", "--to", "canvas", "--file", "{}/x"], "--column"),
-        (["export", "hw03", "--out", "{}", "--to", "moodle", "--file", "{}/x"], "grade it first"),
+        (["export", "hw03", "--out", "{}", "--to", "gradescope", "--file", "{}/x"], "grade it"),
+        (["export", "hw03", "--out", "{}", "--to", "moodle", "--file", "{}/x"], "Download grading"),
+        (
+            [
+                "export",
+                "hw03",
+                "--out",
+                "{}",
+                "--to",
+                "moodle",
+                "--file",
+                "w",
+                "--worksheet",
+                "./w",
+            ],
+            "--file w would take the place of --worksheet",
+        ),
+        (
+            [
+                "export",
+                "hw03",
+                "--out",
+                "{}",
+                "--to",
+                "gradescope",
+                "--file",
+                "x",
+                "--worksheet",
+                "w",
+            ],
+            "--worksheet is Moodle's",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):

@@ -165,11 +165,17 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
     roster = tmp_path / "class.csv"
     roster.write_text("lms_id,student,name\n42,ada,Ada L\n7,ben,Ben\n")
     arguments = ("export", "hw03", "--out", out, "--roster", roster, "--file", tmp_path / "x.csv")
-    outcome = run(*arguments, "--to", "moodle", "--feedback", tmp_path / "f.zip")
+    people = tmp_path / "worksheet.csv"
+    people.write_text(
+        "Identifier,Full name,ID number,Last modified (submission)\n"
+        "Participant 311,Ada L,42,-\nParticipant 312,Benjamin,7,-\n"
+    )
+    words = ("--to", "moodle", "--worksheet", people, "--feedback", tmp_path / "f.zip")
+    outcome = run(*arguments, *words)
     assert outcome.exit_code == 1  # others have no number, and answers wait
     packed = zipfile.ZipFile(tmp_path / "f.zip")
     assert [name.split("/")[0] for name in packed.namelist()] == [
-        "Ada L_42_assignfeedback_file_", "Ben_7_assignfeedback_file_",
+        "Ada L_311_assignfeedback_file_", "Benjamin_312_assignfeedback_file_",
     ]  # fmt: skip
     assert b"index.html" not in packed.read(packed.namelist()[0])
     run(*arguments, "--to", "canvas", "--column", "x", "--feedback", tmp_path / "f.json")

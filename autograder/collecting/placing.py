@@ -1,0 +1,90 @@
+"""Puts a notebook where grading finds it, and beside it when it was handed in."""
+
+import enum
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.atomic_write import write_atomically
+from autograder.collecting.handed_in import HandedIn
+from autograder.open_regular import open_regular
+
+_FORM = "%Y-%m-%d %H:%M:%S.%f UTC"  # nbgrader's
+_MAX_TIMESTAMP_BYTES = 200
+
+
+class Outcome(enum.StrEnum):
+    """What became of a submission."""
+
+    COLLECTED = "collected"
+    REPLACED = "replaced"  # an older one was there
+    SAME = "unchanged"
+    KEPT = "kept"  # the one that is there may be newer
+    PROBLEM = "problem"
+    MISSING = "missing"  # in the class list, but handed in nothing
+
+
+def put_notebook(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
+    """Write a notebook, with the time when it was handed in, unless a newer one is there.
+
+    Args:
+        path: Where to.
+        data: The notebook.
+        file: Where it comes from.
+        force: Replace also what may be newer.
+
+    Returns:
+        What became of it, and a remark, which may be empty.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    there = path.exists()
+    if there:
+        if path.read_bytes() == data:
+            return Outcome.SAME, ""
+        if not force and file.modified is None:
+            return Outcome.KEPT, "another one is there, and this one's time is not known: --force"
+        if not force and file.modified and file.modified.timestamp() <= path.stat().st_mtime:
+            return Outcome.KEPT, "the one that is there is newer: --force replaces it"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+    if file.modified:
+        os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
+    return (Outcome.REPLACED if there else Outcome.COLLECTED), ""
+
+
+def put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:
+    """Write when a notebook was handed in, where nbgrader reads it too, or that it was late.
+
+    Args:
+        folder: The notebook's.
+        moment: When it was handed in; None if that is not known.
+        late: What says that it was late; empty if nothing does.
+        unchanged: Whether the notebook was there before: it was handed in when it was first seen.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    timestamp, marked_late = folder / "timestamp.txt", folder / "late.txt"
+    if unchanged:
+        before = _read(timestamp)
+        moment = min(filter(None, (before, moment)), default=None)
+        late = late if before is None and marked_late.exists() else ""
+    for path, text in (
+        (timestamp, moment.strftime(_FORM) + "\n" if moment else ""),
+        (marked_late, late),
+    ):
+        if text:
+            write_atomically(path, text)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _read(timestamp: Path) -> datetime | None:
+    try:
+        with open_regular(timestamp) as file:
+            text = file.read(_MAX_TIMESTAMP_BYTES).decode()
+        return datetime.strptime(text.strip(), _FORM).replace(tzinfo=UTC)
+    except (OSError, ValueError):
+        return None
