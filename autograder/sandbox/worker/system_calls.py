@@ -6,21 +6,22 @@ So do pages that are spliced into a pipe, or sent from a file, where a byte hold
 one, that the file has given up; shared memory without a file, which stays when a process gives back
 its pages; tables of BPF and of a process's own futexes; what happens to files and nobody reads; and
 the rings of io_uring, which moreover does what it is asked past this filter. (What is in /dev/shm
-and in /tmp is bounded by their size, but for lists of who may use a file, which are attributes.)
-Asynchronous I/O, of which there is so much for the whole machine: a database may want it. Filters
-for packets and system calls, which are compiled into memory that the whole machine shares; rules of
-Landlock. More than the usual room for what is on its way in a socket. Locks on parts of a file, of
-which there may be any number (a whole file's, by ``flock``, are as many as descriptors). A lease on
-a file, which lets everybody who opens it wait for most of a minute. Tracing: who is traced can be
-held where no signal ends it. Keys: those of a user are the same in all of that user's processes,
-and asking for one may start a program outside. Namespaces of one's own, in which it would be root.
-All sockets but Unix streams: who sends a descriptor by another kind may wait past the point where
-it is asked how many of its user's are on their way, and that many are then too many for the judge;
-some no network namespace holds, such as those to a virtual machine's host, of some the machine's
-memory is one for all, and for each kind that it does not know the kernel starts a program outside,
-as it does for what a terminal is to speak. Another limit on cores than ``isolation.NO_CORE``. What
-looks at the machine: its log, its counters, who opens which file. Pages for which whoever reads
-them waits, the kernel too.
+and in /tmp is bounded by their size, but for what is kept with a file beside its pages: lists of
+who may use it, which are attributes, and where its pages should lie.) Asynchronous I/O, of which
+there is so much for the whole machine: a database may want it. Filters for packets and system
+calls, which are compiled into memory that the whole machine shares; rules of Landlock. More than
+the usual room for what is on its way in a socket. Locks on parts of a file, of which there may be
+any number (a whole file's, by ``flock``, are as many as descriptors). A lease on a file, which lets
+everybody who opens it wait for most of a minute. Tracing: who is traced can be held where no signal
+ends it. Keys: those of a user are the same in all of that user's processes, and asking for one may
+start a program outside. Namespaces of one's own, in which it would be root. All sockets but Unix
+streams: who sends a descriptor by another kind may wait past the point where it is asked how many
+of its user's are on their way, and that many are then too many for the judge; some no network
+namespace holds, such as those to a virtual machine's host, of some the machine's memory is one for
+all, and for each kind that it does not know the kernel starts a program outside, as it does for
+what a terminal is to speak. Another limit on cores than ``isolation.NO_CORE``. What looks at the
+machine: its log, its counters, who opens which file. Pages for which whoever reads them waits, the
+kernel too.
 """
 
 import ctypes
@@ -57,6 +58,7 @@ _REFUSED = {
         "syslog": 103, "perf_event_open": 298, "fanotify_init": 300, "userfaultfd": 323,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
         "splice": 275, "tee": 276, "sendfile": 40, "inotify_init": 253, "inotify_init1": 294,
+        "mbind": 237, "set_mempolicy_home_node": 450,
         "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463,
     },
     "aarch64": {
@@ -67,6 +69,7 @@ _REFUSED = {
         "syslog": 116, "perf_event_open": 241, "fanotify_init": 262, "userfaultfd": 282,
         "clone3": 435,
         "splice": 76, "tee": 77, "sendfile": 71, "inotify_init1": 26,
+        "mbind": 235, "set_mempolicy_home_node": 450,
         "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "setxattrat": 463,
     },
 }  # fmt: skip

@@ -319,6 +319,7 @@ def test_workers_end_with_the_process_that_they_were_forked_from(library):
         "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
         "prctl(78, 1, 4, 0)",  # PR_FUTEX_HASH
         "inotify_init()",
+        "syscall({'x86_64': 237, 'aarch64': 235}[os.uname().machine], AREA, 4096, 1, NODES, 2, 0)",
         "inotify_init1(0)",
         "socket(1, 2, 0)",  # datagrams, and what has their order as well
         "socketpair(1, 5 | 0o2000000, 0, (ctypes.c_int * 2)())",
@@ -337,7 +338,7 @@ def test_memory_that_no_process_holds_cant_be_had(worker, call):
     """Its pages would stay where nobody maps them, and nothing would count them."""
     peer, _ = worker()
     source = """
-import ctypes, os, socket, struct
+import ctypes, mmap, os, socket, struct
 ALLOW = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7FFF0000))
 FILTER = ctypes.create_string_buffer(struct.pack("@HP", 1, ctypes.addressof(ALLOW)))
 SOCKET = socket.socket(socket.AF_UNIX)
@@ -346,6 +347,9 @@ FILE = os.open("/tmp/locked", os.O_RDWR | os.O_CREAT)
 LOCK = (ctypes.c_long * 4)(1, 0, 1)  # F_WRLCK, from the start, one byte
 os.write(FILE, b"something")
 os.lseek(FILE, 0, 0)
+os.ftruncate(FILE, 4096)
+AREA, NODES = mmap.mmap(FILE, 4096), ctypes.byref(ctypes.c_ulong(1))  # for mbind
+AREA = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(AREA)))
 PAIR, PIPE = socket.socketpair(), os.pipe()
 os.write(PIPE[1], b"something")
 ALL = 0xFFFFFFFF
