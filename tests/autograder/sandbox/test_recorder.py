@@ -14,7 +14,7 @@ import sacrebleu
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.sandbox.worker import recorder, shell
+from autograder.sandbox.worker import kernels, recorder, shell
 from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of, spelt_as_operators
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
@@ -237,3 +237,20 @@ def test_whatever_is_called_alike_is_known():
             if named or (family.operators and re.search(family.operators, word)):
                 del alike[name]
     assert alike == {}
+
+
+HAND_ON = re.compile(
+    "ADInplaceOrView|Autocast.*|AutogradNestedTensor|(FuncTorch)?Batched|FuncTorchVmapMode"
+    "|Functionalize|Tracer"
+)
+"""Keys whose kernels compute nothing by themselves: they dispatch what they are made of anew."""
+ELSEWHERE = re.compile(".*(Meta|CUDA|HPU)")
+"""Keys of machines that are not here, and of tensors without numbers."""
+
+
+@pytest.mark.parametrize("pattern", kernels.OPERATORS)
+def test_every_kernel_that_computes_notes(pattern):
+    for operator in kernels.OPERATORS[pattern]:
+        own = {key for key, kind in kernels._kinds(operator).items() if kind == "kernel"}
+        left = own - set(kernels._keys(operator))
+        assert not [k for k in left if not (HAND_ON.fullmatch(k) or ELSEWHERE.match(k))], operator
