@@ -52,6 +52,7 @@ app.command(
     epilog=_examples(
         "python -m autograder collect hw03 submissions.zip --into class",
         "python -m autograder collect hw03 submissions.zip --into class --roster class.csv",
+        "python -m autograder collect hw03 moodle.zip --into class --worksheet worksheet.csv",
         "python -m autograder collect hw03 hw03-self-attention-submissions --into class",
     ),
 )(collect)

@@ -25,6 +25,7 @@ from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
+from autograder.marks.term import terms_of
 from autograder.reports.class_outputs import write_outputs
 from autograder.reports.term import write_course, write_indexes
 
@@ -67,9 +68,13 @@ def write_everything(
                 everything = all_standings(
                     pages, plan.homework_id, plan.kept, plan.db_url, plan.dates, students=fresh
                 )
-                if fresh is None:  # while one watches, only what has changed is written
-                    write_course(everything, stage, drop_lowest=plan.dates.drop_lowest)
-                write_indexes(everything, stage, drop_lowest=plan.dates.drop_lowest)
+                if fresh is None:
+                    terms = terms_of(everything, plan.dates)
+                    write_course(terms, stage)
+                else:  # while one watches, only what has changed is written
+                    over = plan.kept.homeworks() & plan.dates.due.keys()
+                    terms = terms_of(everything, plan.dates, over)
+                write_indexes(terms, stage)
         except OSError as error:
             raise not_written(plan.out, error) from error
     return standings

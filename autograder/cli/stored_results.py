@@ -42,6 +42,11 @@ class KeptResults:
         store = ResultStore(self.out / RESULTS / homework_id)
         return store.read_all(students, on_unreadable=self.note)
 
+    def homeworks(self) -> set[str]:
+        """Return the ids of the homeworks that something is kept of."""
+        folder = self.out / RESULTS
+        return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+
     def note(self, path: Path) -> None:
         """Take a file that can't be read, to be told of it at the end."""
         self.unread[path] = None

@@ -54,9 +54,16 @@ def attempts_of(
     Returns:
         One attempt a person: several if a group, or a team of the class list, handed in together.
     """
-    if members := roster.members(name.lms_id):
+    if members := roster.members(name.team):
         return [
-            Attempt(person=m.lms_id, student=m.student, name=name, file=file, listed=True)
+            Attempt(
+                # two who call themselves like a team are not one
+                person=f"{m.lms_id} by {name.person}",
+                student=m.student,
+                name=name,
+                file=file,
+                listed=True,
+            )
             for m in members
         ]
     record = records.get(name.person)

@@ -5,8 +5,9 @@ import errno
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
@@ -15,12 +16,12 @@ from autograder.collecting.attempts import Attempt, ChoiceError, attempts_of, ch
 from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import METADATA, MetadataError, Record, read_metadata
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
-from autograder.collecting.lms_names import READERS, Name, Naming, moodle_readings, recognise
+from autograder.collecting.lms_names import READERS, READINGS, Name, Naming, recognise
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
 # What these give away bears the time when it was downloaded, or cloned.
-_TELL_NO_TIME = (Naming.CANVAS, Naming.CLASSROOM)
+_TELL_NO_TIME = (Naming.CANVAS, Naming.MOODLE, Naming.CLASSROOM)
 # What one student's name or folder can be the reason of; the others can be collected.
 _OF_ONE_NAME = (
     errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
@@ -81,6 +82,8 @@ def collect(
     *,
     roster: Roster | None = None,
     naming: Naming | None = None,
+    times: Mapping[str, datetime] | None = None,
+    zone: tzinfo | None = None,
     force: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
     on_student: Callable[[str], None] = lambda student: None,
@@ -95,6 +98,8 @@ def collect(
         target: The class's folder: ``target/<student>/<homework>/<homework>.ipynb``.
         roster: The class list: whom it lists gets the id that it gives.
         naming: The platform that the names come from; found out if None.
+        times: When whom the platform calls by a number handed in, if it is known from elsewhere.
+        zone: Where a zip was made that names no time zone; the machine's if None.
         force: Replace also what may be newer.
         on_start: Called with the number of students.
         on_student: Called with each student's id.
@@ -107,7 +112,7 @@ def collect(
         OSError: ``target`` can't be written.
     """
     roster = roster or Roster()
-    with open_source(source) as files:
+    with open_source(source, zone) as files:
         if not files:
             raise SourceError(f"{source} is empty")
         found, depth = recognise(files, homework_id)
@@ -118,7 +123,10 @@ def collect(
         target.mkdir(parents=True, exist_ok=True)
         _put_teams(target, roster)  # before the notebooks: who watches the folder needs them then
         for attempts in people.values():
-            lines.append(_take(attempts, homework_id, target, naming, force=force))
+            timed = naming not in _TELL_NO_TIME
+            if times is not None:
+                attempts, timed = [_timed(attempt, times, roster) for attempt in attempts], True
+            lines.append(_take(attempts, homework_id, target, naming, timed=timed, force=force))
             on_student(attempts[0].student)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
@@ -137,9 +145,10 @@ def _group(
     """Give each file to its owner; what has none, or shares its folder's name, gets a line."""
     records = _records(files, naming, depth, lines)
     people: dict[str, list[Attempt]] = {}
-    for file, name in _named(files, naming, depth, homework_id, lines):
+    for file, name in _named(files, naming, depth, homework_id, roster, lines):
         for attempt in attempts_of(file, name, roster, records):
             people.setdefault(attempt.person, []).append(attempt)
+    _share(people, roster)
     owners = _owners(people)
     of_the_listed = {folder_key(listed.student): listed for listed in roster.people}
     for person, attempts in list(people.items()):
@@ -164,6 +173,25 @@ def _group(
     return people
 
 
+def _share(people: dict[str, list[Attempt]], roster: Roster) -> None:
+    """Give what a member of a team handed in to those members who handed in nothing."""
+    of = {attempts[0].student: attempts for attempts in people.values() if attempts[0].listed}
+    for mate in roster.people:
+        if mate.team and mate.student not in of:
+            theirs = [a for m in roster.members(mate.team) for a in of.get(m.student, ())]
+            if theirs:
+                person = f"{mate.lms_id} of {mate.team}"
+                own = [replace(a, person=person, student=mate.student) for a in theirs]
+                people[person] = own
+
+
+def _timed(attempt: Attempt, times: Mapping[str, datetime], roster: Roster) -> Attempt:
+    """Say when it was handed in as the platform tells it, of the person whose copy it is."""
+    person = roster.of(attempt.student) if attempt.listed else None
+    moment = times.get(person.lms_id if person else attempt.name.lms_id)
+    return replace(attempt, file=replace(attempt.file, modified=moment))
+
+
 def _owners(people: dict[str, list[Attempt]]) -> dict[str, str]:
     """Say whose each folder is: who is listed comes first, then who has just that name."""
     owners: dict[str, str] = {}
@@ -177,19 +205,27 @@ def _owners(people: dict[str, list[Attempt]]) -> dict[str, str]:
 
 
 def _named(
-    files: Sequence[HandedIn], naming: Naming, depth: int, homework_id: str, lines: list[Line]
+    files: Sequence[HandedIn],
+    naming: Naming,
+    depth: int,
+    homework_id: str,
+    roster: Roster,
+    lines: list[Line],
 ) -> Iterator[tuple[HandedIn, Name]]:
-    known = _moodle_names(files, depth)
-    for file in files:
+    read = READINGS.get(naming)
+    of_files = [read(f.parts[depth:]) if read and f.parts[depth:] else [] for f in files]
+    known: dict[str, set[str]] = defaultdict(set)  # who has a number where no other can be meant
+    for readings in of_files:
+        if len(readings) == 1:
+            known[readings[0].lms_id].add(readings[0].person)
+    for file, readings in zip(files, of_files, strict=True):
         parts = file.parts[depth:]
         if naming is Naming.GRADESCOPE and parts == (METADATA,):
             continue
         name = READERS[naming](parts, homework_id) if parts else None
         remark = file.problem or f"not named as {naming.value} names what is handed in"
-        readings = moodle_readings(parts) if name and naming is Naming.MOODLE else []
         if len(readings) > 1:
-            possible = [x for x in readings if known[x.lms_id] <= {x.person}]
-            name = possible[0] if len({x.lms_id for x in possible}) == 1 else None
+            name = _meant(readings, naming, known, roster)
             remark = f"may be a file of {' or of '.join(x.person for x in readings)}"
         if name is not None:
             yield file, name
@@ -197,14 +233,15 @@ def _named(
         lines.append(Line(student="", outcome=Outcome.PROBLEM, source=file.path, remark=remark))
 
 
-def _moodle_names(files: Sequence[HandedIn], depth: int) -> dict[str, set[str]]:
-    """Give for each number of Moodle's who has it, where a name can be read in one way only."""
-    known: dict[str, set[str]] = defaultdict(set)
-    for file in files:
-        readings = moodle_readings(file.parts[depth:] or ("",))
-        if len(readings) == 1:
-            known[readings[0].lms_id].add(readings[0].person)
-    return known
+def _meant(
+    readings: Sequence[Name], naming: Naming, known: Mapping[str, set[str]], roster: Roster
+) -> Name | None:
+    """Choose the only way to read a name that fits the others; None if there are several."""
+    possible = [x for x in readings if known.get(x.lms_id, set()) <= {x.person}]
+    if naming is Naming.CANVAS:  # whose files' names are full of numbers
+        listed = [x for x in possible if roster.find(x.lms_id)]
+        possible = listed or possible[:1]
+    return possible[0] if len({x.lms_id for x in possible}) == 1 else None
 
 
 def _records(
@@ -226,7 +263,13 @@ def _records(
 
 
 def _take(
-    attempts: Sequence[Attempt], homework_id: str, target: Path, naming: Naming, *, force: bool
+    attempts: Sequence[Attempt],
+    homework_id: str,
+    target: Path,
+    naming: Naming,
+    *,
+    timed: bool,
+    force: bool,
 ) -> Line:
     student = attempts[0].student
     try:
@@ -241,7 +284,7 @@ def _take(
     try:
         outcome, remark = _put(path, data, chosen.file, force=force)
         if outcome is not Outcome.KEPT:
-            _put_time(path.parent, chosen, naming)
+            _put_time(path.parent, chosen, naming, timed=timed)
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
             raise
@@ -279,10 +322,10 @@ def _put(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outco
     return (Outcome.REPLACED if there else Outcome.COLLECTED), ""
 
 
-def _put_time(folder: Path, chosen: Attempt, naming: Naming) -> None:
+def _put_time(folder: Path, chosen: Attempt, naming: Naming, *, timed: bool) -> None:
     """Write when a notebook was handed in, where nbgrader reads it too, or that it was late."""
     timestamp, late = folder / "timestamp.txt", folder / "late.txt"
-    moment = None if naming in _TELL_NO_TIME else chosen.file.modified
+    moment = chosen.file.modified if timed else None
     for path, text in (
         (timestamp, f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC\n" if moment else ""),
         (late, f"Marked as late by {naming.value}.\n" if chosen.name.late else ""),

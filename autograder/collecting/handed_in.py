@@ -6,13 +6,13 @@ size it claims to have: a zip bomb costs no more than an honest notebook.
 
 import os
 import stat
-import time
+import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from autograder.open_regular import open_regular
@@ -20,6 +20,7 @@ from autograder.open_regular import open_regular
 _MAX_FILES = 200_000
 _MOST_OF_ONE = 1_000  # that are listed of one student's notebooks, and likewise of other files
 _SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
+_EXTENDED_TIME = 0x5455
 _YEARS = range(1990, 2100)  # a zip that knows no time says 1980
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -65,7 +66,7 @@ def plausible(moment: datetime) -> bool:
 
 
 @contextmanager
-def open_source(source: Path) -> Iterator[list[HandedIn]]:
+def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[HandedIn]]:
     """List what lies in a folder or a zip.
 
     Of one student's files, all that are below one name, so many are listed that nobody can keep the
@@ -73,6 +74,7 @@ def open_source(source: Path) -> Iterator[list[HandedIn]]:
 
     Args:
         source: The folder or zip.
+        zone: Where the zip was made, for times that name no zone; the machine's if None.
 
     Yields:
         Its files, sorted by path. They can be read inside the block.
@@ -96,7 +98,7 @@ def open_source(source: Path) -> Iterator[list[HandedIn]]:
             raise SourceError(f"{source} is a damaged zip file: {error}") from error
         with archive:
             first = {name.lstrip("./").partition("/")[0] for name in archive.namelist()}
-            yield _sorted(_members(archive), first)
+            yield _sorted(_members(archive, zone), first)
 
 
 def _sorted(files: Iterator[HandedIn], first: Collection[str]) -> list[HandedIn]:
@@ -156,7 +158,7 @@ def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
     return HandedIn(parts=parts, modified=_moment(about.st_mtime), read=read)
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[HandedIn]:
+def _members(archive: zipfile.ZipFile, zone: tzinfo | None) -> Iterator[HandedIn]:
     for member in archive.infolist():
         name = _decoded(member)
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
@@ -164,7 +166,7 @@ def _members(archive: zipfile.ZipFile) -> Iterator[HandedIn]:
             continue
         yield HandedIn(
             parts=tuple(part for part in parts if part != "..") or ("..",),
-            modified=_zip_time(member),
+            modified=_zip_time(member, zone),
             problem=_member_problem(member, name, parts),
             read=_member_reader(archive, member),
         )
@@ -206,10 +208,17 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
     return read
 
 
-def _zip_time(member: zipfile.ZipInfo) -> datetime | None:
+def _zip_time(member: zipfile.ZipInfo, zone: tzinfo | None) -> datetime | None:
+    """Return the time in UTC where the zip has it, else that of a clock on a wall."""
+    extra = member.extra
+    while len(extra) >= 9:
+        kind, size = struct.unpack_from("<HH", extra)
+        if kind == _EXTENDED_TIME and size >= 5 and extra[4] & 1:
+            return _moment(int.from_bytes(extra[5:9], "little", signed=True))
+        extra = extra[4 + size :]
     try:
-        return _moment(time.mktime((*member.date_time, 0, 0, -1)))  # zips hold the local time
-    except (ValueError, OverflowError):
+        return _moment(datetime(*member.date_time, tzinfo=zone).timestamp())
+    except (ValueError, OverflowError, OSError):
         return None
 
 

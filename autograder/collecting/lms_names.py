@@ -31,6 +31,7 @@ class Name:
         person: What the platform calls the student; the same for all files of one submission.
         lms_id: The platform's number or name for the student; of an anonymous one Canvas's letters.
         file: Path of the file inside the submission.
+        team: Whose name it is where teams hand in; empty where the name can't be a team's.
         attempt: Grows from one attempt to the next.
         late: Whether the platform marked it as late.
     """
@@ -38,6 +39,7 @@ class Name:
     person: str
     lms_id: str
     file: str
+    team: str = ""
     attempt: int = 0
     late: bool = False
 
@@ -45,7 +47,7 @@ class Name:
 _NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
 # lovelaceada_LATE_12345_67890_hw03-self-attention-1.ipynb: name, user, number of the upload, file
 _CANVAS = re.compile(
-    rf"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>{_NUMBER})_(?P<upload>{_NUMBER})_(?P<file>.+)",
+    rf"(?<!_LATE)(?=_(?P<late>LATE_)?(?P<user>{_NUMBER})_(?P<upload>{_NUMBER})_(?P<file>.+))",
     re.DOTALL,
 )
 # anon_aB3dE_67890_hw03-self-attention.ipynb, or LATE_anon_...: where graders may see no names
@@ -59,14 +61,37 @@ _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 
 
 def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of Canvas's submissions.zip."""
+    """Read a name of Canvas's submissions.zip.
+
+    Where a name can be read in several ways, the first counts: see ``canvas_readings``.
+    """
+    return next(iter(canvas_readings(parts)), None)
+
+
+def canvas_readings(parts: Sequence[str]) -> list[Name]:
+    """Return every way to read a name of Canvas's.
+
+    Names of people, of groups and of files may hold numbers between ``_``, as those do that Canvas
+    puts in: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21.
+
+    Args:
+        parts: A path in what was downloaded.
+
+    Returns:
+        The readings, those with the shorter name first.
+    """
     if len(parts) != 1:
-        return None
-    found = _CANVAS_ANONYMOUS.fullmatch(parts[0]) or _CANVAS.fullmatch(parts[0])
-    if found is None:
-        return None
+        return []
+    anonymous = _CANVAS_ANONYMOUS.fullmatch(parts[0])
+    if anonymous:
+        return [_of_canvas(anonymous["name"], anonymous)]
+    found = _CANVAS.finditer(parts[0])
+    return [_of_canvas(parts[0][: f.start()], f) for f in found if f.start()]
+
+
+def _of_canvas(name: str, found: re.Match[str]) -> Name:
     return Name(
-        person=f"{found['name']}_{found['user']}",
+        person=f"{name}_{found['user']}",
         lms_id=found["user"],
         file=found["file"],
         attempt=int(found["upload"]),  # Canvas counts uploads: a later one has a higher number
@@ -98,6 +123,7 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
         Name(
             person=f"{parts[0][: found.start()]}_{found['id']}",
             lms_id=found["id"],
+            team=parts[0][: found.start()],  # the number is then the group's
             file="/".join(
                 part for part in (parts[0][found.end() :].removeprefix("_"), *parts[1:]) if part
             ),
@@ -120,17 +146,23 @@ def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
     user = parts[0].removeprefix(prefix)
     if len(parts) < 2 or not parts[0].startswith(prefix) or user in ("", "submissions"):
         return None
-    return Name(person=user, lms_id=user, file="/".join(parts[1:]))
+    return Name(person=user, lms_id=user, team=user, file="/".join(parts[1:]))
 
 
 def read_folder(parts: Sequence[str], homework_id: str) -> Name | None:
     """Read a folder for each student, or a notebook named after each."""
     if len(parts) == 1:
         stem = parts[0].removesuffix(".ipynb")
-        return None if stem == parts[0] else Name(person=stem, lms_id=stem, file=parts[0])
-    return Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))
+        own = Name(person=stem, lms_id=stem, team=stem, file=parts[0])
+        return None if stem == parts[0] else own
+    return Name(person=parts[0], lms_id=parts[0], team=parts[0], file="/".join(parts[1:]))
 
 
+READINGS: dict[Naming, Callable[[Sequence[str]], list[Name]]] = {
+    Naming.CANVAS: canvas_readings,
+    Naming.MOODLE: moodle_readings,
+}
+"""Of platforms whose names can be read in several ways."""
 READERS: dict[Naming, Callable[[Sequence[str], str], Name | None]] = {
     Naming.CANVAS: read_canvas,
     Naming.MOODLE: read_moodle,

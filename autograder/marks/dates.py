@@ -20,7 +20,7 @@ from autograder.text_file import TextFileError, text_of
 DATES_FILE = "dates.toml"
 _YEARS = range(2000, 2100)
 _DAY = timedelta(days=1)
-_TABLES = ("due", "late", "extensions", "time_zone", "drop_lowest")
+_TABLES = ("due", "late", "extensions", "excused", "time_zone", "drop_lowest")
 _LATE = {"percent_per_day": 100, "most_percent": 100, "grace_minutes": 1440, "grace_days": 365}
 """Keys of ``[late]``, each with the most that makes sense."""
 
@@ -37,21 +37,25 @@ class Dates:
         due: Homework's id to when it is due, for everybody.
         extensions: Student to the homeworks that are due later for that one, and when. What is
             earlier than everybody's date counts for nothing.
+        excused: Student to the homeworks that count nothing for that one.
         percent_per_day: Of the points to be had, what each day begun takes off.
         most_percent: What lateness takes off at most.
         grace_minutes: So much later is not late.
         grace_days: Late days that cost a student nothing, over the term.
         drop_lowest: How many homeworks, those with the smallest share of their points, are left
             out of a student's total.
+        zone: Of times that name none; None if that is not said.
     """
 
     due: Mapping[str, datetime] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, datetime]] = field(default_factory=dict)
+    excused: Mapping[str, frozenset[str]] = field(default_factory=dict)
     percent_per_day: float = 0.0
     most_percent: float = 100.0
     grace_minutes: float = 0.0
     grace_days: int = 0
     drop_lowest: int = 0
+    zone: ZoneInfo | None = None
 
     def due_for(self, student: str, homework: str) -> datetime | None:
         """Return when a homework is due for a student; None if no date is set.
@@ -180,10 +184,27 @@ def _dates(data: dict[str, Any], homeworks: Sequence[str]) -> Dates:
         for homework in given.keys() - due.keys():
             raise DatesError(f"[extensions.{student}] {homework} has no date in [due]")
     dropped = _number(data.get("drop_lowest", 0), "drop_lowest", len(homeworks))
+    excused = {
+        str(student): _homeworks(names, f"[excused] {student}", homeworks)
+        for student, names in _table(data, "excused").items()
+    }
     return Dates(
-        due=due, extensions=extensions, grace_days=grace_days,
-        drop_lowest=_whole(dropped, "drop_lowest"), **numbers,
+        due=due, extensions=extensions, excused=excused, grace_days=grace_days,
+        drop_lowest=_whole(dropped, "drop_lowest"), zone=zone, **numbers,
     )  # fmt: skip
+
+
+def _homeworks(names: Any, where: str, homeworks: Sequence[str]) -> frozenset[str]:
+    if not isinstance(names, list):
+        raise DatesError(f'{where} is {names!r}; expected, for example, ["hw01", "hw02"]')
+    return frozenset(_homework(name, where, homeworks) for name in names)
+
+
+def _homework(name: Any, where: str, homeworks: Sequence[str]) -> str:
+    found = [homework for homework in homeworks if name in (homework, homework.split("-")[0])]
+    if len(found) != 1:
+        raise DatesError(f"{where} {name}: no such homework; known: {', '.join(homeworks)}")
+    return found[0]
 
 
 def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
@@ -227,11 +248,9 @@ def _moments(
 ) -> dict[str, datetime]:
     moments: dict[str, datetime] = {}
     for name, value in data.items():
-        found = [homework for homework in homeworks if name in (homework, homework.split("-")[0])]
-        if len(found) != 1:
-            raise DatesError(f"{where} {name}: no such homework; known: {', '.join(homeworks)}")
-        if found[0] in moments:
-            raise DatesError(f"{where} has two dates for {found[0]}: keep one line of them")
+        homework = _homework(name, where, homeworks)
+        if homework in moments:
+            raise DatesError(f"{where} has two dates for {homework}: keep one line of them")
         if not isinstance(value, datetime):
             words = f"{where} {name} is {value}; expected, for example, 2026-10-12T23:59:00"
             raise DatesError(words)
@@ -242,7 +261,7 @@ def _moments(
             raise DatesError(
                 f'{where} {name} has no time zone: set time_zone = "Europe/Berlin" at the top'
             )
-        moments[found[0]] = value.replace(tzinfo=value.tzinfo or zone)
+        moments[homework] = value.replace(tzinfo=value.tzinfo or zone)
     return moments
 
 

@@ -1,8 +1,11 @@
 """A student's homeworks together: what each counts, and the whole."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from autograder.marks.dates import Dates
 from autograder.marks.standing import Standing
 
 
@@ -12,31 +15,93 @@ class Term:
 
     Attributes:
         standings: One for each homework, in the order of their ids.
+        missed: Homeworks of which nothing was there to be graded: they count as nothing reached.
+        excused: Homeworks that count nothing for this student, by the dates.
         dropped: Homeworks that are left out of the total, those with the smallest shares.
         total: Of the points to be had in the others, the mean share that was reached, from 0 to 1:
             each homework counts the same.
     """
 
     standings: tuple[Standing, ...]
-    dropped: frozenset[str]
-    total: float
+    missed: tuple[str, ...] = ()
+    excused: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+    total: float = 0.0
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The homeworks that the total leaves out, for whatever reason."""
+        return self.excused | self.dropped
 
 
-def sum_up(standings: Sequence[Standing], drop_lowest: int = 0) -> Term:
+def sum_up(
+    standings: Sequence[Standing],
+    drop_lowest: int = 0,
+    *,
+    missed: Iterable[str] = (),
+    excused: Collection[str] = (),
+) -> Term:
     """Put a student's homeworks together.
 
     Args:
         standings: Of one student, at least one, each of another homework.
         drop_lowest: How many are left out; never the last one.
+        missed: Homeworks that others have a result of, and this student none.
+        excused: Homeworks that count nothing for this student.
     """
     ordered = sorted(standings, key=lambda standing: standing.result.homework)
-    by_share = sorted(ordered, key=share)
-    count = min(drop_lowest, len(ordered) - 1)
+    reached = {standing.result.homework: share(standing) for standing in ordered}
+    missing = sorted({*missed} - {*reached} - {*excused})
+    shares = {name: found for name, found in reached.items() if name not in excused}
+    by_share = sorted((shares | dict.fromkeys(missing, 0.0)).items(), key=lambda item: item[1])
+    count = min(drop_lowest, max(0, len(by_share) - 1))
+    counted = [found for _, found in by_share[count:]]
     return Term(
         standings=tuple(ordered),
-        dropped=frozenset(standing.result.homework for standing in by_share[:count]),
-        total=sum(map(share, by_share[count:])) / (len(ordered) - count),
+        missed=tuple(missing),
+        excused=frozenset(excused),
+        dropped=frozenset(name for name, _ in by_share[:count]),
+        total=sum(counted) / len(counted) if counted else 0.0,
     )
+
+
+def terms_of(
+    standings: Iterable[Standing],
+    dates: Dates,
+    graded: Collection[str] | None = None,
+    now: datetime | None = None,
+) -> dict[str, Term]:
+    """Put every student's homeworks together.
+
+    Args:
+        standings: Of these students, of all homeworks.
+        dates: What is due when, and who is excused.
+        graded: The homeworks that count, once they are due, for who has no result of them too;
+            those of the standings if None.
+        now: The present, if it isn't.
+
+    Returns:
+        Student to homeworks, sorted by student.
+    """
+    now = now or datetime.now(UTC)
+    by_student: dict[str, list[Standing]] = defaultdict(list)
+    for standing in standings:
+        by_student[standing.student].append(standing)
+    if graded is None:
+        graded = {s.result.homework for of_one in by_student.values() for s in of_one}
+    return {
+        student: sum_up(
+            by_student[student],
+            dates.drop_lowest,
+            missed=[name for name in graded if _is_over(dates.due_for(student, name), now)],
+            excused=dates.excused.get(student, ()),
+        )
+        for student in sorted(by_student, key=str.casefold)
+    }
+
+
+def _is_over(due: datetime | None, now: datetime) -> bool:
+    return due is None or due < now
 
 
 def share(standing: Standing) -> float:

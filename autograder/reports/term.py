@@ -10,53 +10,40 @@ from urllib.parse import quote
 from autograder.atomic_write import write_atomically
 from autograder.class_folders import COURSE_PAGE, COURSE_TABLE
 from autograder.marks.standing import Standing
-from autograder.marks.term import Term, share, sum_up
+from autograder.marks.term import Term, share
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path
 from autograder.reports.pages import render_page
 
 
-def write_course(standings: Iterable[Standing], folder: Path, *, drop_lowest: int) -> None:
+def write_course(terms: Mapping[str, Term], folder: Path) -> None:
     """Write the table of the course, as a page and as CSV.
 
     Args:
-        standings: Of all homeworks that were graded; at least one.
+        terms: Student to homeworks; at least one.
         folder: Where to.
-        drop_lowest: How many homeworks are left out of each total.
 
     Raises:
         OSError: Something could not be written.
     """
-    terms = _terms(standings, drop_lowest)
     write_atomically(folder / COURSE_PAGE, render_course(terms))
     write_atomically(folder / COURSE_TABLE, course_csv(terms))
 
 
-def write_indexes(standings: Iterable[Standing], folder: Path, *, drop_lowest: int) -> None:
+def write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
     """Write each student's page with all homeworks.
 
     Args:
-        standings: Of all homeworks of these students.
+        terms: Student to homeworks.
         folder: Where to.
-        drop_lowest: How many homeworks are left out of each total.
 
     Raises:
         OSError: Something could not be written.
     """
-    for student, term in _terms(standings, drop_lowest).items():
+    for student, term in terms.items():
         page = folder / index_path(term)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(page, render_index(student, term), lasting=False)
-
-
-def _terms(standings: Iterable[Standing], drop_lowest: int) -> dict[str, Term]:
-    by_student: dict[str, list[Standing]] = defaultdict(list)
-    for standing in standings:
-        by_student[standing.student].append(standing)
-    return {
-        student: sum_up(by_student[student], drop_lowest)
-        for student in sorted(by_student, key=str.casefold)
-    }
 
 
 def index_path(term: Term) -> PurePosixPath:
@@ -126,9 +113,10 @@ def course_csv(terms: Mapping[str, Term]) -> str:
     homeworks = _homeworks(terms.values())
     rows = []
     for student, term in terms.items():
-        points = {s.result.homework: round(s.score, 6) for s in term.standings}
+        points = dict.fromkeys(term.missed, 0.0)
+        points |= {s.result.homework: round(s.score, 6) for s in term.standings}
         told = (points.get(name, "") for name in homeworks)
-        left_out = " ".join(sorted(term.dropped))
+        left_out = " ".join(sorted(term.left_out))
         rows.append((inert(student), *told, left_out, round(100 * term.total, 4)))
     return csv_text(("student", *homeworks, "left_out", "percent"), rows)
 

@@ -7,12 +7,14 @@ import typer
 
 from autograder.class_folders import is_graded_into
 from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
-from autograder.cli.options import HomeworkName, RosterFile
+from autograder.cli.options import DatesFile, HomeworkName, RosterFile
+from autograder.cli.plan import usable_dates
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
+from autograder.collecting.moodle_worksheet import WorksheetError, read_times
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import HomeworkError, resolve_homework
 
@@ -26,6 +28,13 @@ def collect(
         Naming | None,
         typer.Option(help="Whose names the files have.", show_default="found out"),
     ] = None,
+    worksheet: Annotated[
+        Path | None,
+        typer.Option(
+            help="Moodle's grading worksheet, which says when each handed in: its zip does not."
+        ),
+    ] = None,
+    dates: DatesFile = None,
     force: Annotated[
         bool, typer.Option(help="Replace also notebooks that are newer than what comes.")
     ] = False,
@@ -39,15 +48,19 @@ def collect(
         into: The class's folder.
         roster: Class list as CSV; without it students are called what the platform calls them.
         naming: The platform; found out from the names if None.
+        worksheet: Moodle's grading worksheet, for the times.
+        dates: The course's dates, whose time zone is that of times without one.
         force: Replace also notebooks that are newer than what comes.
 
     Raises:
         Exit: With code 2, if an argument can't be used; with code 1, if something that was handed
             in could not be collected.
     """
-    with told_in_one_line(HomeworkError, SourceError, RosterError):
+    with told_in_one_line(HomeworkError, SourceError, RosterError, WorksheetError):
         homework_id = resolve_homework(homework, ROOT)
         people = read_roster(roster) if roster else Roster()
+        zone = usable_dates(dates).zone
+        times = read_times(worksheet, zone) if worksheet else None
         if source.is_dir() and into.resolve().is_relative_to(source.resolve()):
             raise BadInputError(f"--into {into} lies in {source}, which is collected from")
         if is_graded_into(into):
@@ -60,6 +73,8 @@ def collect(
                     into,
                     roster=people,
                     naming=naming,
+                    times=times,
+                    zone=zone,
                     force=force,
                     on_start=progress.begin,
                     on_student=progress.advance,
@@ -68,6 +83,8 @@ def collect(
             raise not_written(into, error) from error
     console = output()
     print_collection(collection, console)
+    if collection.naming is Naming.MOODLE and not worksheet:
+        console.print("When they were handed in is not known: Moodle says so with --worksheet")
     console.print(f"\nGrade them: python -m autograder grade {homework} --submissions {into} ...")
     if not collection.complete:
         raise typer.Exit(1)

@@ -15,6 +15,7 @@ from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.stored_results import KeptResults, end_if_unread, stored_results
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
+from autograder.marks.term import terms_of
 from autograder.reports.class_outputs import write_feedback, write_report
 from autograder.reports.grades import write_grades
 from autograder.reports.term import write_course, write_indexes
@@ -53,8 +54,9 @@ def feedback(
                     standings, graded, stage, book_url=book_url, on_page=progress.advance
                 )
                 everything = all_standings(standings, graded.id, kept, db_url, course_dates)
-                write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
-                write_indexes(everything, stage, drop_lowest=course_dates.drop_lowest)
+                terms = terms_of(everything, course_dates)
+                write_course(terms, stage)
+                write_indexes(terms, stage)
         except OSError as error:
             raise not_written(out, error) from error
     output().print(f"{len(results)} pages in {out / FEEDBACK}", soft_wrap=True)
@@ -94,7 +96,7 @@ def report(
         before = stored_results(homework, last_year)[0] if compare else []
         try:
             with staging(out) as stage:
-                write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
+                write_course(terms_of(everything, course_dates), stage)
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:

@@ -3,9 +3,11 @@
 import json
 import os
 import stat
+import struct
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from nbgrader.utils import parse_utc
@@ -20,6 +22,7 @@ from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import Naming
+from autograder.collecting.moodle_worksheet import WorksheetError, read_times
 from autograder.collecting.roster import Roster, RosterError, read_roster
 
 HW = "hw03-self-attention"
@@ -116,6 +119,53 @@ def test_a_team_hands_in_for_all_its_members(tmp_path, into):
         read_roster(people)
 
 
+def class_list(tmp_path, rows) -> Roster:
+    (tmp_path / "class.csv").write_text("lms_id,student,team\n" + rows)
+    return read_roster(tmp_path / "class.csv")
+
+
+def test_a_group_of_moodles_is_no_participant_of_its_number(tmp_path, into):
+    roster = class_list(tmp_path, "7,zoe,Team Blue\n21,ada,Team Red\n22,bo,team red\n")
+    between = f"_assignsubmission_file/{HW}.ipynb"
+    files = {f"Team Red_7{between}": "red", f"Team Blue_8{between}": "blue"}
+    collect(make_zip(tmp_path / "m.zip", files), HW, into, roster=roster)
+    (into / ".teams.json").unlink()
+    assert collected(into) == {"zoe": "blue", "ada": "red", "bo": "red"}
+    twice = files | {f"Team Red_55{between}": ("somebody called so", AUGUST)}
+    told = collect(make_zip(tmp_path / "n.zip", twice), HW, tmp_path / "two", roster=roster)
+    assert [x.student for x in told.lines if x.outcome is Outcome.PROBLEM] == ["ada", "bo"]
+
+
+def test_what_one_of_a_team_hands_in_is_the_others_who_handed_in_nothing(tmp_path, into):
+    roster = class_list(tmp_path, "1,ada,red\n2,bo,red\n3,cy,red\n4,di,blue\n")
+    files = {f"teamred_1_900_{HW}.ipynb": "ada's", f"c_3_901_{HW}.ipynb": "cy's"}
+    files[f"c_3_899_{HW}.ipynb"] = "cy's first"
+    told = collect(make_zip(tmp_path / "c.zip", files), HW, into, roster=roster)
+    (into / ".teams.json").unlink()
+    assert collected(into) == {"ada": "ada's", "bo": "cy's", "cy": "cy's"}  # the newest
+    assert outcomes(told)["di"][0] is Outcome.MISSING
+
+
+@pytest.mark.parametrize(
+    ("name", "listed", "owner"),
+    [
+        ("ada_l_22_901_{}.ipynb", "", "ada_l_22"),
+        ("ada_l_22_901_{}.ipynb", "22,ada,\n", "ada"),
+        ("team_1_21_900_{}.ipynb", "21,bo,\n", "bo"),
+        ("team_1_21_900_{}.ipynb", "1,zoe,\n21,bo,\n", None),  # both may be meant
+        ("bo_21_900_3_{}.ipynb", "", "bo_21"),  # a file that begins with a number
+        ("bo_21_900_3_{}.ipynb", "21,bo,\n", "bo"),
+        ("di_LATE_5_900_{}.ipynb", "5,di,\n", "di"),
+    ],
+)
+def test_numbers_in_a_name_of_canvas_make_nobody_another(tmp_path, into, name, listed, owner):
+    roster = class_list(tmp_path, listed) if listed else None
+    files = {name.format(HW): "x", f"eve_77_903_{HW}.ipynb": "eve"}
+    told = collect(make_zip(tmp_path / "c.zip", files), HW, into, roster=roster)
+    assert collected(into) == {"eve_77": "eve"} | ({owner: "x"} if owner else {})
+    assert told.complete == bool(owner)
+
+
 def test_canvas(tmp_path, into):
     files = {
         f"lovelaceada_12345_67890_{HW}.ipynb": "first",
@@ -154,6 +204,65 @@ def test_moodle(tmp_path, into, flat):
     if not flat:
         expected = (Outcome.PROBLEM, "no notebook of this homework, only onlinetext.html")
         assert outcomes(collection)["Bo-O-Neil_123457"] == expected
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+WORKSHEET = """\ufeffIdentifier,"Full name","Last modified (submission)"
+"Participant 5",Ada,"Monday, 23 November 2026, 11:59 PM"
+"Participant 6",Bo,"Tuesday, November 24, 2026, 00:01"
+"Participant 7",Cy,-
+"""
+
+
+def test_when_moodles_students_handed_in_is_in_its_worksheet_alone(tmp_path, into):
+    files = {f"{name}_assignsubmission_file/{HW}.ipynb": name for name in ("Ada_5", "Bo_6", "Cy_7")}
+    source = make_zip(tmp_path / "m.zip", files)
+    collect(source, HW, into)
+    assert not list(into.rglob("timestamp.txt"))  # the zip's is that of the download
+    (tmp_path / "w.csv").write_text(WORKSHEET, encoding="utf-8")
+    collect(source, HW, into, times=read_times(tmp_path / "w.csv", BERLIN))
+    moments = {name: read_handed_in(into / name / HW) for name in sorted(collected(into))}
+    assert moments == {
+        "Ada_5": datetime(2026, 11, 23, 22, 59, tzinfo=UTC),
+        "Bo_6": datetime(2026, 11, 23, 23, 1, tzinfo=UTC),
+        "Cy_7": None,
+    }
+
+
+def test_the_command_reads_the_worksheet_in_the_courses_zone(tmp_path, into):
+    make_zip(tmp_path / "m.zip", {f"Ada_5_assignsubmission_file/{HW}.ipynb": "a"})
+    (tmp_path / "w.csv").write_text(WORKSHEET, encoding="utf-8")
+    (tmp_path / "d.toml").write_text("time_zone = 'America/New_York'")
+    said = ["collect", "hw03", str(tmp_path / "m.zip"), "--into", str(into)]
+    outcome = CliRunner().invoke(app, said)
+    assert "Moodle says so with --worksheet" in outcome.stdout
+    said += ["--worksheet", str(tmp_path / "w.csv"), "--dates", str(tmp_path / "d.toml")]
+    assert CliRunner().invoke(app, said).exit_code == 0
+    expected = datetime(2026, 11, 24, 4, 59, tzinfo=UTC)
+    assert read_handed_in(into / "Ada_5" / HW) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("Last modified (submission)", "Zuletzt"), "lacks the column 'Last modified"),
+        (("Monday, 23", "Montag, 23."), "line 2: .* expected, in English, Thursday"),
+        (('"Monday, 23', '"23'), "line 2: .* expected, in English"),
+    ],
+)
+def test_a_worksheet_that_cannot_be_used_is_refused(tmp_path, change, words):
+    (tmp_path / "w.csv").write_text(WORKSHEET.replace(*change), encoding="utf-8")
+    with pytest.raises(WorksheetError, match=words):
+        read_times(tmp_path / "w.csv", BERLIN)
+
+
+def test_times_of_a_zip_are_the_courses_where_they_name_no_zone(tmp_path, into):
+    stamped = zipfile.ZipInfo(f"bo/{HW}.ipynb")
+    stamped.extra = struct.pack("<HHBi", 0x5455, 5, 1, 1_782_907_200)  # 12:00 UTC, as Info-ZIP does
+    files = {f"ada/{HW}.ipynb": "a", stamped: "b"}
+    collect(make_zip(tmp_path / "s.zip", files, JULY), HW, into, zone=BERLIN)
+    assert read_handed_in(into / "ada" / HW) == datetime(2026, 7, 1, 10, tzinfo=UTC)
+    assert read_handed_in(into / "bo" / HW) == datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
 def test_a_moodle_file_name_makes_nobody_another_student(tmp_path, into):

@@ -65,6 +65,9 @@ def test_it_is_read(read):
     assert dates.due["hw03-third"] == datetime(2026, 11, 2, 22, 59, tzinfo=UTC)
     assert dates.due_for("ada", "hw02-second") - dates.due_for("bo", "hw02-second") == timedelta(7)
     assert (dates.percent_per_day, dates.most_percent, dates.drop_lowest) == (10, 25, 1)
+    assert read("[excused]\nada = ['hw01', 'hw03-third']").excused["ada"] == {
+        "hw01-first", "hw03-third",
+    }  # fmt: skip
     assert read("") == Dates()
     assert (
         read_dates(Path("/dev/null"), HOMEWORKS) == Dates()
@@ -184,6 +187,8 @@ def test_where_only_late_is_known_a_day_counts(read):
         ("late = 3", "late is 3, expected a table"),
         ("[extensions]\nada = 3", "ada is 3, expected a table"),
         ("[extensions.ada]\nhw01 = 2026-10-05T12:00:00Z", "hw01-first has no date in [due]"),
+        ("[excused]\nada = 'hw01'", "[excused] ada is 'hw01'; expected, for example, [\"hw01\","),
+        ("[excused]\nada = ['hw9']", "[excused] ada hw9: no such homework"),
         ("drop_lowest = -1", "drop_lowest is -1, expected a number from 0 to 3"),
         ("[due", "table declaration"),
         ("\x00", "line 1"),

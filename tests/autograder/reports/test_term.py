@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
@@ -14,9 +15,10 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.judging.results import Status
+from autograder.marks.dates import Dates
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
-from autograder.marks.term import sum_up
+from autograder.marks.term import sum_up, terms_of
 from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
 from autograder.reports.term import render_index, write_course, write_indexes
 from tests.autograder.graded_class import HOMEWORK, make_class, result
@@ -43,6 +45,39 @@ def test_the_weakest_are_left_out_but_never_the_last():
     assert sum_up([of("hw01-a", 3)], drop_lowest=2).total == 0.5
 
 
+def test_what_was_not_handed_in_counts_as_no_points_once_it_is_due(tmp_path):
+    standings = [of("hw01-a", 3), of("hw02-b", 6), of("hw02-b", 6, "bo"), of("hw03-c", 6, "di")]
+    march, now = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+    dates = Dates(due={"hw03-c": march}, excused={"di": frozenset({"hw01-a", "hw02-b"})})
+    terms = terms_of(standings, dates, now=now)
+    assert {name: term.total for name, term in terms.items()} == {"ada": 0.75, "bo": 0.5, "di": 1}
+    assert terms["bo"].missed == ("hw01-a",)
+    assert terms_of(standings, dates)["ada"].missed == ("hw03-c",)  # that is long over
+    assert terms_of(standings, dates, {"hw03-c"})["bo"].missed == ("hw03-c",)
+    late = dataclasses.replace(
+        dates, extensions={"bo": {"hw03-c": datetime.max.replace(tzinfo=UTC)}}
+    )
+    assert terms_of(standings, late)["bo"].missed == ("hw01-a",)
+    write_course(terms, tmp_path)
+    write_indexes(terms, tmp_path)
+    rows = list(csv.reader(io.StringIO((tmp_path / "course.csv").read_text())))
+    assert rows[2:] == [
+        ["bo", "0.0", "6.0", "", "", "50.0"],
+        ["di", "", "", "6.0", "hw01-a hw02-b", "100.0"],
+    ]
+    course = words_of((tmp_path / "course.html").read_text())
+    assert "di 100 % (excused) (excused) 6" in course
+    page = words_of((tmp_path / "feedback" / "bo" / "index.html").read_text())
+    assert "hw01-a 0 points Nothing was handed in" in page
+
+
+def test_who_is_excused_needs_hand_in_nothing_and_may():
+    term = sum_up([of("hw01-a", 6), of("hw02-b", 3)], 1, missed=["hw03-c"], excused={"hw01-a"})
+    assert (term.missed, term.dropped, term.total) == (("hw03-c",), {"hw03-c"}, 0.5)
+    assert term.left_out == {"hw01-a", "hw03-c"}
+    assert sum_up([of("hw01-a", 6)], excused={"hw01-a"}).total == 0
+
+
 def test_a_student_sees_all_homeworks(tmp_path):
     late = Lateness(words="late <b>", share=0.1)
     standings = [
@@ -50,8 +85,9 @@ def test_a_student_sees_all_homeworks(tmp_path):
         of("hw02-beam-search", 1),
         of("hw01-a", 2, "bo", title="The A & B"),
     ]
-    write_course(standings, tmp_path, drop_lowest=1)
-    write_indexes(standings, tmp_path, drop_lowest=1)
+    terms = terms_of(standings, Dates(drop_lowest=1))
+    write_course(terms, tmp_path)
+    write_indexes(terms, tmp_path)
     page = (tmp_path / "feedback" / "ada" / "index.html").read_text()
     words = words_of(page)
     assert "40 % of the points" in words
@@ -65,11 +101,11 @@ def test_a_student_sees_all_homeworks(tmp_path):
     assert rows == [
         ["student", "hw01-a", "hw02-beam-search", "left_out", "percent"],
         ["ada", "2.4", "1.0", "hw02-beam-search", "40.0"],
-        ["bo", "2.0", "", "", "33.3333"],
+        ["bo", "2.0", "0.0", "hw02-beam-search", "33.3333"],
     ]
     course = words_of((tmp_path / "course.html").read_text())
     assert re.search(r"ada 40 % 2\.4 \(1\)", course)
-    assert re.search(r"bo 33 % 2 –", course)
+    assert re.search(r"bo 33 % 2 \(–\)", course)
     assert "Median of who handed in 37 % 37 % 17 %" in course
 
 
@@ -147,8 +183,9 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
 @pytest.mark.parametrize("scheme", with_proofs(["light", "dark"], ["light"]))
 def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
     standings = [of(f"hw{n:02}-{'x' * 30}", n % 4, s) for n in range(1, 9) for s in ("ada", "bo")]
-    write_course(standings, tmp_path, drop_lowest=1)
-    write_indexes(standings, tmp_path, drop_lowest=1)
+    terms = terms_of(standings, Dates(drop_lowest=1))
+    write_course(terms, tmp_path)
+    write_indexes(terms, tmp_path)
     for place in ("course.html", "feedback/ada/index.html"):
         with opened(chromium, tmp_path / place, scheme=scheme, width=375) as page:
             assert serious_findings(page) == []
@@ -165,7 +202,7 @@ def test_a_name_is_shown_and_inert():
 
 
 def test_a_students_page_is_written_without_the_course(tmp_path):
-    write_indexes([of("hw01-a", 3), of("hw02-b", 1)], tmp_path, drop_lowest=0)
+    write_indexes(terms_of([of("hw01-a", 3), of("hw02-b", 1)], Dates()), tmp_path)
     written = [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()]
     assert written == ["feedback/ada/index.html"]
     assert "hw02-b 1 of 6" in words_of((tmp_path / written[0]).read_text())
