@@ -215,7 +215,7 @@ def _note(what: str, words: str = "$^") -> None:
     in_cell = foreign = between = traced = False
     for frame, is_main in _frames():
         code = frame.f_code
-        traced = traced or code.co_filename.startswith(_GRAPHS)
+        traced = traced or _is_graphs(code)
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
@@ -266,7 +266,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
             for name in _forbidden_names(frame.f_code.co_qualname, patterns):
                 _note(name)
         in_cell = in_cell or shell.cell_of(file) is not None
-        if not in_cell and file.startswith(_GRAPHS):
+        if not in_cell and _is_graphs(frame.f_code):
             _note(COMPILED)
 
 
@@ -278,6 +278,12 @@ def _forbidden_names(asker: str, patterns: tuple[tuple[str, str], ...]) -> list[
     called_so = [name for name, _ in patterns if asker == name.rpartition(".")[2]]
     like_it = [name for name, pattern in patterns if pattern and re.search(pattern, spelt)]
     return list(dict.fromkeys([*called_so, *like_it]))
+
+
+def _is_graphs(code: CodeType) -> bool:
+    """Whether it makes graphs or runs them, and does not keep the compiler away as checkpoints do."""
+    is_around = code.co_filename.startswith(_GRAPHS)
+    return is_around and not code.co_qualname.startswith("DisableContext.")
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:

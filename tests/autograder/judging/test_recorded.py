@@ -345,6 +345,8 @@ HONEST = {
     "a process in a cell": {"before": "!echo hello\nimport multiprocessing\nwith multiprocessing.get_context('fork').Pool(1) as pool:\n    pool.map(abs, [1])"},
     "bars, and threads that end": {"before": "from concurrent.futures import ThreadPoolExecutor\nfrom tqdm.auto import tqdm\nwith ThreadPoolExecutor(2) as pool:\n    list(tqdm(pool.map(abs, [1]), total=1))\nlist(tqdm([1], disable=False))"},
     "a word for compile": {"norm": "from re import compile\nword = compile('x')\n" + NORM},
+    "a checkpoint": {"attend": "from torch.utils.checkpoint import checkpoint\ndef attend(x):\n    return checkpoint(F.scaled_dot_product_attention, x, x, x, use_reentrant=False)\nx = torch.randn(2, 4, requires_grad=True)\ncheckpoint(nn.LayerNorm(4), x, use_reentrant=False).sum().backward()"},
+    "a count of operations": {"attend": "from torch.utils.flop_counter import FlopCounterMode\ndef attend(x):\n    with FlopCounterMode(display=False):\n        return F.scaled_dot_product_attention(x, x, x)\nwith FlopCounterMode(display=False):\n    nn.LayerNorm(4)(torch.ones(2, 4))"},
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
 }  # fmt: skip
 
