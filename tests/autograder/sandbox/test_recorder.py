@@ -14,7 +14,7 @@ import sacrebleu
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.sandbox.worker import kernels, recorder, shell
+from autograder.sandbox.worker import calls, kernels, recorder, shell
 from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of, spelt_as_operators
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
@@ -182,15 +182,15 @@ def test_what_is_left_to_run_beside_a_cell_is_noted(left, monkeypatch):
 def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
     metrics, bleu = sys.modules["sacrebleu.metrics"], sys.modules["sacrebleu.metrics.bleu"]
     helpers = sys.modules["sacrebleu.metrics.helpers"]
-    inside = set(recorder._functions(sacrebleu, "metrics", metrics))
+    inside = set(calls.functions(sacrebleu, "metrics", metrics))
     assert {(helpers, "extract_all_word_ngrams"), (bleu, "extract_all_word_ngrams")} <= inside
     assert (metrics.BLEU, "compute_bleu") in inside
-    assert (sacrebleu.BLEU, "__init__") in set(recorder._functions(None, "BLEU", sacrebleu.BLEU))
+    assert (sacrebleu.BLEU, "__init__") in set(calls.functions(None, "BLEU", sacrebleu.BLEU))
     layer = torch.nn.TransformerEncoderLayer
     used = {"forward", "_sa_block", "_ff_block"}  # and not who makes one and never calls it
-    assert set(recorder._functions(None, "", layer)) == {(layer, name) for name in used}
+    assert set(calls.functions(None, "", layer)) == {(layer, name) for name in used}
     model = torch.nn.Transformer  # a mask, which a static method of it makes, is no Transformer
-    assert set(recorder._functions(None, "", model)) == {(model, "forward")}
+    assert set(calls.functions(None, "", model)) == {(model, "forward")}
 
 
 def test_what_pytorch_computes_in_python_is_known_by_its_name():
