@@ -62,8 +62,10 @@ _MODULES = f"{_TORCH}/nn/modules/"
 _AUTOGRAD = f"{_TORCH}/autograd/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
-_PRIES = {"code.__new__", "function.__new__", "gc.get_objects", "gc.get_referents",
-          "gc.get_referrers", "sys.addaudithook"}  # fmt: skip
+_PRIES = {"gc.get_objects", "gc.get_referents", "gc.get_referrers", "sys.addaudithook"}
+# What makes code, or functions of it, and by what names it is called.
+_MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"FunctionType"},
+          "marshal.load": {"load"}, "marshal.loads": {"loads"}}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
@@ -155,11 +157,18 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
-    elif event in _PRIES or (event == "object.__getattr__" and type(arguments[0]) is FunctionType):
+    elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
         frame = _get_frame(1)  # Python's own modules read the code of functions all day
+        if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
+            # It was handed what makes code: by a cell, perhaps.
+            frame = next((f for f, _ in _frames() if shell.cell_of(f.f_code.co_filename)), frame)
         label = shell.cell_of(frame.f_code.co_filename)
         if label is not None:
             _keep((PRYING, "", ()), (label, frame.f_lineno))
+
+
+def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
+    return event == "object.__getattr__" and type(arguments[0]) is FunctionType
 
 
 def _is_anything_left() -> bool:
@@ -199,7 +208,7 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or code.co_filename.startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
-    if in_cell and traced:
+    if in_cell and traced and what != COMPILED:  # a graph of one's own is nobody's business
         _keep((TRACED, "", ()), place or ("", 0))
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
         return

@@ -354,6 +354,7 @@ HONEST = {
     "a word for compile": {"norm": "from re import compile\nword = compile('x')\n" + NORM},
     "a checkpoint": {"attend": "from torch.utils.checkpoint import checkpoint\ndef attend(x):\n    return checkpoint(F.scaled_dot_product_attention, x, x, x, use_reentrant=False)\nx = torch.randn(2, 4, requires_grad=True)\ncheckpoint(nn.LayerNorm(4), x, use_reentrant=False).sum().backward()"},
     "forward mode in a cell": {"before": "import torch\nimport torch.nn.functional as F\nx, y = torch.randn(2, 4), torch.tensor([0, 3])\ntorch.func.jacfwd(lambda x: F.layer_norm(x, (4,)))(x)\ntorch.func.hessian(lambda x: F.cross_entropy(x, y))(x)"},
+    "code that tools make": {"before": "import dataclasses, enum, importlib, torch, types, typing, zipimport, pydoc_data.topics\nown = lambda x: torch.softmax(torch.tanh(x), -1).sqrt().sum()\ntorch.compile(own, backend='eager')(torch.ones(2))\ntorch.fx.symbolic_trace(lambda *xs: xs[0] + xs[1])\n@dataclasses.dataclass(slots=True)\nclass Size:\n    width: int = 4\nclass Kind(enum.Enum):\n    ONE = 1\nclass Pair(typing.NamedTuple):\n    left: int\n@types.coroutine\ndef waits(): yield"},
     "a script of one's own": {"free": "@torch.jit.script\ndef think(x: torch.Tensor):\n    return torch.tanh(x)\ndef free(x):\n    think(x)\n    return F.layer_norm(x, x.shape[-1:])\nassert torch.allclose(torch.jit.script(nn.LayerNorm(4))(torch.eye(4)), F.layer_norm(torch.eye(4), (4,)))"},
     "a count of operations": {"attend": "from torch.utils.flop_counter import FlopCounterMode\ndef attend(x):\n    with FlopCounterMode(display=False):\n        return F.scaled_dot_product_attention(x, x, x)\nwith FlopCounterMode(display=False):\n    nn.LayerNorm(4)(torch.ones(2, 4))"},
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
@@ -506,10 +507,22 @@ def attend(x):
     hash(x)
     return F.scaled_dot_product_attention(x, x, x)
 """
+_MAPPED = """
+import importlib, operator, types
+from functools import partial
+def attend(x):
+    return F.scaled_dot_product_attention(x, x, x)
+tree_map = importlib.import_module("torch.utils._pytree").tree_map
+code = tree_map(operator.attrgetter("__co" + "de__"), attend)
+"""
 UNSEEN = {
     "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
     "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
     "the code of a call": ("attend", _CODE.replace("hash(x)", "getattr(attend, '__co' + 'de__')"), "pries into the code"),
+    "code that a map makes": ("attend", _MAPPED + "tree_map(operator.methodcaller('replace', co_filename='own.py'), code)", "pries into the code"),
+    "a function that a map makes": ("attend", _MAPPED + "tree_map(partial(getattr(types, 'Function' + 'Type'), globals={}), code)", "pries into the code"),
+    "a function that a thread makes": ("attend", _MAPPED + "import threading\nthread = threading.Thread(target=partial(getattr(types, 'Function' + 'Type'), code, {}))\nthread.start(); thread.join()", "pries into the code"),
+    "code from bytes, by a map": ("attend", _MAPPED + "marshal = importlib.import_module('mar' + 'shal')\ntree_map(marshal.loads, marshal.dumps(code))", "pries into the code"),
     "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
     "a process of an earlier cell": ("norm", "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\ndef norm(x):\n    return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,))) + 0 * x", "a process of its own ran in a check of norm"),
     "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "a thread, timer or trace function of one cell"),
