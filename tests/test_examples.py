@@ -135,6 +135,9 @@ def test_no_notebook_and_what_is_none_are_said(visible_tests, tmp_path, capsys):
 # ---- GitHub: the staff's side ----
 
 
+ALL = {f"{HOMEWORK}-{student}" for student in ("ada", "bo", "cy")}
+
+
 def git(folder, *arguments):
     done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -143,10 +146,12 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def classroom(tmp_path):
-    """Two students' repositories, and a list that also names one that is not there."""
+    """Three students' repositories, and a list that also names one that is not there."""
     for student in ("ada", "bo"):
         push(tmp_path, student, {f"{HOMEWORK}.ipynb": f'"{student}"'})
-    names = [f"{tmp_path}/{HOMEWORK}-{student}.git" for student in ("ada", "gone", "bo")]
+    git(tmp_path, "init", "--quiet", "--bare", f"{HOMEWORK}-cy.git")  # who has pushed nothing yet
+    students = ("ada", "gone", "cy", "bo")
+    names = [f"{tmp_path}/{HOMEWORK}-{student}.git" for student in students]
     (tmp_path / "list.txt").write_text("# the class\n\n" + "\n".join(names) + "\n")
     return tmp_path
 
@@ -179,7 +184,7 @@ def test_a_class_is_cloned_and_fetched_again(classroom):
     assert done.returncode == 1
     assert f"{HOMEWORK}-gone could not be fetched" in done.stderr
     clones = classroom / "clones"
-    assert {path.name for path in clones.iterdir()} == {f"{HOMEWORK}-ada", f"{HOMEWORK}-bo"}
+    assert {path.name for path in clones.iterdir()} == ALL
     assert not (clones / f"{HOMEWORK}-ada" / "secret").is_symlink()
     push(classroom, "ada", {f"{HOMEWORK}.ipynb": '"ada, once more"'})
     assert clone_class(classroom).returncode == 1
@@ -187,12 +192,26 @@ def test_a_class_is_cloned_and_fetched_again(classroom):
         assert (clones / f"{HOMEWORK}-{student}" / f"{HOMEWORK}.ipynb").read_text() == text
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["cloned", "fetched"])
+def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
+    if not first:
+        clone_class(classroom)
+    push(classroom, "ada", {f"{number}.ipynb": "a" * (20 << 20) for number in range(12)})
+    done = clone_class(classroom)
+    assert f"{HOMEWORK}-ada could not be fetched, or is too large" in done.stderr
+    clones = classroom / "clones"
+    assert (clones / f"{HOMEWORK}-bo" / f"{HOMEWORK}.ipynb").is_file()
+    assert not (clones / f"{HOMEWORK}-ada" / "1.ipynb").exists()
+    kept = clones / f"{HOMEWORK}-ada" / f"{HOMEWORK}.ipynb"
+    assert kept.exists() == (not first)
+    assert clone_class(classroom).returncode == 1  # and so it stays
+
+
 def test_a_line_that_is_no_address_stops_nobody(classroom):
     addresses = (classroom / "list.txt").read_text()
     (classroom / "list.txt").write_text(f"--upload-pack=x\next::sh -c touch%x\n{addresses}")
     assert clone_class(classroom).returncode == 1
-    found = {path.name for path in (classroom / "clones").iterdir()}
-    assert found == {f"{HOMEWORK}-ada", f"{HOMEWORK}-bo"}
+    assert {path.name for path in (classroom / "clones").iterdir()} == ALL
 
 
 @pytest.mark.proof

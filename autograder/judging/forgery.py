@@ -35,7 +35,8 @@ def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> It
     points = nbgrader.get("points", official.points)
     kept = type(points) in (int, float) and points == official.points
     if official.kind is CellKind.TEST and not kept:
-        yield _forged(official, f"its points were changed to {_brief(points)}")
+        earlier = _perhaps_earlier(source, metadata)
+        yield _forged(official, f"its points were changed to {_brief(points)}{earlier}")
     if nbgrader.get("schema_version", 3) != 3:
         yield _forged(official, "its schema_version was changed")
     changed = [
@@ -66,11 +67,9 @@ def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
         return
     for cell in cells:
         if cell.grade_id not in found:
-            yield Flag(
-                kind=FlagKind.FORGED,
-                text=f"the cell {cell.grade_id} is missing",
-                cell=cell.grade_id,
-            )
+            newer = ", or newer than this notebook" if cell.kind is not CellKind.SOLUTION else ""
+            text = f"the cell {cell.grade_id} is missing{newer}"
+            yield Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id)
 
 
 def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:

@@ -104,7 +104,10 @@ def forget(
     for path in unread:
         words = f"{one_line(str(path), 4000)} can't be read: see whether it is about the student"
         typer.echo(f"Error: {words}, and remove it then", err=True)
-    output().print("Removed. What a platform, a backup or your downloads hold is not touched.")
+    output().print("Removed. What a platform, a backup or your downloads hold is not touched,")
+    output().print(
+        "nor a class list or dates.toml: what they say of the student is yours to remove."
+    )
     output().print("Pages about the class are gone: python -m autograder report writes one again.")
     if unread:
         raise typer.Exit(1)

@@ -12,6 +12,8 @@ from torch import Tensor
 from .values import EntryCount
 from .wire import WireError
 
+_look_for_nan = torch.autograd.set_detect_anomaly
+
 
 class Backward:
     """The backward pass of one call, kept where the call ran.
@@ -32,7 +34,8 @@ class Backward:
         begin: Callable[..., Tensor] = _Begin.apply
         with torch.set_grad_enabled(True):
             start = begin(grad_outputs, *self._outputs)
-        start.backward(retain_graph=True)
+        with _look_for_nan(False):  # a cell may have left it on, and some are multiplied away
+            start.backward(retain_graph=True)
         return [leaf.grad for leaf in self._inputs]
 
 

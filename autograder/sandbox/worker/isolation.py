@@ -69,7 +69,8 @@ def enter_own_namespaces(limits: Limits) -> None:
     sockets.
 
     The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
-    makes it end the inner one, and with that one's namespace all that was started there.
+    makes it end the inner one, and with that one's namespace all that was started there. So does
+    the end of the process that forked it: nobody would watch it any more.
 
     Args:
         limits: Sizes of the scratch file systems.
@@ -77,7 +78,7 @@ def enter_own_namespaces(limits: Limits) -> None:
     Raises:
         OSError: The kernel refused; the message names the step.
     """
-    user, group = os.geteuid(), os.getegid()
+    user, group, parent = os.geteuid(), os.getegid(), os.getppid()
     # Many small processes can fill the machine: the kernel then ends these, not the judge.
     Path("/proc/self/oom_score_adj").write_text("1000")
     _check(_libc.unshare(_OWN_NAMESPACES), "unshare")
@@ -86,7 +87,7 @@ def enter_own_namespaces(limits: Limits) -> None:
     Path("/proc/self/gid_map").write_text(f"{_STUDENT_ID} {group} 1")
     inner = os.fork()
     if inner:
-        _end_as(inner)
+        _end_as(inner, parent)
     os.setsid()  # a signal to the own process group must not reach the process outside
     die_with_parent()
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
@@ -144,13 +145,16 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     filter_system_calls()
 
 
-def die_with_parent() -> None:
-    """Let the kernel kill this process when the one that forked it ends.
+def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
+    """Let the kernel send this process a signal when the one that forked it ends.
+
+    Args:
+        how: The signal.
 
     Raises:
         OSError: The kernel refused.
     """
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0), "prctl(PDEATHSIG)")
 
 
 def leave_keyring() -> None:
@@ -178,10 +182,13 @@ def _python_below_tmp() -> dict[str, int]:
     return {folder: os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in hidden}
 
 
-def _end_as(inner: int) -> None:
+def _end_as(inner: int, parent: int) -> None:
     # The inner process can refuse to die with its parent: so its parent kills it.
     handle = os.pidfd_open(inner)
     signal.signal(signal.SIGTERM, lambda *_: signal.pidfd_send_signal(handle, signal.SIGKILL))
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:  # it has ended before
+        signal.raise_signal(signal.SIGTERM)
     _, status = os.waitpid(inner, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)

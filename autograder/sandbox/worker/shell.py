@@ -1,6 +1,7 @@
 """Runs a student's cells as a notebook would, and describes what they raise."""
 
 import builtins
+import contextlib
 import sys
 import traceback
 from types import FunctionType, TracebackType
@@ -114,10 +115,26 @@ def run_cell(label: str, source: str) -> None:
     shell.init_prefilter()  # reads cells of one line once more
     begin_cell()
     shell.ast_node_interactivity = "none" if source.rstrip().endswith(";") else "last_expr"
-    result = shell.run_cell(with_sign(source), store_history=False)
+    try:
+        result = shell.run_cell(with_sign(source), store_history=False)
+    finally:
+        _end_helpers(shell)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
+
+
+def _end_helpers(shell: InteractiveShell) -> None:
+    """End what IPython and Python keep from its first use on; it begins again when it is needed.
+
+    The thread that waits for the scripts of ``%%bash``; the processes that start, and clean up
+    after, those of ``multiprocessing``. Nobody has left them at work.
+    """
+    with contextlib.suppress(Exception):
+        shell.magics_manager.registry["ScriptMagics"].stop_event_loop()
+    for place, name in (("forkserver", "_forkserver"), ("resource_tracker", "_resource_tracker")):
+        with contextlib.suppress(Exception):
+            getattr(sys.modules[f"multiprocessing.{place}"], name)._stop()
 
 
 def _compiler_after(last: Any, label: str) -> _CellCompiler:

@@ -2,21 +2,22 @@
 
 Memory that no process holds: a file in memory, a System V segment, semaphores and messages keep
 their pages when nobody maps them, and there may be as many as there are descriptors or identifiers.
-So do pages that are spliced into a pipe, where a few bytes hold a huge page; shared memory without
-a file, which stays when a process gives back its pages; tables of BPF; and the rings of io_uring,
-which moreover does what it is asked past this filter. (What is in /dev/shm and in /tmp is bounded
-by their size.) Asynchronous I/O, of which there is so much for the whole machine: a database may
-want it. Filters for packets and system calls, which are compiled into memory that the whole machine
-shares; rules of Landlock. More than the usual room for what is on its way in a socket. Locks on
-parts of a file, of which there may be any number (a whole file's, by ``flock``, are as many as
-descriptors). A lease on a file, which lets everybody who opens it wait for most of a minute.
-Tracing: who is traced can be held where no signal ends it. Keys: those of a user are the same in
-all of that user's processes, and asking for one may start a program outside. Namespaces of one's
-own, in which it would be root. All sockets but Unix ones: some no network namespace holds, such as
-those to a virtual machine's host, of some the machine's memory is one for all, and for each kind
-that it does not know the kernel starts a program outside. Another limit on cores than
-``isolation.NO_CORE``. What looks at the machine: its log, its counters, who opens which file. Pages
-for which whoever reads them waits, the kernel too.
+So do pages that are spliced into a pipe, or sent from a file, where a byte holds a page, or a huge
+one, that the file has given up; shared memory without a file, which stays when a process gives back
+its pages; tables of BPF; and the rings of io_uring, which moreover does what it is asked past this
+filter. (What is in /dev/shm and in /tmp is bounded by their size, but for lists of who may use a
+file, which are attributes.) Asynchronous I/O, of which there is so much for the whole machine: a
+database may want it. Filters for packets and system calls, which are compiled into memory that the
+whole machine shares; rules of Landlock. More than the usual room for what is on its way in a
+socket. Locks on parts of a file, of which there may be any number (a whole file's, by ``flock``,
+are as many as descriptors). A lease on a file, which lets everybody who opens it wait for most of a
+minute. Tracing: who is traced can be held where no signal ends it. Keys: those of a user are the
+same in all of that user's processes, and asking for one may start a program outside. Namespaces of
+one's own, in which it would be root. All sockets but Unix ones: some no network namespace holds,
+such as those to a virtual machine's host, of some the machine's memory is one for all, and for each
+kind that it does not know the kernel starts a program outside, as it does for what a terminal is to
+speak. Another limit on cores than ``isolation.NO_CORE``. What looks at the machine: its log, its
+counters, who opens which file. Pages for which whoever reads them waits, the kernel too.
 """
 
 import ctypes
@@ -34,6 +35,7 @@ _FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40  # and where arguments do
 _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
+_TIOCSETD = 0x5423
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
 _AF_INET = 2  # the first family that nobody needs: Unix sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
@@ -50,6 +52,8 @@ _REFUSED = {
         "add_key": 248, "request_key": 249, "keyctl": 250,
         "syslog": 103, "perf_event_open": 298, "fanotify_init": 300, "userfaultfd": 323,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
+        "splice": 275, "tee": 276, "sendfile": 40,
+        "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463,
     },
     "aarch64": {
         "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
@@ -58,16 +62,23 @@ _REFUSED = {
         "add_key": 217, "request_key": 218, "keyctl": 219,
         "syslog": 116, "perf_event_open": 241, "fanotify_init": 262, "userfaultfd": 282,
         "clone3": 435,
+        "splice": 76, "tee": 77, "sendfile": 71,
+        "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "setxattrat": 463,
     },
 }  # fmt: skip
+_ANSWERS = {  # where they are refused, for libraries to do without; others are of no such kernel
+    "sendfile": errno.ENOTSOCK,
+    **dict.fromkeys(("setxattr", "lsetxattr", "fsetxattr", "setxattrat"), errno.ENOTSUP),
+}
 _CONDITIONAL = {
     "x86_64": {
         "fcntl": 72, "clone": 56, "socket": 41, "socketpair": 53, "prctl": 157, "setsockopt": 54,
-        "mmap": 9, "setrlimit": 160, "prlimit64": 302,
+        "mmap": 9, "setrlimit": 160, "prlimit64": 302, "ioctl": 16,
     },
     "aarch64": {
         "fcntl": 25, "clone": 220, "socket": 198, "socketpair": 199, "prctl": 167,
         "setsockopt": 208, "mmap": 222, "setrlimit": 164, "prlimit64": 261,
+        "ioctl": 29,
     },
 }  # fmt: skip
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
@@ -78,6 +89,7 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
+    ("ioctl", [(_SECOND, _ALL, _EQUALS, _TIOCSETD)]),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
         for option in (_ATTACH_FILTER, _ATTACH_BPF, *_BUFFERS)
@@ -112,17 +124,18 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
     """Write the filter: instruction, how far to jump if so and if not, operand."""
     has_gpu = os.environ.get("COURSE_DEVICE") == "cuda"
     conditions = _REFUSED_IF if has_gpu else [*_REFUSED_IF, _REFUSED_WITHOUT_GPU]
-    numbers = _REFUSED[machine].values()
-    # The last step, after the one that allows.
-    refuse = 4 + len(numbers) + sum(2 + 3 * len(tests) for _, tests in conditions) + 1
+    answers = [errno.ENOSYS, *sorted({*_ANSWERS.values()})]
+    allow = 4 + len(_REFUSED[machine]) + sum(2 + 3 * len(tests) for _, tests in conditions)
+    refuse = allow + 1  # the last steps, one for each answer
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUALS, 0, refuse - 2, _ARCHITECTURES[machine]),
         (_LOAD, 0, 0, _NUMBER),
         (_AT_LEAST, refuse - 4, 0, _OTHER_ABI),
     ]
-    for number in numbers:
-        steps.append((_EQUALS, refuse - len(steps) - 1, 0, number))
+    for name, number in _REFUSED[machine].items():
+        answer = refuse + answers.index(_ANSWERS.get(name, errno.ENOSYS))
+        steps.append((_EQUALS, answer - len(steps) - 1, 0, number))
     for name, tests in conditions:
         to_next = 3 * len(tests)
         steps += [(_LOAD, 0, 0, _NUMBER), (_EQUALS, 0, to_next, _CONDITIONAL[machine][name])]
@@ -130,5 +143,5 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
             to_next -= 3
             steps += [(_LOAD, 0, 0, argument), (_AND, 0, 0, bits)]
             steps.append((test, 0 if to_next else refuse - len(steps) - 1, to_next, value))
-    no_such_call = _ERRNO | errno.ENOSYS  # as of a kernel without them: libraries know what to do
-    return [*steps, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, no_such_call)]
+    ends = [_ALLOW, *(_ERRNO | answer for answer in answers)]
+    return [*steps, *((_RETURN, 0, 0, end) for end in ends)]

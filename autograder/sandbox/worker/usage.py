@@ -17,8 +17,8 @@ AT_ONCE = 8
 FREE_DESCRIPTORS = 1024
 """So many descriptors of a worker's processes together count for no memory."""
 
-_HELD = re.compile(r"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
-_DESCRIPTORS = re.compile(r"^FDSize:\s+(\d+)", re.MULTILINE)
+_HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
+_DESCRIPTORS = re.compile(rb"^FDSize:\s+(\d+)", re.MULTILINE)
 
 
 class Usage:
@@ -98,9 +98,11 @@ def _tree(pid: int) -> list[psutil.Process]:
 def _states(pid: int) -> list[bytes]:
     """Return the states of a process's threads: its first may have ended, and others live."""
     states = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
-        with contextlib.suppress(OSError):  # ended since
-            states.append(thread.read_bytes().rpartition(b")")[2].split()[0])
+    with contextlib.suppress(OSError):  # it has ended since
+        for thread in list(Path(f"/proc/{pid}/task").iterdir()):
+            with contextlib.suppress(OSError):  # likewise
+                stat = (thread / "stat").read_bytes()
+                states.append(stat.rpartition(b")")[2].split()[0])
     return states
 
 
@@ -138,7 +140,7 @@ def _holdings(pid: int) -> _Holdings:
     faulted = int(stat[7]) * resource.getpagesize()
     for thread in threads:
         with contextlib.suppress(OSError):  # likewise
-            status = (thread / "status").read_text()
+            status = (thread / "status").read_bytes()  # a name in it may be in any encoding
             if held := _HELD.findall(status):
                 places = sum(map(int, _DESCRIPTORS.findall(status)))
                 return _Holdings(1024 * sum(map(int, held)), faulted, places)

@@ -8,6 +8,7 @@ touches no GPU, so that its forks are sound.
 """
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -18,8 +19,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from .isolation import (
     Limits,
@@ -32,6 +34,7 @@ from .usage import Usage, kill_all
 
 _TRIES = 10  # of a second each
 _LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
+_Seen = TypeVar("_Seen")
 
 
 def main() -> None:
@@ -111,11 +114,10 @@ class _Zygote:
         if "start" in request:
             return self._start(request["start"], *descriptors)
         if "used" in request:
-            usage = self._workers.get(request["used"])
-            return {"seconds": usage.seconds() if usage else 0.0}
+            return {"seconds": self._look(request["used"], Usage.seconds, 0.0)}
         if "company" in request:
-            usage = self._workers.get(request["company"])
-            return {"processes": usage.company(isolated=self._isolated) if usage else 0}
+            company = functools.partial(Usage.company, isolated=self._isolated)
+            return {"processes": self._look(request["company"], company, 0)}
         return {"ended": self._stop(request["stop"], request["grace"])}
 
     def _share(self, descriptor: int) -> dict[str, Any]:
@@ -152,9 +154,18 @@ class _Zygote:
 
     def _end_the_greedy(self) -> None:
         """Kill what is in a worker, if its processes together hold more than one of them may."""
-        for pid, usage in self._workers.items():
-            if usage.is_greedy():
+        for pid in self._workers:
+            if self._look(pid, Usage.is_greedy, False):
                 _end(pid, self._isolated)  # reaped when the judge, who sees it gone, asks
+
+    def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
+        """Look at what a worker uses; one that can't be looked at is ended, and no other."""
+        usage = self._workers.get(pid)
+        try:
+            return look(usage) if usage else otherwise
+        except Exception:
+            _end(pid, self._isolated)
+            return otherwise
 
 
 def _preload(modules: list[str]) -> dict[str, Any]:

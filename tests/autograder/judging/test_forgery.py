@@ -4,8 +4,8 @@ import pytest
 from nbformat import NotebookNode, from_dict
 from nbgrader.utils import compute_checksum
 
-from autograder.homework_source.homework import Cell, CellKind
-from autograder.judging.forgery import changed_cell
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.forgery import changed_cell, missing_cells
 
 OFFICIAL = Cell(
     kind=CellKind.TEST,
@@ -25,8 +25,8 @@ def marks(**changed):
     return {"nbgrader": {**nbgrader, "solution": False, "task": False, **changed}}
 
 
-def checksum(source):
-    cell = {"source": source, "cell_type": "code", "metadata": marks()}
+def checksum(source, **changed):
+    cell = {"source": source, "cell_type": "code", "metadata": marks(**changed)}
     return compute_checksum(from_dict(cell))
 
 
@@ -48,6 +48,24 @@ def test_a_check_of_an_earlier_release_is_told_as_such():
     (text,) = remarks(EARLIER, marks(checksum=checksum(EARLIER)))
     assert text.startswith("the test cell double-values: its text was changed")
     assert ELSEWHERE in text
+
+
+def test_points_of_an_earlier_release_are_told_as_such():
+    (text,) = remarks(VISIBLE, marks(points=1, checksum=checksum(VISIBLE, points=1)))
+    assert text.startswith("the test cell double-values: its points were changed to 1")
+    assert ELSEWHERE in text
+
+
+def test_a_check_that_is_missing_may_be_newer():
+    answer = Cell(kind=CellKind.SOLUTION, grade_id="double", source="x")
+    homework = Homework(id="hw00-double", title="", cells=(OFFICIAL, answer))
+    newer, gone = missing_cells(homework, ["setup"]), missing_cells(homework, ["double"])
+    assert [flag.text for flag in newer] == ["none of its cells is of this homework"]
+    assert [flag.text for flag in gone] == [
+        "the cell double-values is missing, or newer than this notebook"
+    ]
+    (flag,) = missing_cells(homework, ["double-values"])
+    assert flag.text == "the cell double is missing"
 
 
 @pytest.mark.parametrize(

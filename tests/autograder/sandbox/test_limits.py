@@ -13,7 +13,7 @@ from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
 from autograder.judging.results import Status
 from autograder.sandbox.sandbox import Sandbox
-from autograder.sandbox.worker import usage
+from autograder.sandbox.worker import usage, zygote
 from autograder.sandbox.worker.isolation import Limits
 from tests.autograder.conftest import DOUBLE, notebook
 
@@ -254,6 +254,30 @@ def test_what_many_processes_seem_to_share_counts(monkeypatch, processes, is_gre
     monkeypatch.setattr(usage, "_tree", lambda pid: [psutil.Process()] * processes)  # 150 MB each
     monkeypatch.setattr(usage, "_holdings", lambda pid: seems)
     assert usage.Usage(7, most_bytes=1 << 30).is_greedy() is is_greedy
+
+
+@pytest.mark.sandbox
+def test_a_process_whose_name_no_encoding_knows_is_looked_at(judge):
+    source = """
+import shutil, subprocess, time
+shutil.copy("/bin/sleep", b"/tmp/\\xff\\xfe")
+subprocess.Popen([b"/tmp/\\xff\\xfe", "60"])
+time.sleep(1)
+def double(x):
+    return 2 * x
+"""
+    values, _ = judge.grade(notebook(("double", source)), "ada").checks[:2]
+    assert values.status is Status.PASS
+
+
+def test_who_cant_be_looked_at_is_ended_alone(monkeypatch):
+    ended = []
+    monkeypatch.setattr(zygote, "_end", lambda pid, isolated: ended.append(pid))
+    monkeypatch.setattr(usage.Usage, "is_greedy", lambda self: self._pid == 8 and 1 / 0)
+    forking = zygote._Zygote(None, True)
+    forking._workers = {pid: usage.Usage(pid, most_bytes=1) for pid in (7, 8, 9)}
+    forking._end_the_greedy()
+    assert ended == [8]
 
 
 def test_what_is_swapped_out_counts(tmp_path, monkeypatch):

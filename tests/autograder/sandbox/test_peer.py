@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from autograder.sandbox.time_limit import by_the_clock
+from autograder.sandbox.worker.gradients import Backward
 from autograder.sandbox.worker.peer import (
     MAX_BROUGHT,
     MAX_RETURNED,
@@ -360,6 +361,14 @@ def test_gradients_flow_through_a_call(remote):
 
 
 @pytest.mark.proof
+def test_who_looks_for_nan_stops_no_backward_pass():
+    x = torch.zeros(1, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        (gradient,) = Backward([x], [x.sqrt() * 0])([torch.ones(1)])
+        assert torch.is_anomaly_enabled()
+    assert gradient.isnan()
+
+
 def test_a_backward_pass_imports_nothing():
     """SymPy, say, which PyTorch wants for gradients that it is handed: each worker would wait."""
     program = (

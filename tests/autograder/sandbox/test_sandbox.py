@@ -20,7 +20,7 @@ from autograder.sandbox.worker import zygote
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.worker.wire import WireClosed
-from autograder.sandbox.zygote import SandboxError
+from autograder.sandbox.zygote import SandboxError, Zygote
 from tests.autograder.conftest import peer_of
 
 pytestmark = pytest.mark.sandbox
@@ -276,6 +276,30 @@ found = 1
     assert after <= before
 
 
+def test_workers_end_with_the_process_that_they_were_forked_from(library):
+    """Nobody else would end them, and they would run on for as long as the judges do."""
+    sandbox = Sandbox(library, limits=Limits(memory_mb=512))
+    around = psutil.Process(sandbox._process.pid)
+    other = peer_of(sandbox.start())
+    run(other, "found = 1")  # all that it starts is there then
+    before = set(around.children(recursive=True))
+    of_another = Zygote(
+        sandbox.share(), sandbox.limits, sandbox.groups
+    )  # as each judge has its own
+    (copy,) = set(around.children(recursive=True)) - before
+    peer = peer_of(of_another.start())
+    run(
+        peer, "import ctypes; found = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)"
+    )  # not with its parent
+    workers = copy.children(recursive=True)
+    assert len(workers) == 2
+    copy.kill()
+    _, alive = psutil.wait_procs(workers, timeout=10)
+    assert run(other, "found = 2") == 2
+    sandbox.close()
+    assert alive == []
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -295,6 +319,13 @@ found = 1
         "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
         "fcntl(FILE, 6, ctypes.byref(LOCK))",  # F_SETLK
         "fcntl(FILE, 37, ctypes.byref(LOCK))",  # F_OFD_SETLK
+        "splice(FILE, None, PIPE[1], None, 1, 0)",  # a byte that holds a page
+        "tee(PIPE[0], os.pipe()[1], 1, 0)",
+        "sendfile(PAIR[0].fileno(), FILE, None, 1)",
+        "setxattr(b'/tmp/locked', b'system.posix_acl_access', ACL, 28, 0)",
+        "lsetxattr(b'/tmp/locked', b'system.posix_acl_access', ACL, 28, 0)",
+        "fsetxattr(FILE, b'system.posix_acl_access', ACL, 28, 0)",
+        "syscall(463, -100, b'/tmp/locked', 0, b'system.posix_acl_access', SET, 16)",  # setxattrat
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
@@ -308,8 +339,46 @@ SOCKET = socket.socket(socket.AF_UNIX)
 SOCKET.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 FILE = os.open("/tmp/locked", os.O_RDWR | os.O_CREAT)
 LOCK = (ctypes.c_long * 4)(1, 0, 1)  # F_WRLCK, from the start, one byte
+os.write(FILE, b"something")
+os.lseek(FILE, 0, 0)
+PAIR, PIPE = socket.socketpair(), os.pipe()
+os.write(PIPE[1], b"something")
+ALL = 0xFFFFFFFF
+LIST = struct.pack("<I" + "HHI" * 3, 2, 1, 6, ALL, 4, 6, ALL, 32, 0, ALL)  # owner, group, others
+ACL = ctypes.create_string_buffer(LIST, 28)
+SET = ctypes.create_string_buffer(struct.pack("@PIi", ctypes.addressof(ACL), 28, 0), 16)
 """
     assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
+
+
+def test_files_are_copied_as_anywhere(worker):
+    """Where what is refused is what libraries try first."""
+    peer, _ = worker()
+    source = """
+import os, shutil, socket
+open("/tmp/from", "w").write("all of it" * 10_000)
+os.chmod("/tmp/from", 0o640)
+shutil.copy2("/tmp/from", "/tmp/to")
+shutil.copytree("/tmp", "/dev/shm/tree")
+ours, theirs = socket.socketpair()
+with open("/tmp/from", "rb") as file:
+    sent = ours.sendfile(file, 0, 100)
+found = [os.stat("/tmp/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777, sent]
+"""
+    assert run(peer, source) == [90_000, 0o640, 100]
+
+
+def test_no_terminal_starts_a_program_outside(worker):
+    """The kernel looks for a module for each kind of line that it does not know."""
+    peer, _ = worker()
+    source = """
+import ctypes, errno, os
+ours, theirs = os.openpty()
+libc = ctypes.CDLL(None, use_errno=True)
+found = [libc.ioctl(theirs, 0x5423, ctypes.byref(ctypes.c_int(0)))]  # TIOCSETD: as it is now
+found.append(ctypes.get_errno() == errno.ENOSYS)
+"""
+    assert run(peer, source) == [-1, True]
 
 
 def test_no_crash_starts_a_program_outside(worker):
