@@ -202,6 +202,16 @@ def test_what_pytorch_computes_in_python_is_known_by_its_name():
             assert recorder._forbidden_names(honest, patterns) == []
 
 
+def test_what_pytorch_has_in_python_for_operators_is_found():
+    twins = {name for found in calls.find_twins()[0].values() for _, _, name in found}
+    for name in ("native_layer_norm", "_normalize", "native_layer_norm_backward", "gru_cell_data",
+                 "gru_while_loop_impl", "multihead_attention", "attention_23",
+                 "_linear_cross_entropy_batch_chunked_no_reduction"):  # fmt: skip
+        assert f"torch.ops.python.{name}" in twins
+    honest = {"_normalize_start_end", "normalize", "softmax", "binary_cross_entropy", "_softmax"}
+    assert not twins & {f"torch.ops.python.{name}" for name in honest}
+
+
 def test_what_stands_for_several_forbidden_names_is_noted_for_each():
     """An LSTM's cell with its gates held open is an RNN's, and may be a GRU's."""
     rules = ("torch.nn.GRUCell", "torch.nn.RNNCell", "torch.nn.LayerNorm")
