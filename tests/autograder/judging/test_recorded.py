@@ -391,6 +391,7 @@ SELDOM = {
     *("torch.func by a computed name", "forward mode", "neighbours in Python"),
     "PyTorch's own in Python, with a root of one's own",
     "what an LSTM keeps with its gates held open",
+    *("the same, of a table", "the same, for forward mode", "the same, by its operator's object"),
 }  # fmt: skip
 """Others take the same road, or are found by the same kernels, words or frames."""
 
