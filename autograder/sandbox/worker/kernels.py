@@ -30,7 +30,7 @@ OPERATORS = {
 }
 # A kernel's key and kind, as a line of PyTorch's table of an operator tells them.
 _KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
-_BACKENDS = "(|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
+_BACKENDS = "(|Mkldnn|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
 _OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
 _COMPOSITE = "CompositeImplicitAutograd"
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
@@ -46,16 +46,16 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
     kernels = {}
     for key in _keys(operator):  # all before the first is replaced: they depend on another
         if "CUDA" not in key or os.environ.get("COURSE_DEVICE") == "cuda":
-            kernels[key] = torch.library.get_kernel(operator, key)
+            kernels[key] = _kernel(operator, key)
     if _kinds(operator).get("CPU") == "math kernel":  # also asked for as such, by ``decompose``
-        kernels[_COMPOSITE] = torch.library.get_kernel(operator, "CPU")
+        kernels[_COMPOSITE] = _kernel(operator, "CPU")
     namespace, _, rest = operator.partition("::")
     register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
     for key, kernel in kernels.items():
         register(functools.partial(_note_and_run, note, kernel), key)
     name, _, overload = rest.partition(".")
     dispatched = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
-    own = {getattr(torch._C.DispatchKey, key) for key in kernels}
+    own = {torch._C._dispatch_key_parse(key) for key in kernels}
     register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
 
 
@@ -73,6 +73,12 @@ def _keys(operator: str) -> list[str]:
     return [k for k, kind in kinds.items() if re.fullmatch(wanted, k) and "fallback" not in kind]
 
 
+def _kernel(operator: str, key: str) -> Any:
+    """Return an operator's kernel; by the key's number, as Python has no name for MKL-DNN's."""
+    number = torch._C._dispatch_key_parse(key)
+    return torch._C._dispatch_get_computed_kernel_for_dispatch_key(operator, number)
+
+
 @functools.cache
 def _library(namespace: str) -> torch.library.Library:
     """Return what keeps kernels registered: they are gone when it is."""
@@ -87,7 +93,7 @@ def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, 
 def _note_others(
     note: Callable[[], None], own: set[Any], operator: Any, keys: Any, *args: Any, **kw: Any
 ) -> Any:
-    """Note where another backend's kernel will run, MKL-DNN's or a lazy one's say."""
+    """Note where another backend's kernel will run, a lazy one's say."""
     if (keys & _BELOW).highestPriorityTypeId() not in own:
         note()
     return operator.redispatch(keys & _BELOW, *args, **kw)

@@ -60,7 +60,7 @@ FAMILIES = (
     # Over one group, or over rows taken for channels, the other norms are a layer norm.
     Family(
         names="LayerNorm|RMSNorm|layer_norm|rms_norm",
-        operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize"
+        operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize(?!_)"
         "|cross_map_lrn",
         shared=r"::(rsqrt|sqrt|var\.correction|var_mean\.correction|pow\.Tensor_Scalar(_out)?"
         "|avg_pool[23]d)$",
@@ -84,7 +84,7 @@ FAMILIES = (
     ),
     Family(
         names="MultiheadAttention|multi_head_attention_forward",
-        operators="multi_head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv"
+        operators="multi_?head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv"
         r"|(?<!\w)attention_\d+",  # ONNX's, which splits heads too
         shared=_ATTENTION,
         parts=True,

@@ -13,20 +13,29 @@ import functools
 import gc
 import importlib
 import importlib.util
-import pkgutil
 import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
+from .calls import (
+    RUNS_SCRIPT,
+    find_twins,
+    functions,
+    noting,
+    watch_calls,
+    watch_functions,
+    watch_scripts,
+    watch_twins,
+)
 from .engines import take_away_other_engines, take_away_undispatched
 from .gradients import Backward
 from .kernels import OPERATORS, watch_operator
@@ -53,8 +62,10 @@ _MODULES = f"{_TORCH}/nn/modules/"
 _AUTOGRAD = f"{_TORCH}/autograd/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
-_PRIES = {"code.__new__", "function.__new__", "gc.get_objects", "gc.get_referents",
-          "gc.get_referrers", "sys.addaudithook"}  # fmt: skip
+_PRIES = {"gc.get_objects", "gc.get_referents", "gc.get_referrers", "sys.addaudithook"}
+# What makes code, or functions of it, and by what names it is called.
+_MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"FunctionType"},
+          "marshal.load": {"load"}, "marshal.loads": {"loads"}}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
@@ -63,7 +74,6 @@ _current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, 
 _tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
 _tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
-_CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
 _PERFORMS = Peer._perform.__code__  # what is asked for
@@ -74,6 +84,8 @@ _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
 _loaded: set[str] = set()  # PyTorch's files, as they were before any of the student's code ran
 _main_thread: list[int] = []  # as it was before any of the student's code ran
+
+find_twins()
 
 
 def watch(names: list[str], exercises: list[str]) -> None:
@@ -91,7 +103,7 @@ def watch(names: list[str], exercises: list[str]) -> None:
     _installed()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
-        _watch_calls(name)
+        watch_calls(name, _note)
     own: dict[str, dict[str, None]] = {}
     sharing: dict[str, dict[str, str]] = {}
     for name, family in families:
@@ -111,6 +123,8 @@ def watch(names: list[str], exercises: list[str]) -> None:
     if names:
         sys.addaudithook(_note_events)
     if families:
+        watch_twins([family for _, family in families], _note)
+        watch_scripts()
         take_away_undispatched()
 
 
@@ -123,59 +137,14 @@ def seen() -> list[Note]:
 
 def _watch_engine() -> None:
     """Note that autograd's engine runs, whichever way its class is found, or does without it."""
-    for place, member in _functions(None, "", sys.modules["torch.autograd.gradcheck"]):
-        setattr(place, member, _noting("torch.autograd.gradcheck", "grad", getattr(place, member)))
+    differences = functions(None, "", sys.modules["torch.autograd.gradcheck"])
+    watch_functions("torch.autograd.gradcheck", "grad", differences, _note)
     engine = type(torch.autograd.Variable._execution_engine)
     (methods,) = gc.get_referents(vars(engine))  # it is one of C's, to which nobody can assign
-    methods["run_backward"] = _noting("torch.autograd.backward", "backward", engine.run_backward)
+    methods["run_backward"] = noting(
+        "torch.autograd.backward", "backward", engine.run_backward, _note
+    )
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(engine))  # else the old one is remembered
-
-
-def _watch_calls(name: str) -> None:
-    """Note calls of a function, of a class's methods, or of all that a module holds."""
-    path, _, attribute = name.rpartition(".")
-    try:
-        owner = pkgutil.resolve_name(path)
-        found = getattr(owner, attribute)
-    except (ImportError, AttributeError):
-        return  # withheld from this edition
-    words = rf"\b{attribute}\b"
-    for place, member in dict.fromkeys(_functions(owner, attribute, found)):
-        kind = type(vars(place)[member])
-        noting = _noting(name, words, getattr(place, member))
-        setattr(place, member, staticmethod(noting) if kind is staticmethod else noting)
-
-
-def _functions(owner: Any, name: str, found: Any) -> Iterator[tuple[Any, str]]:
-    """Yield where the functions are that something forbidden consists of, each with its name."""
-    if isinstance(found, ModuleType):
-        for full, module in list(sys.modules.items()):
-            if full == found.__name__ or full.startswith(f"{found.__name__}."):
-                for inner, value in list(vars(module).items()):
-                    home = f"{getattr(value, '__module__', None)}."
-                    if home.startswith(f"{found.__name__}."):
-                        yield from _functions(module, inner, value)
-    elif isinstance(found, type):
-        is_layer = hasattr(found, "forward")
-        kinds = (FunctionType,) if is_layer else (FunctionType, staticmethod)
-        for method, value in vars(found).items():
-            # Who makes a layer has not used it yet, and what needs none makes masks, say.
-            made = method.startswith("__") or method == "_reset_parameters"
-            is_used = not made or (method == "__init__" and not is_layer)
-            if is_used and isinstance(value, kinds):
-                yield found, method
-    elif callable(found):
-        yield owner, name
-
-
-def _noting(name: str, words: str, function: Any) -> Any:
-    @functools.wraps(function)
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        _note(name, words)
-        return function(*args, **kwargs)
-
-    del noting.__wrapped__
-    return noting
 
 
 def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
@@ -188,11 +157,18 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
-    elif event in _PRIES or (event == "object.__getattr__" and type(arguments[0]) is FunctionType):
+    elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
         frame = _get_frame(1)  # Python's own modules read the code of functions all day
+        if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
+            # It was handed what makes code: by a cell, perhaps.
+            frame = next((f for f, _ in _frames() if shell.cell_of(f.f_code.co_filename)), frame)
         label = shell.cell_of(frame.f_code.co_filename)
         if label is not None:
             _keep((PRYING, "", ()), (label, frame.f_lineno))
+
+
+def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
+    return event == "object.__getattr__" and type(arguments[0]) is FunctionType
 
 
 def _is_anything_left() -> bool:
@@ -215,7 +191,7 @@ def _note(what: str, words: str = "$^") -> None:
     in_cell = foreign = between = traced = False
     for frame, is_main in _frames():
         code = frame.f_code
-        traced = traced or code.co_filename.startswith(_GRAPHS)
+        traced = traced or _is_graphs(code)
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
@@ -232,7 +208,7 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or code.co_filename.startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
-    if in_cell and traced:
+    if in_cell and traced and what != COMPILED:  # a graph of one's own is nobody's business
         _keep((TRACED, "", ()), place or ("", 0))
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
         return
@@ -255,8 +231,6 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     Args:
         patterns: Forbidden names, each with what PyTorch's other functions for it are called.
     """
-    if _get_frame(2).f_code is _CALLS_MODULE:
-        _note(COMPILED)  # a module without a forward of Python's: a script
     in_cell = False
     for frame, _ in _frames():
         file = frame.f_code.co_filename
@@ -266,7 +240,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
             for name in _forbidden_names(frame.f_code.co_qualname, patterns):
                 _note(name)
         in_cell = in_cell or shell.cell_of(file) is not None
-        if not in_cell and file.startswith(_GRAPHS):
+        if not in_cell and (frame.f_code is RUNS_SCRIPT or _is_graphs(frame.f_code)):
             _note(COMPILED)
 
 
@@ -278,6 +252,12 @@ def _forbidden_names(asker: str, patterns: tuple[tuple[str, str], ...]) -> list[
     called_so = [name for name, _ in patterns if asker == name.rpartition(".")[2]]
     like_it = [name for name, pattern in patterns if pattern and re.search(pattern, spelt)]
     return list(dict.fromkeys([*called_so, *like_it]))
+
+
+def _is_graphs(code: CodeType) -> bool:
+    """Whether it makes or runs graphs, and does not keep the compiler away as checkpoints do."""
+    is_around = code.co_filename.startswith(_GRAPHS)
+    return is_around and not code.co_qualname.startswith("DisableContext.")
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:

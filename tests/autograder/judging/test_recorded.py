@@ -267,6 +267,7 @@ HIDDEN = {
     "a custom operator": ("norm", "lib = getattr(torch, 'lib' + 'rary')\n@lib.custom_op('own::custom', mutates_args=())\ndef custom(x: torch.Tensor) -> torch.Tensor:\n    return getattr(F, 'layer' + '_norm')(x, (4,))\ncustom.register_autograd(lambda ctx, up: up)\ndef norm(x):\n    return custom(x)"),
     "an exported program": ("norm", "import importlib\nclass Norm(nn.Module):\n    def forward(self, x): return getattr(F, 'layer' + '_norm')(x, (4,))\nprogram = importlib.import_module('torch.ex' + 'port').export(Norm(), (torch.randn(2, 3, 4),)).module()\ndef norm(x):\n    return program(x)"),
     "a kernel by its key": ("norm", "key = getattr(torch, '_' + 'C').DispatchKeySet(getattr(torch, '_' + 'C').DispatchKey.CPU)\ndef norm(x):\n    return getattr(torch.ops.aten, 'native_layer' + '_norm').default.redispatch(key, x.detach(), [4], None, None, 1e-5)[0]"),
+    "a kernel by a key that has no name": ("norm", "C = getattr(torch, '_' + 'C')\nkeys = C._dispatch_keys(torch.zeros(1).to_mkldnn()) & C._dispatch_keyset_full_after(C.DispatchKey.BackendSelect)\ndef norm(x):\n    y = x.detach().reshape(1, 6, 4, 1).to_mkldnn()\n    return getattr(torch.ops.aten, 'native_batch' + '_norm').default.redispatch(keys, y, torch.ones(6), torch.zeros(6), torch.zeros(6), torch.ones(6), True, 0.1, 1e-5)[0].to_dense().reshape(x.shape)"),
     "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
     "as a cell, from a file": ("norm", _OWN_FILE.format(_RUNS_CELL)),
     "as a backward pass, from a file": ("norm", _OWN_FILE.format(_CARRIES_BACK)),
@@ -315,6 +316,13 @@ HIDDEN = {
     "forward mode": ("back", _THREAD + "import importlib\ndef back(upstream, x):\n    f = lambda a: (((a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()) * upstream).sum()\n    return aside(lambda: importlib.import_module('torch.fu' + 'nc').jacfwd(f)(x))"),
     "neighbours in Python": ("norm", "def norm(x):\n    y = (x - x.mean(-1, keepdim=True)).reshape(-1, 4, 1, 1)\n    return getattr(nn, 'CrossMap' + 'LRN2d')(9, 9 / 4, 0.5, 1e-5)(y).reshape(x.shape)"),
     "PyTorch's own in Python, with a root of one's own": ("norm", _INTERPOSED.format("rsqrt", "1 / torch.sqrt(args[0])") + "import importlib\ndef norm(x):\n    with Interposed():\n        return getattr(importlib.import_module('torch._refs'), 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
+    "a backward pass in Python, with sums of one's own": ("back", _INTERPOSED.format("sum", "args[0].mean(*args[1:]) * args[0].size(-1)") + "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef back(upstream, x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    with Interposed():\n        return getattr(d, 'native_layer_norm' + '_back' + 'ward')(upstream, x, [4], mean, 1 / (var + 1e-5).sqrt(), None, None, [True, False, False])[0]"),
+    "the same, of a table": ("back", _INTERPOSED.format("sum", "args[0].mean(*args[1:]) * args[0].size(-1)") + "import importlib\ntable = importlib.import_module('torch._decomp').decomposition_table\nf = [v for k, v in table.items() if str(k) == 'aten.native_layer' + '_norm_back' + 'ward.default'][0]\ndef back(upstream, x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    with Interposed():\n        return f(upstream, x, [4], mean, 1 / (var + 1e-5).sqrt(), None, None, [True, False, False])[0]"),
+    "the same, for forward mode": ("back", _INTERPOSED.format("sum", "args[0].mean(*args[1:]) * args[0].size(-1)") + "import importlib\nd = importlib.import_module('torch._decomp.decompositions_for_jvp')\ndef back(upstream, x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    with Interposed():\n        return getattr(d, 'native_layer_norm' + '_back' + 'ward')(upstream, x, [4], mean, 1 / (var + 1e-5).sqrt(), None, None, [True, False, False])[0]"),
+    "attention of another package, with a softmax of one's own": ("attend", _INTERPOSED.format("softmax", "args[0].exp() / args[0].exp().sum(-1, keepdim=True)") + "import importlib\nact = importlib.import_module('torch.ao.nn.quantizable.modules.activation')\nlayer = getattr(act, 'Multihead' + 'Attention')(4, 1, batch_first=True)\ndef attend(x):\n    with Interposed():\n        return layer(x, x, x)[0]"),
+    "attention of ONNX's, with a softmax of one's own": ("attend", _INTERPOSED.format("softmax", "args[0].exp() / args[0].exp().sum(-1, keepdim=True)") + "import importlib\nf = getattr(importlib.import_module('torch.onnx.ops._impl'), 'atten' + 'tion_23')._init_fn\ndef attend(x):\n    with Interposed():\n        return f(x, x, x, q_num_heads=1, kv_num_heads=1)[0]"),
+    "a loss behind a projection, in Python": ("loss", "import importlib\nf = vars(importlib.import_module('torch.nn.modules.linear_cross_' + 'entropy'))['_linear_cross_' + 'entropy_batch_chunked_accumulator']\ndef loss(logits, targets):\n    f(logits.detach(), torch.eye(4), targets, None, None, 'none', -100, 0.0, 3, 'accurate', logits.dtype, False, False, False)\n    return solved(logits, targets)\n" + LOSS.replace("def loss", "def solved")),
+    "the same, by its operator's object": ("loss", "import importlib\nf = vars(importlib.import_module('torch.nn.modules.linear_cross_' + 'entropy'))['_linear_cross_' + 'entropy_batch_chunked_no_reduction']._init_fn\ndef loss(logits, targets):\n    f(logits.detach(), torch.eye(4), targets, None, None, -100, 3, 'accurate', logits.dtype)\n    return solved(logits, targets)\n" + LOSS.replace("def loss", "def solved")),
     "a module that says it is the library's": ("norm", _FORGED),
     "attention with a kernel of one's own": ("attend", f"vars(F)['scaled_dot_product_attention'] = lambda q, k, v, *others: torch.softmax(q @ k.mT, -1) @ v\nlayer = {_ENCODER}.self_attn\ndef attend(x):\n    return layer(x, x, x, need_weights=False)[0]"),
     "a cell in Python, with a tanh of one's own": ("cell", _INTERPOSED.format("tanh", "2 * torch.sigmoid(2 * args[0]) - 1") + "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef cell(x, h):\n    with Interposed():\n        return getattr(d, 'rnn_' + 'tanh_input')(x[None], h[None], [torch.eye(4), torch.eye(4)], False, 1, 0.0, False, False, False)[1][0]"),
@@ -347,6 +355,11 @@ HONEST = {
     "a process in a cell": {"before": "!echo hello\nimport multiprocessing\nwith multiprocessing.get_context('fork').Pool(1) as pool:\n    pool.map(abs, [1])"},
     "bars, and threads that end": {"before": "from concurrent.futures import ThreadPoolExecutor\nfrom tqdm.auto import tqdm\nwith ThreadPoolExecutor(2) as pool:\n    list(tqdm(pool.map(abs, [1]), total=1))\nlist(tqdm([1], disable=False))"},
     "a word for compile": {"norm": "from re import compile\nword = compile('x')\n" + NORM},
+    "a checkpoint": {"attend": "from torch.utils.checkpoint import checkpoint\ndef attend(x):\n    return checkpoint(F.scaled_dot_product_attention, x, x, x, use_reentrant=False)\nx = torch.randn(2, 4, requires_grad=True)\ncheckpoint(nn.LayerNorm(4), x, use_reentrant=False).sum().backward()"},
+    "forward mode in a cell": {"before": "import torch\nimport torch.nn.functional as F\nx, y = torch.randn(2, 4), torch.tensor([0, 3])\ntorch.func.jacfwd(lambda x: F.layer_norm(x, (4,)))(x)\ntorch.func.hessian(lambda x: F.cross_entropy(x, y))(x)"},
+    "code that tools make": {"before": "import dataclasses, enum, importlib, torch, types, typing, zipimport, pydoc_data.topics\nown = lambda x: torch.softmax(torch.tanh(x), -1).sqrt().sum()\ntorch.compile(own, backend='eager')(torch.ones(2))\ntorch.fx.symbolic_trace(lambda *xs: xs[0] + xs[1])\n@dataclasses.dataclass(slots=True)\nclass Size:\n    width: int = 4\nclass Kind(enum.Enum):\n    ONE = 1\nclass Pair(typing.NamedTuple):\n    left: int\n@types.coroutine\ndef waits(): yield"},
+    "a script of one's own": {"free": "@torch.jit.script\ndef think(x: torch.Tensor):\n    return torch.tanh(x)\ndef free(x):\n    think(x)\n    return F.layer_norm(x, x.shape[-1:])\nassert torch.allclose(torch.jit.script(nn.LayerNorm(4))(torch.eye(4)), F.layer_norm(torch.eye(4), (4,)))"},
+    "a count of operations": {"attend": "from torch.utils.flop_counter import FlopCounterMode\ndef attend(x):\n    with FlopCounterMode(display=False):\n        return F.scaled_dot_product_attention(x, x, x)\nwith FlopCounterMode(display=False):\n    nn.LayerNorm(4)(torch.ones(2, 4))"},
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
 }  # fmt: skip
 
@@ -378,6 +391,7 @@ SELDOM = {
     *("torch.func by a computed name", "forward mode", "neighbours in Python"),
     "PyTorch's own in Python, with a root of one's own",
     "what an LSTM keeps with its gates held open",
+    *("the same, of a table", "the same, for forward mode", "the same, by its operator's object"),
 }  # fmt: skip
 """Others take the same road, or are found by the same kernels, words or frames."""
 
@@ -497,15 +511,32 @@ def attend(x):
     hash(x)
     return F.scaled_dot_product_attention(x, x, x)
 """
+_MAPPED = """
+import importlib, operator, types
+from functools import partial
+def attend(x):
+    return F.scaled_dot_product_attention(x, x, x)
+tree_map = importlib.import_module("torch.utils._pytree").tree_map
+code = tree_map(operator.attrgetter("__co" + "de__"), attend)
+"""
 UNSEEN = {
     "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
     "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
     "the code of a call": ("attend", _CODE.replace("hash(x)", "getattr(attend, '__co' + 'de__')"), "pries into the code"),
+    "code that a map makes": ("attend", _MAPPED + "tree_map(operator.methodcaller('replace', co_filename='own.py'), code)", "pries into the code"),
+    "a function that a map makes": ("attend", _MAPPED + "tree_map(partial(getattr(types, 'Function' + 'Type'), globals={}), code)", "pries into the code"),
+    "a function that a thread makes": ("attend", _MAPPED + "import threading\nthread = threading.Thread(target=partial(getattr(types, 'Function' + 'Type'), code, {}))\nthread.start(); thread.join()", "pries into the code"),
+    "code from bytes, by a map": ("attend", _MAPPED + "marshal = importlib.import_module('mar' + 'shal')\ntree_map(marshal.loads, marshal.dumps(code))", "pries into the code"),
     "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
     "a process of an earlier cell": ("norm", "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\ndef norm(x):\n    return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,))) + 0 * x", "a process of its own ran in a check of norm"),
     "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "a thread, timer or trace function of one cell"),
     "a hook of Python's own": ("norm", NORM + "\nimport sys\ngetattr(sys, 'add' + 'audithook')(lambda *event: None)", "Python's own events"),
     "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
+    "a script, called as a function": ("attend", "text = 'def f(x):\\n    return torch.softmax(x @ x.mT, -1) @ x\\n'\nscript = torch.jit.CompilationUnit(text).f\ndef attend(x):\n    return script(x)", "a compiled graph"),
+    "a script, by its method": ("attend", "class Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())\ndef attend(x):\n    return script.forward(x)", "a compiled graph"),
+    "a script, as Python adds": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __add__(self, x: torch.Tensor): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    return script + x", "a compiled graph"),
+    "a script for small machines": ("attend", "import importlib, io\nclass Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nsaved = io.BytesIO(torch.jit.script(Own())._save_to_buffer_for_lite_interpreter())\nscript = importlib.import_module('torch.jit.mobile')._load_for_lite_interpreter(saved)._c\ndef attend(x):\n    return script.forward((x,))", "a compiled graph"),
+    "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),
     "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),
     "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),

@@ -14,7 +14,7 @@ import sacrebleu
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.sandbox.worker import recorder, shell
+from autograder.sandbox.worker import calls, kernels, recorder, shell
 from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of, spelt_as_operators
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
@@ -182,15 +182,15 @@ def test_what_is_left_to_run_beside_a_cell_is_noted(left, monkeypatch):
 def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
     metrics, bleu = sys.modules["sacrebleu.metrics"], sys.modules["sacrebleu.metrics.bleu"]
     helpers = sys.modules["sacrebleu.metrics.helpers"]
-    inside = set(recorder._functions(sacrebleu, "metrics", metrics))
+    inside = set(calls.functions(sacrebleu, "metrics", metrics))
     assert {(helpers, "extract_all_word_ngrams"), (bleu, "extract_all_word_ngrams")} <= inside
     assert (metrics.BLEU, "compute_bleu") in inside
-    assert (sacrebleu.BLEU, "__init__") in set(recorder._functions(None, "BLEU", sacrebleu.BLEU))
+    assert (sacrebleu.BLEU, "__init__") in set(calls.functions(None, "BLEU", sacrebleu.BLEU))
     layer = torch.nn.TransformerEncoderLayer
     used = {"forward", "_sa_block", "_ff_block"}  # and not who makes one and never calls it
-    assert set(recorder._functions(None, "", layer)) == {(layer, name) for name in used}
+    assert set(calls.functions(None, "", layer)) == {(layer, name) for name in used}
     model = torch.nn.Transformer  # a mask, which a static method of it makes, is no Transformer
-    assert set(recorder._functions(None, "", model)) == {(model, "forward")}
+    assert set(calls.functions(None, "", model)) == {(model, "forward")}
 
 
 def test_what_pytorch_computes_in_python_is_known_by_its_name():
@@ -200,6 +200,16 @@ def test_what_pytorch_computes_in_python_is_known_by_its_name():
         assert recorder._forbidden_names(asks[name], patterns) == [name]
         for honest in ("scaled_dot_product_attention", "flex_attention", "normalize", "softmax"):
             assert recorder._forbidden_names(honest, patterns) == []
+
+
+def test_what_pytorch_has_in_python_for_operators_is_found():
+    twins = {name for found in calls.find_twins()[0].values() for _, _, name in found}
+    for name in ("native_layer_norm", "_normalize", "native_layer_norm_backward", "gru_cell_data",
+                 "gru_while_loop_impl", "multihead_attention", "attention_23",
+                 "_linear_cross_entropy_batch_chunked_no_reduction"):  # fmt: skip
+        assert f"torch.ops.python.{name}" in twins
+    honest = {"_normalize_start_end", "normalize", "softmax", "binary_cross_entropy", "_softmax"}
+    assert not twins & {f"torch.ops.python.{name}" for name in honest}
 
 
 def test_what_stands_for_several_forbidden_names_is_noted_for_each():
@@ -237,3 +247,20 @@ def test_whatever_is_called_alike_is_known():
             if named or (family.operators and re.search(family.operators, word)):
                 del alike[name]
     assert alike == {}
+
+
+HAND_ON = re.compile(
+    "ADInplaceOrView|Autocast.*|AutogradNestedTensor|(FuncTorch)?Batched|FuncTorchVmapMode"
+    "|Functionalize|Tracer"
+)
+"""Keys whose kernels compute nothing by themselves: they dispatch what they are made of anew."""
+ELSEWHERE = re.compile(".*(Meta|CUDA|HPU)")
+"""Keys of machines that are not here, and of tensors without numbers."""
+
+
+@pytest.mark.parametrize("pattern", kernels.OPERATORS)
+def test_every_kernel_that_computes_notes(pattern):
+    for operator in kernels.OPERATORS[pattern]:
+        own = {key for key, kind in kernels._kinds(operator).items() if kind == "kernel"}
+        left = own - set(kernels._keys(operator))
+        assert not [k for k in left if not (HAND_ON.fullmatch(k) or ELSEWHERE.match(k))], operator
