@@ -38,8 +38,9 @@ _NUMBER, _ARCHITECTURE = 0, 4  # where they stand in what the kernel asks
 _FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40  # and where arguments do
 _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
-_F_SETLEASE = 1024
-_TIOCSETD = 0x5423
+_F_SETLEASE, _F_SETDELEG = 1024, 1040
+_LOOKS_FOR_A_MODULE = 0x5423, 0x8940, 0x8941, 0x8982, 0x8983, 0x89A0, 0x89A1
+"""TIOCSETD; SIOCGIFBR, SIOCSIFBR, SIOCGIFVLAN, SIOCSIFVLAN, SIOCBRADDBR and SIOCBRDELBR."""
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
 _SOCKET_KIND, _SOCK_DGRAM = 0xF, 2  # a stream is 1
 _AF_INET = 2  # the first family that nobody needs: Unix sockets have less
@@ -89,7 +90,10 @@ _CONDITIONAL = {
     },
 }  # fmt: skip
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
-    *(("fcntl", [(_SECOND, _ALL, _EQUALS, command)]) for command in (_F_SETLEASE, *_LOCK_PARTS)),
+    *(
+        ("fcntl", [(_SECOND, _ALL, _EQUALS, command)])
+        for command in (_F_SETLEASE, _F_SETDELEG, *_LOCK_PARTS)
+    ),
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
     ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
@@ -101,7 +105,7 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_FUTEX_HASH)]),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
-    ("ioctl", [(_SECOND, _ALL, _EQUALS, _TIOCSETD)]),
+    *(("ioctl", [(_SECOND, _ALL, _EQUALS, request)]) for request in _LOOKS_FOR_A_MODULE),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
         for option in (_ATTACH_FILTER, _ATTACH_BPF, *_BUFFERS)

@@ -348,8 +348,8 @@ LOCK = (ctypes.c_long * 4)(1, 0, 1)  # F_WRLCK, from the start, one byte
 os.write(FILE, b"something")
 os.lseek(FILE, 0, 0)
 os.ftruncate(FILE, 4096)
-AREA, NODES = mmap.mmap(FILE, 4096), ctypes.byref(ctypes.c_ulong(1))  # for mbind
-AREA = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(AREA)))
+MAPPED, NODES = mmap.mmap(FILE, 4096), ctypes.byref(ctypes.c_ulong(1))  # for mbind
+AREA = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(MAPPED)))
 PAIR, PIPE = socket.socketpair(), os.pipe()
 os.write(PIPE[1], b"something")
 ALL = 0xFFFFFFFF
@@ -377,14 +377,17 @@ found = [os.stat("/tmp/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777
     assert run(peer, source) == [90_000, 0o640, 100]
 
 
-def test_no_terminal_starts_a_program_outside(worker):
-    """The kernel looks for a module for each kind of line that it does not know."""
+@pytest.mark.parametrize("request_", [0x5423, 0x8940, 0x8941, 0x8982, 0x8983, 0x89A0, 0x89A1])
+def test_no_terminal_and_no_bridge_starts_a_program_outside(worker, request_):
+    """The kernel looks for a module for a kind of line that it does not know, and for these."""
     peer, _ = worker()
-    source = """
-import ctypes, errno, os
+    source = f"""
+import ctypes, errno, os, socket
 ours, theirs = os.openpty()
+pair = socket.socketpair()
 libc = ctypes.CDLL(None, use_errno=True)
-found = [libc.ioctl(theirs, 0x5423, ctypes.byref(ctypes.c_int(0)))]  # TIOCSETD: as it is now
+place = theirs if {request_} == 0x5423 else pair[0].fileno()
+found = [libc.ioctl(place, {request_}, ctypes.byref(ctypes.c_int(0)))]
 found.append(ctypes.get_errno() == errno.ENOSYS)
 """
     assert run(peer, source) == [-1, True]
