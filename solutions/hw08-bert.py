@@ -805,7 +805,7 @@ for long in (0, 2, 3):
         if not 1 / 3 - 0.1 <= share <= 1 / 3 + 0.1:
             hint = (
                 "first draw the other document, each equally likely; then one of its sentences. "
-                "To draw from all, and to take the next one in place of its own, makes that likelier"
+                "To draw from all and take the next one in place of its own makes that likelier"
             )
             raise CheckFailure("some documents are drawn more often than others", hint=hint)
 documents = make_documents(301, 9)

@@ -907,7 +907,8 @@ MISTAKES: tuple[Submission, ...] = (
         ("torch.isin(token_ids, torch.tensor([*special_ids], device=device))",
          "torch.stack([token_ids == i for i in special_ids]).any(0)"),
         lost="specials", hint="stack expects a non-empty TensorList"),
-    masking("any mask_id accepted", ("[mask_id, *special_ids], generator", "special_ids, generator"),
+    masking("any mask_id accepted",
+        ("[mask_id, *special_ids], generator", "special_ids, generator"),
         lost="specials", hint="mask_id and special ids must lie below vocab_size"),
     # ---- next_sentence_pairs ----
     pairing("the next document in place of its own",
