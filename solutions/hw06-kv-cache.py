@@ -411,7 +411,7 @@ for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # 
     cache.reorder(indices)  # nothing is held yet: nothing to do
     earlier, later = draw_pair(3, 2, 3, 4), draw_pair(len(chosen), 2, 7, 4)  # they don't fit in
     fill(cache, earlier)
-    held = length_of(cache, 3)
+    held, size = length_of(cache, 3), checked_number(bytes_of(cache), what="num_bytes")
     try:
         cache.reorder(indices)
     except RuntimeError as error:
@@ -421,7 +421,9 @@ for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # 
         summary = f"reorder can't make {len(chosen)} rows of 3"
         raise CheckFailure(summary, hint=anew) from error
     assert_equal(cache.length, held, what="length after reorder", hint="reorder forgets no token")
-    if checked_number(bytes_of(cache), what="num_bytes") < 2 * len(chosen) * 2 * 3 * 4 * 4:
+    if size < 2 * 3 * 2 * 3 * 4 * 4:
+        forgive("num_bytes is less than what is held", "GrowingCache-growth")
+    elif checked_number(bytes_of(cache), what="num_bytes") < 2 * len(chosen) * 2 * 3 * 4 * 4:
         hint = "the rows that reorder makes take memory too: ask the buffers that there are"
         raise CheckFailure("num_bytes after reorder is less than what is held", hint=hint)
     mistakes = {}
