@@ -65,7 +65,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.checked_results import as_number, as_pair, checked, checked_number
-from course_lib.gradient_checks import assert_gradients_like
+from course_lib.gradient_checks import assert_gradients, assert_gradients_like
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import Activation, FeedForward
@@ -94,6 +94,27 @@ tell_what_passes()  # a line under each test cell that ran to its end
 two_masks = partial(
     as_pair, summary="two masks should be returned", hint="the source's and the target's"
 )
+
+
+def parameters_of(module, expected):
+    """Give a state: what is expected, and other parameters. Buffers and second names are free."""
+    own = {name for name, _ in module.named_parameters()}
+    state = module.state_dict()
+    return {name: tensor for name, tensor in state.items() if name in expected or name in own}
+
+
+def assert_dropped_alike(layer, by_hand, *inputs):
+    """Check that a layer drops in training what its own blocks do, by the same dice."""
+    layer = layer.cpu()
+    layer.train()
+    inputs = [tensor.cpu() for tensor in inputs]
+    dice = call_beside(torch.get_rng_state, beside=layer)
+    actual = layer(*(tensor.clone() for tensor in inputs))
+    call_beside(torch.set_rng_state, dice, beside=layer)
+    hint = (
+        "the blocks drop what there is to drop, each by the share it is handed: nothing else does"
+    )
+    assert_close(actual, by_hand(*inputs), what="the output in training", hint=hint)
 
 
 # %% [markdown]
@@ -146,11 +167,11 @@ def dressed(layer):
 def same_parameters(student, reference, hint):
     """Check names and shapes, and copy the reference's parameters into the student's layer."""
     ours = {name: tuple(t.shape) for name, t in reference.state_dict().items()}
-    theirs = {name: tuple(t.shape) for name, t in student.state_dict().items()}
+    theirs = {name: tuple(t.shape) for name, t in parameters_of(student, ours).items()}
     if ours != theirs:
         different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
         raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
-    student.load_state_dict(reference.state_dict())
+    student.load_state_dict(reference.state_dict(), strict=False)
     kept = student.state_dict()
     for name, parameter in reference.state_dict().items():
         if not torch.equal(kept[name], parameter):
@@ -249,6 +270,18 @@ assert_close(
     what="the output of feed_forward with gelu",
     hint="hand activation on",
 )
+
+
+def by_hand(x):
+    """Put the layer together from its own blocks."""
+    read = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y))
+    return layer.feed_forward_residual(read, layer.feed_forward)
+
+
+if torch.allclose(checked(layer(x.clone()), x.shape), by_hand(x), atol=1e-5):
+    assert_dropped_alike(layer, by_hand, x)
+else:
+    forgive("the blocks are put together in another way", "EncoderLayer-values")
 layer = EncoderLayer(4, 2, 8)
 dropouts = (layer.attention_residual.dropout.p, layer.feed_forward.dropout.p)
 hint = "what is not given is as in the signature"
@@ -308,7 +341,7 @@ mask = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None, None, :].to(de
 for norm_position in ("pre", "post"):
     encoder = Encoder(*sizes, norm_position=norm_position, dropout=0.25, eps=0.5).to(device)
     encoder.eval()
-    names = {name.split(".")[0] for name in encoder.state_dict()}
+    names = {name.split(".")[0] for name, _ in encoder.named_parameters()}
     expected = {"layers", "norm"} if norm_position == "pre" else {"layers"}
     if names != expected:
         raise CheckFailure(
@@ -361,6 +394,7 @@ for norm_position in ("pre", "post"):
         settings = (residual.dropout.p, residual.norm.eps, residual.norm_position)
         hint = "hand dropout, eps and norm_position on to each layer"
         assert_equal(settings, (0.25, 0.5, norm_position), what=f"settings of layer {i}", hint=hint)
+    assert_dropped_alike(encoder, partial(in_turn, encoder), x, mask)
 encoder = Encoder(1, 4, 2, 8, norm_position="pre", activation="gelu", eps=0.5)
 assert_equal(encoder.norm.eps, 0.5, what="eps of the last norm", hint="hand eps on")
 inner = encoder.layers[0].feed_forward
@@ -545,10 +579,11 @@ for norm_position in ("post", "pre"):
     student = DecoderLayer(12, 3, 20, norm_position=norm_position, dropout=0.25).to(device)
     student.eval()
     assert_keeps_inputs(student, x, memory, hint=as_it_was)
-    if set(student.state_dict()) != set(reference.state_dict()):
-        different = sorted(set(student.state_dict()) ^ set(reference.state_dict()))[0]
+    ours = set(reference.state_dict())
+    if parameters_of(student, ours).keys() != ours:
+        different = sorted(parameters_of(student, ours).keys() ^ ours)[0]
         raise CheckFailure(f"a parameter is missing, or should not be: {different}", hint=names)
-    student.load_state_dict(reference.state_dict())
+    student.load_state_dict(reference.state_dict(), strict=False)
     kept = student.state_dict()
     for name, parameter in reference.state_dict().items():
         if not torch.equal(kept[name], parameter):
@@ -598,6 +633,8 @@ for norm_position in ("post", "pre"):
     for road in ("self_attention", "cross_attention", "feed_forward"):
         dropout = getattr(student, f"{road}_residual").dropout.p
         assert_equal(dropout, 0.25, what=f"dropout of {road}_residual", hint="hand dropout on")
+    steps = ((0, "own"), (1, "look"), (2, "think"))
+    assert_dropped_alike(student, partial(run, student, steps=steps), x, memory)
 dropout = student.feed_forward.dropout.p
 assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
 default = DecoderLayer(4, 2, 8)
@@ -949,7 +986,7 @@ config = TransformerConfig(
 )  # fmt: skip
 model = Transformer(50, 40, d_model=32, num_heads=4, d_ff=24, num_layers=3).to(device)
 ours = {name: tuple(tensor.shape) for name, tensor in Reference(config).state_dict().items()}
-theirs = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+theirs = {name: tuple(tensor.shape) for name, tensor in parameters_of(model, ours).items()}
 if ours != theirs:
     different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
     hint = "make the parts that the docstring lists under Attributes, with these names and sizes"
@@ -1004,6 +1041,23 @@ assert_close(
     what="logits of a shorter source where everything is dropped",
     hint="positions of the source are dropped too: dropout comes after they are added",
 )
+dropped = Transformer(41, 41, d_model=64, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
+dropped = dropped.to(device)
+dropped.train()
+dropped.encoder.eval()
+dropped.decoder.eval()
+each = torch.arange(1, 41).to(device)[None]  # what is dropped gets no gradient
+checked(dropped(each, each), (1, 40, 41), what="the logits")[..., 0].sum().backward()
+for name in ("src_embedding", "tgt_embedding"):
+    gradient = getattr(dropped, name).weight.grad
+    if gradient is None:
+        forgive(f"no gradient flows back to {name}", "Transformer-values")
+        continue
+    share = (gradient[1:] == 0).double().mean().item()  # the first is a weight of the output, too
+    if not 0.4 < share < 0.6:
+        summary = f"of {name}, {share:.0%} are dropped with dropout=0.5"
+        hint = "dropout acts on embeddings and positions, once: when they are added"
+        raise CheckFailure(summary, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="Transformer-sight" points=1 read="transformer#masks-together"
@@ -1143,7 +1197,8 @@ for norm_position in ("pre", "post"):
     reference = Reference(config).to(device)
     state, own = reference.state_dict(), model.state_dict()
     extra = {name: torch.zeros_like(own[name]) for name in own if name.endswith("projection.bias")}
-    model.load_state_dict(state | {name: extra[name] for name in extra if name not in state})
+    state |= {name: extra[name] for name in extra if name not in state}
+    model.load_state_dict(state, strict=False)
     real, place, project = tgt != 0, reference.src_positions, reference.output_projection
     source, target = reference.src_embedding(src), reference.tgt_embedding(tgt)
     plain = (source / 12**0.5, target / 12**0.5)
@@ -1448,8 +1503,25 @@ for smoothing in (1.0, -0.1):
     assert_raises(ValueError, call, logits, targets, smoothing=smoothing, hint=hint)
 assert_raises(ValueError, call, logits, targets, reduction="", hint=hint)
 if device == "cpu":
-    for index in (7, -1):
-        assert_raises(IndexError, call, logits, torch.full_like(targets, index), hint=no_class)
+    for index, ignored in ((7, None), (-1, None), (7, 0), (-1, 0)):
+        none = torch.full_like(targets, index)
+        assert_raises(IndexError, call, logits, none, ignore_index=ignored, hint=no_class)
+
+
+def assert_flows(reduction):
+    """Check that gradients flow back from the losses, reduced in this way."""
+    cut = f'reduction="{reduction}": .detach(), .data, .item() and no_grad cut the gradient'
+    costs = partial(call, targets=targets, ignore_index=0, reduction=reduction)
+    assert_gradients(lambda given: costs(given).sum(), {"logits": logits.double()}, hint=cut)
+
+
+try:
+    assert_flows("mean")
+except CheckFailure as failure:
+    forgive(failure.summary, "label_smoothed_cross_entropy-values")
+else:
+    assert_flows("sum")
+    assert_flows("none")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2117,7 +2189,7 @@ config = TransformerConfig(
     tied="output" if is_tied(model) else "none",
 )  # fmt: skip
 reference = Reference(config).to(device)
-model.load_state_dict(reference.state_dict())
+model.load_state_dict(reference.state_dict(), strict=False)
 src, tgt = draw_batch(16)
 said = tgt[:, 1:]
 expected = reference(src, tgt[:, :-1])

@@ -77,6 +77,7 @@ MATCHES, CLIPPING = "count_matches-matches", "count_matches-clipping"
 UNSMOOTHED = "smoothed_precisions-none"
 FLOOR, EXP = "smoothed_precisions-floor", "smoothed_precisions-exp"
 MEAN, ZEROS = "score_statistics-mean", "score_statistics-zeros"
+EFFECTIVE_ORDER = "score_statistics-effective-order"
 
 WORDS = "ant bee cat dog eel fox gnu hen ibis jay kiwi lynx mole newt owl pig rat seal".split()
 
@@ -195,10 +196,10 @@ def statistics_of(matches, totals, length):
     )
 
 
-def own_score(function, statistics, otherwise):
+def own_score(function, statistics, otherwise, smoothing="none", **options):
     """Give your own score, if it is one."""
     try:
-        score = as_score(function(statistics, smoothing="none")).score
+        score = as_score(function(statistics, smoothing=smoothing, **options)).score
     except Exception:
         return otherwise
     return score if isinstance(score, Real) and math.isfinite(score) else otherwise
@@ -513,6 +514,9 @@ word, *reference = draw_words(9)
 for n in (1, 2, 4):
     for length in range(6):
         assert_total([word] * length, [reference], n)
+assert_total([word] * 3, [[]], 1)  # a reference without words is one
+hint = "n is at least 1, for an empty candidate too: raise ValueError"
+assert_raises(ValueError, count_matches, [], [reference], 0, hint=hint)
 hint = "without references there is nothing to count: raise ValueError"
 assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
 assert_keeps_inputs(count_matches, [max(WORDS), min(WORDS)], [[min(WORDS)]], 1, hint=in_place)
@@ -583,6 +587,8 @@ for lengths in ([length + 2, length - 2, length + 5], [length - 3, length - 2, l
     hint = "with a key of two numbers, min() settles ties by the second"
     mistakes = {longer: length + 2}
     assert_equal(actual, length - 2, what="the closest length", hint=hint, mistakes=mistakes)
+hint = "a reference without words has the length 0, which is one like any other"
+assert_equal(closest_reference_length(3, [9, 0]), 0, what="the closest length", hint=hint)
 hint = "no length to choose from: raise ValueError"
 assert_raises(ValueError, closest_reference_length, length, [], hint=hint)
 ### END HIDDEN TESTS
@@ -742,6 +748,7 @@ for max_order in (1, 3, 5):
 # With several references, held against the student's own parts: their mistakes are paid already.
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
+    assert_keeps_inputs(sentence_statistics, candidate, order, hint=in_place)
     statistics = as_record(sentence_statistics(candidate, order), "BLEUStatistics")
     expected = tuple(
         matches_and_total(count_matches(candidate, order, n), true_total=9 - n)[0]
@@ -761,6 +768,12 @@ hint = "BLEU clips, as count_matches does where nothing else is asked for"
 assert_equal(statistics.matches, expected, what="matches of a repeated word", hint=hint)
 hint = "every token counts, a repeated one too"
 assert_equal(statistics.candidate_length, 4, what="candidate_length", hint=hint)
+for length in (0, 2):
+    statistics = as_record(sentence_statistics(words[:length], [words]), "BLEUStatistics")
+    expected = tuple(max(length - n, 0) for n in range(4))
+    hint = "a candidate shorter than max_order has no n-grams of the last orders: 0, none below it"
+    assert_equal(statistics.matches, expected, what="matches of a short candidate", hint=hint)
+    assert_equal(statistics.totals, expected, what="totals of a short candidate", hint=hint)
 hint = "BLEU without any order is none: raise ValueError"
 assert_raises(ValueError, sentence_statistics, candidate, references, 0, hint=hint)
 ### END HIDDEN TESTS
@@ -1134,6 +1147,22 @@ assert_equal(
         "the penalty stands outside the mean: multiply after the root": mean * penalty**0.5,
     },
 )
+always = "the penalty multiplies the score, whatever is smoothed or left out"
+for matches, totals in (((8, 4), (9, 8)), ((8, 0), (9, 8)), ((8, 4, 0), (9, 8, 0))):
+    for smoothing, effective_order in (("none", False), ("exp", False), ("floor", True)):
+        options = {"smoothing": smoothing, "effective_order": effective_order}
+        counts = {"matches": matches, "totals": totals, "reference_length": 20}
+        long, short = (BLEUStatistics(**counts, candidate_length=length) for length in (20, c))
+        full = own_score(score_statistics, long, None, **options)
+        if full is None:
+            forgive("no score where something is smoothed or left out", ZEROS, EFFECTIVE_ORDER)
+            continue
+        result = as_score(score_statistics(short, **options), penalty=penalty)
+        actual, expected = but_for_rounding(result.score, full * penalty), full * penalty
+        what = "the score, smoothed or with orders left out"
+        assert_equal(actual, expected, what=what, rel_tol=1e-6, hint=always)
+        hint = "brevity_penalty is what your function gives, beside a score of 0 too"
+        assert_equal(result.brevity_penalty, float(penalty), what="brevity_penalty", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="score_statistics-zeros" points=1 read="bleu#bleu-smoothing"
@@ -1166,8 +1195,11 @@ for orders in (2, 3, 4):
     left_out = "a precision of 0 is left out of the mean: it makes the score 0"
     mistakes = {left_out: 100 * matches[0] / 9}
     assert_equal(result.score, 0.0, what="the score", rel_tol=1e-6, hint=hint, mistakes=mistakes)
+    kept = as_score(score_statistics(statistics)).statistics.matches
+    whatever = "statistics: the counts, as they were given, whatever the score"
+    assert_equal(result.statistics.matches, kept, what="statistics.matches", hint=whatever)
     # Smoothed, the mean is taken of the student's own precisions: their mistakes are paid already.
-    for smoothing, value in (("exp", None), ("add-k", 2.0), ("floor", 0.3)):
+    for smoothing, value in (("exp", None), ("add-k", 2.0), ("floor", 0.3), ("floor", 0.0)):
         precisions = as_numbers(
             smoothed_precisions(statistics, smoothing, value), "smoothed_precisions"
         )
@@ -1175,7 +1207,7 @@ for orders in (2, 3, 4):
         result = as_score(
             score_statistics(statistics, smoothing=smoothing, smoothing_value=value), precisions
         )
-        of_smoothing = "hand smoothing and smoothing_value on to smoothed_precisions"
+        of_smoothing = "hand smoothing and smoothing_value on to smoothed_precisions, 0 too"
         actual = as_shares(result.precisions, MEAN)
         assert_equal(actual, as_shares(precisions), what="precisions", hint=of_smoothing)
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
@@ -1386,7 +1418,8 @@ for candidate in ([a, b], [a], []):
     hint = "no place to cut, be it for want of words: raise ValueError"
     assert_raises(ValueError, reordered, candidate, [[b, a, b]], hint=hint)
 hint = "the pieces are all alike, so that no order differs: raise ValueError"
-assert_raises(ValueError, reordered, [a, a], [[b]], hint=hint)
+for candidate, reference in (([a, a], [b]), ([a, b, a, b], [a, b])):
+    assert_raises(ValueError, reordered, candidate, [reference], hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="reordered-matches" points=1 read="bleu#where-bleu-misleads"

@@ -1811,6 +1811,57 @@ MISTAKES: tuple[Submission, ...] = (
         ("two bytes by default", (("bytes_per_number: int = 4", "bytes_per_number: int = 2"),),
          "formula", "a number takes 4 bytes where"),
     ),
+    # ---- right but at an edge, or where two things come together ----
+    *table(
+        "sample",
+        ("an end token of the prompt ends the text",
+         (("tokens, log_probabilities = [], []\n    is_open = torch.ones("
+           "prompt.size(0), dtype=torch.bool, device=prompt.device)",
+           "tokens, log_probabilities = [], []\n    is_open = (prompt != eos_id).all(dim=1) "
+           "if eos_id is not None else torch.ones(len(prompt), dtype=torch.bool)"),),
+         "end", "an end token of the prompt ends nothing"),
+        ("who never ends is finished",
+         ((WRITTEN, MADE_ANEW.format("h.tokens").replace("h.finished", "eos_id is not None")),),
+         "end", "see cut_at_end"),
+    ),
+    *table(
+        "GrowingCache",
+        ("keys without values taken at first",
+         (("if keys.shape != values.shape:", "if self.length and keys.shape != values.shape:"),),
+         "edges", "a new cache refuses these too"),
+        ("gradients let in at first",
+         (("if keys.requires_grad or", "if self.length and keys.requires_grad or"),),
+         "edges", "a new cache refuses these too"),
+        ("bytes noted at updates alone",
+         (("sum(b.nbytes for b in self._buffers)", "self._bytes"),
+          (RETURNED, f"self._bytes = sum(b.nbytes for b in self._buffers)\n        {RETURNED}")),
+         "reorder", "the rows that reorder makes take memory too"),
+    ),
+    *table(
+        "FixedCache",
+        ("bytes noted at the update alone",
+         (("sum(tensor.nbytes for tensor in self.final)", "self._bytes"),
+          (KEPT, f"{KEPT}        self._bytes = keys.nbytes + values.nbytes\n")),
+         "once", "of the rows that reorder makes"),
+        ("bytes kept by reset",
+         (("return 0 if self.final is None else sum(tensor.nbytes for tensor in self.final)",
+           "return self._bytes"),
+          ("        self.final: KeysAndValues | None = None\n",
+           "        self.final: KeysAndValues | None = None\n        self._bytes = 0\n"),
+          (KEPT, f"{KEPT}        self._bytes = keys.nbytes + values.nbytes\n"),
+          (REORDERED,
+           f"{REORDERED}            self._bytes = sum(t.nbytes for t in self.final)\n")),
+         "once", "reset forgets what is held"),
+    ),
+    *table(
+        "CachedAttention",
+        ("no weights once the cache is filled",
+         (("if isinstance(attended, tuple):",
+           "if cache is not None and cache.final is not None and cache.length != key.size(1):\n"
+           "            attended = attended[0] if return_weights else attended\n"
+           "        if isinstance(attended, tuple):"),),
+         "cross", "what is asked for by return_weights"),
+    ),
     # ---- right ones in which one exercise alone is written in another style ----
     *(
         right(f"{exercise} in loops, the others as solved", {exercise: LOOPS[exercise]})

@@ -713,6 +713,14 @@ MISTAKES: tuple[Submission, ...] = (
         lost="limits", hint="no letters, no pieces"),
     split("any limit accepted", ("    if max_characters < 1:\n", "    if False:\n"),
         lost="limits", hint="max_characters must be at least 1: raise ValueError"),
+    split("the name of the unknown written in stone for words that are too long",
+        ("    if len(word) > max_characters:\n        return [unknown]",
+         "    if len(word) > max_characters:\n        return ['[UNK]']"),
+        lost="unknown", hint="the argument unknown says what to write"),
+    split("the name of the unknown written in stone behind a piece",
+        ("        else:\n            return [unknown]",
+         "        else:\n            return ['[UNK]'] if pieces else [unknown]"),
+        lost="unknown", hint="the argument unknown says what to write"),
     split("pieces joined with spaces", ("    return pieces", "    return ' '.join(pieces)"),
         lost="pieces", hint="of type str, expected list"),
     # ---- corrupt_tokens ----
@@ -895,7 +903,22 @@ MISTAKES: tuple[Submission, ...] = (
         lost="fates", hint="every id lies from 0 up to vocab_size - 1"),
     masking("any probability accepted", ("    if not 0 <= probability <= 1:\n", "    if False:\n"),
         lost="specials", hint="probability must lie in 0 to 1: ValueError"),
+    masking("an error where nothing is special",
+        ("torch.isin(token_ids, torch.tensor([*special_ids], device=device))",
+         "torch.stack([token_ids == i for i in special_ids]).any(0)"),
+        lost="specials", hint="stack expects a non-empty TensorList"),
+    masking("any mask_id accepted",
+        ("[mask_id, *special_ids], generator", "special_ids, generator"),
+        lost="specials", hint="mask_id and special ids must lie below vocab_size"),
     # ---- next_sentence_pairs ----
+    pairing("the next document in place of its own",
+        ("(number + 1 + draw(len(documents) - 1)) % len(documents)",
+         "[*range(number), (number + 1) % len(documents), *range(number + 1, len(documents))]["
+         "draw(len(documents))]"),
+        lost="random", hint="take the next one in place of its own"),
+    pairing("random ones as texts",
+        ("second = other[draw(len(other))]", "second = str(other[draw(len(other))])"),
+        lost="order", hint="a sentence may be a list of tokens, too"),
     pairing("labels that are True and False", ("label=label)", "label=bool(label))"),
         lost="order", hint="int() one of a bool"),
     pairing("labels exchanged", ("label=label)", "label=1 - label)"),
@@ -1038,6 +1061,14 @@ MISTAKES: tuple[Submission, ...] = (
     embedding("segments of any dtype",
         ("        if segment_ids.dtype not in (torch.int64, torch.int32):\n",
          "        if False:\n"), lost="errors", hint="segment ids are integers: TypeError"),
+    right("the segments that stand for None in a buffer",
+        {
+            "BertEmbeddings": (
+                ("        self.norm =",
+                 "        none = torch.zeros(1, config.max_length, dtype=torch.long)\n"
+                 '        self.register_buffer("no_segments", none)\n        self.norm ='),
+                ("torch.zeros_like(token_ids)",
+                 "self.no_segments[:, : token_ids.size(1)].expand_as(token_ids)"))}),
     # ---- MaskedLanguageModelHead ----
     head("no GELU", ("F.gelu(self.projection(hidden))", "self.projection(hidden)"),
         lost="values", hint="the GELU is missing"),
@@ -1075,6 +1106,8 @@ MISTAKES: tuple[Submission, ...] = (
     head("no bias",
         ("= nn.Linear(d_model, vocab_size)", "= nn.Linear(d_model, vocab_size, bias=False)"),
         lost="values", hint="the docstring names the three parts"),
+    head("another eps by default", ("eps: float = 1e-12", "eps: float = 1e-5"),
+        lost="values", hint="what is not given is as in the signature"),
     head("eps of its own", ("LayerNorm(d_model, eps=eps)", "LayerNorm(d_model)"),
         lost="values", hint="output_projection(norm(gelu(projection(hidden))))"),
     # ---- SentenceClassifier ----
