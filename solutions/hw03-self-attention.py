@@ -625,13 +625,12 @@ else:
     alone = attend(scaled_dot_product_attention, query, low[:, :2], value[:, :2])
     assert_shape(alone, (1, 1, 1), what="output of low scores")
     if bool(alone.isfinite().all()):  # a softmax by hand may be left with 0 / 0
-        what = "output where scores are low"
-        assert_close(
-            attend(scaled_dot_product_attention, query, low, value, mask),
-            alone,
-            what=what,
-            hint=lower,
-        )
+        output = attend(scaled_dot_product_attention, query, low, value, mask)
+        checked(output, (1, 1, 1), what="output where scores are low", hint=lower)
+        if not torch.allclose(output, alone, atol=0.1):  # so low, a score has few digits left
+            raise CheckFailure(
+                "output where scores are low differs from what is expected", hint=lower
+            )
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"

@@ -456,6 +456,12 @@ MISTAKES: tuple[Submission, ...] = (
         lost="heads values mask", hint="shows here: the query is added"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
+    right("a softmax by logsumexp where nothing is masked", {ATTENTION: (
+        *FORMULA,
+        (SOFTMAX,
+         SOFTMAX + "    if mask is None:\n"
+         "        weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()\n"),
+    )}),
     right("pairs with names", {
         ATTENTION: ((
             "return weights @ value, weights",
