@@ -1514,7 +1514,10 @@ tokens = torch.randn(4, 5, 12).to(device)
 is_real = torch.arange(5) < torch.tensor([5, 3, 1, 2])[:, None]  # (batch, key_len)
 is_real = is_real.to(device)
 mask = is_real[:, None, None, :]
-assert_raises(ValueError, layer, tokens, tokens, tokens, mask[0, 0], hint=four)
+for unfit in (mask[0, 0], mask[:, 0]):
+    assert_raises(ValueError, layer, tokens, tokens, tokens, unfit, hint=four)
+no_boolean = "a mask of ones and zeros could mean either polarity: refuse it"
+assert_raises(TypeError, layer, tokens, tokens, tokens, mask.float(), hint=no_boolean)
 enlarging = "a mask for four sentences would make four outputs of one: see check_mask"
 assert_raises(ValueError, layer, tokens[:1], tokens[:1], tokens[:1], mask, hint=enlarging)
 changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
@@ -1625,8 +1628,11 @@ except Exception:
 
 
 def loss_with_masks(*inputs):
-    """Add what comes past a mask to what comes without one."""
-    return sum((loss(*inputs, mask) for mask in masks), start=loss(*inputs))
+    """Add what comes past a mask, and beside the weights, to what comes without."""
+    pair = ask(layer, *(each.clone() for each in inputs), return_weights=True)
+    beside = checked(pair[0] if isinstance(pair, tuple | list) else pair, (5, 7, 6))
+    alone = loss(*inputs) + (beside * share).sum()
+    return sum((loss(*inputs, mask) for mask in masks), start=alone)
 
 
 def loss_of_parameters(*tensors):

@@ -807,6 +807,18 @@ MISTAKES: tuple[Submission, ...] = (
          "        return result.unflatten(0, (batch, self.num_heads))\n\n"
          "    def _split_heads(self"),
         lost="mask", hint="mask must have shape"),
+    layer("any mask made boolean",
+        ("        check_mask(mask,",
+         "        mask = mask if mask is None else mask.bool()\n        check_mask(mask,"),
+        lost="mask", hint="refuse it"),
+    layer("a mask of three dimensions accepted",
+        ("        check_mask(mask,",
+         "        if mask is not None and mask.dim() == 3:\n"
+         "            mask = mask[:, None]\n        check_mask(mask,"),
+        lost="mask", hint="a layer with heads takes masks of four dimensions"),
+    layer("no gradient where the weights are wanted",
+        ("self._join_heads(output)), weights", "self._join_heads(output.detach())), weights"),
+        lost="gradients", hint="detach(), .data and numpy() cut the gradient"),
     layer("a mask with as many queries as keys",
         ("(query.size(0), self.num_heads, query.size(1), key.size(1))",
          "(query.size(0), self.num_heads, query.size(1), query.size(1))"),
