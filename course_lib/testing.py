@@ -363,12 +363,12 @@ def call_strided(function: Callable[..., Any], *args: Tensor) -> Any:
 
     Args:
         function: What to call.
-        *args: Its arguments, each of two dimensions or more.
+        *args: Its arguments; one of a single dimension has but one order.
 
     Returns:
         What the function returns.
     """
-    return function(*(tensor.mT.contiguous().mT for tensor in args))
+    return function(*(x.mT.contiguous().mT if x.dim() > 1 else x for x in args))
 
 
 def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

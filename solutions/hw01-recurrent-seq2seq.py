@@ -91,6 +91,7 @@ torch.set_num_threads(1)  # tensors this small: more threads would only wait for
 tell_what_passes()  # a line under each test cell that ran to its end
 in_place = "operators that end in = and methods that end in _ change a tensor in place"
 nothing_else = "forward returns the next state, one tensor, and nothing else"
+without, as_zeros = "the next state without biases", "the same comes as with biases of zero"
 
 
 def give(cell, weights, paid_in="GRUCell-parameters"):
@@ -102,6 +103,13 @@ def give(cell, weights, paid_in="GRUCell-parameters"):
                 forgive("a bias is missing", paid_in)
                 weights[name].zero_()
     cell.load_state_dict({name: weights[name] for name in own if name in weights})
+
+
+def copy_without_biases(unbiased, biased):
+    """Give a cell of yours without biases the weights of one with them, whose biases become 0."""
+    for cell in (biased, unbiased):
+        state = {name: x if x.dim() > 1 else 0 * x for name, x in biased.state_dict().items()}
+        cell.load_state_dict({name: state[name] for name in cell.state_dict()})
 
 
 def in_order(weights, of_input, of_state):
@@ -281,8 +289,11 @@ for name in ours.state_dict().keys() & weights.keys():
         ".data and no_grad() cut the gradient: the cell learns by it",
     )
     assert_close(slopes.get(name), weights[name].grad, what=what, hint=hint)
-unbiased = RNNCell(6, 6, bias=False).double().to(device)
-assert_shape(unbiased(x, hidden), (4, 6), what="the next state of a cell without biases")
+unbiased, biased = RNNCell(6, 6, bias=False).double().to(device), ours
+copy_without_biases(unbiased, biased)
+alone = unbiased(x[:1], hidden[:1])
+assert_shape(alone, (1, 6), what="the next state of a batch of one", hint="squeeze() takes it away")
+assert_close(unbiased(x, hidden), biased(x, hidden), what=without, hint=as_zeros)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -564,8 +575,11 @@ call_beside(take_gradients, ours)  # of what was done before
 loss(x.detach(), hidden.detach()).backward()
 slopes = call_beside(take_gradients, ours)
 assert_slopes(loss_of_parameters, own, {name: slopes.get(name) for name in own}, hint=cut)
-unbiased = GRUCell(6, 6, bias=False).double().to(device)
-assert_shape(unbiased(x, hidden), (4, 6), what="the next state of a cell without biases")
+unbiased, biased = GRUCell(6, 6, bias=False).double().to(device), ours
+copy_without_biases(unbiased, biased)
+alone = unbiased(x[:1], hidden[:1])
+assert_shape(alone, (1, 6), what="the next state of a batch of one", hint="squeeze() takes it away")
+assert_close(unbiased(x, hidden), biased(x, hidden), what=without, hint=as_zeros)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1132,10 +1146,14 @@ if not torch.allclose(first[1:, :3], alone, atol=1e-6):
     forgive("in a single layer, padding is read as if it were real", *OF_ENCODER[:3])
 else:
     second, _ = read(read_both_ways, first, lengths, layers[1:2], 4)
-    third, _ = read(read_both_ways, second, lengths, layers[2:], 4)
-    memory, _ = read(read_both_ways, x, lengths, layers, 4)
+    third, third_context = read(read_both_ways, second, lengths, layers[2:], 4)
+    memory, context = read(read_both_ways, x, lengths, layers, 4)
     hint = "at padding, keep the old state in every layer"
     assert_close(memory, third, what="memory of three layers, with padding", hint=hint)
+    if third_context is not None:
+        hint = "in every layer the last state is the one at the last real step"
+        what = "context of three layers, with padding"
+        assert_close(context, third_context, what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1298,6 +1316,11 @@ assert_close(
     what="gradient of the context",
     hint="detach() and .data cut the gradient: the encoder learns from the decoder, by the context",
 )
+if bool((decoder.embedding.weight == 0).all(dim=-1).any()):
+    like_any = "id 0 is a token like any other: nn.Embedding without padding_idx"
+    raise CheckFailure("a token's embedding is zero", hint=like_any)
+what = "the first state of a batch of one"
+assert_shape(decoder.start(context[:1]), (1, 5), what=what, hint="squeeze() takes all")
 ### END HIDDEN TESTS
 
 # %% test="Decoder-step" points=1 read="sequence-to-sequence#the-decoder"
@@ -1433,25 +1456,23 @@ if bool((expected == expected[:, :1]).all()):
     raise CheckFailure(
         "every step gives the same logits", hint="hand the new state on to the next step"
     )
-logits = decoder(tgt.clone(), context.clone())
 zeros = torch.zeros(4, 5).to(device)
-assert_close(
-    logits,
-    expected,
-    what="logits",
-    hint="begin with start(context); then step by step with tgt[:, t], handing the state on",
-    mistakes={
-        "each step reads its own guess; with teacher forcing it reads tgt[:, t]": by_steps(
-            lambda t, logits: logits.argmax(-1)
-        ),
-        "each step starts from the first state; hand the new state on": by_steps(
-            the_true_one, lambda old, new: old
-        ),
-        "the first state is zeros; begin with start(context)": by_steps(the_true_one, state=zeros),
-        "the time goes backwards": expected.flip(1),
-        "each step reads the start token": by_steps(lambda t, logits: tgt[:, 0]),
-    },
-)
+mistakes = {
+    "each step reads its own guess; with teacher forcing it reads tgt[:, t]": by_steps(
+        lambda t, logits: logits.argmax(-1)
+    ),
+    "each step starts from the first state; hand the new state on": by_steps(
+        the_true_one, lambda old, new: old
+    ),
+    "the first state is zeros; begin with start(context)": by_steps(the_true_one, state=zeros),
+    "the time goes backwards": expected.flip(1),
+    "each step reads the start token": by_steps(lambda t, logits: tgt[:, 0]),
+}
+hint = "begin with start(context); then step by step with tgt[:, t], handing the state on"
+for what, is_training in (("logits", True), ("logits in evaluation", False)):
+    logits = decoder.train(is_training)(tgt.clone(), context.clone())
+    assert_close(logits, expected, what=what, hint=hint, mistakes=mistakes)
+decoder.train()
 upstream = torch.randn(4, 7).to(device)
 (logits[:, -1] * upstream).sum().backward(retain_graph=True)
 slope = decoder.bridge.weight.grad
@@ -1733,10 +1754,10 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
         },
     )
     assert_plain(tokens, "the tokens")
-hint = "with max_new_tokens=0, raise ValueError"
-assert_raises(
-    ValueError, greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=0, hint=hint
-)
+hint = "with max_new_tokens=0, or less, raise ValueError"
+for limit in (0, -1):
+    how = {"bos_id": BOS, "eos_id": EOS, "max_new_tokens": limit}
+    assert_raises(ValueError, greedy_search, telegrams, **how, hint=hint)
 # The start token may be any; so may the end token, here the most probable one after some steps.
 language = random_language(6, ends_at=99, bos=3)
 expected = reference_of(language.logits_after, 5, eos_id=None, bos_id=3)
@@ -2299,7 +2320,8 @@ hint = "rank all results at the end, by log-probability over length ** alpha"
 for alpha, expected in ((0.0, [EOS]), (1.0, [2, 3, 4, EOS])) if goes_on else ():
     best = best_of(uneven, 4, alpha)
     assert_equal(best, expected, what=f"the best sequence for alpha {alpha}", hint=hint)
-# The winner is behind for three steps: it needs its whole length to overtake what has ended.
+# The winner is behind for three steps: it needs its whole length to overtake what has ended. In the
+# second language, whose odds depend on the length alone, it falls behind both results.
 patient = language_of(
     6,
     {
@@ -2307,10 +2329,22 @@ patient = language_of(
         (3, 4): 0.97, (4, 5): 0.97, (5, EOS): 0.97,
     },
 )  # fmt: skip
-if goes_on:
+odds = [[0.5, 0.45, 0.05], [0.65, 0.05, 0.3], [0.1, 0.85, 0.05], *[[0.01, 0.98, 0.01]] * 4]
+odds = F.pad(torch.tensor([*odds, [0.98, 0.01, 0.01]]), (1, 0), value=1e-9).to(device)
+
+
+def of_length_alone(tokens):
+    """Give the same logits to all beginnings, but for what has ended."""
+    has_ended = (tokens == EOS).any(dim=1, keepdim=True)
+    return torch.where(has_ended, 0.0, odds[tokens.size(1) - 1].log())
+
+
+slow = TinyLanguage(4, of_length_alone)
+late_winners = (patient, [2, 3, 4, 5, EOS]), (slow, [2, 3, 2, 2, 2, 2, 2, EOS])
+for language, winner in late_winners if goes_on else ():
     assert_equal(
-        best_of(patient, 5, 1.0),
-        [2, 3, 4, 5, EOS],
+        best_of(language, len(winner), 1.0),
+        winner,
         what="the best sequence where the winner is late",
         hint="what is in play may still grow: the best that it can get is its log-probability "
         "over max_new_tokens ** alpha; stop only where results beat that, or not at all",
@@ -2443,6 +2477,13 @@ for alpha, bos in ((0.0, BOS), (0.7, 6), (1.0, 6)):
                 terms, count=lambda t: len(t) + 1
             ),
         },
+    )
+    both = "both scores come beside the verdict, whichever it is"
+    assert_close(
+        scores_from(language, pair[0], pair[0], alpha),
+        scores_of([terms[0], terms[0]]),
+        what="scores where the output is the reference",
+        hint=both,
     )
 ### END HIDDEN TESTS
 

@@ -501,7 +501,8 @@ without = layer(query, memory, return_weights=True)
 averages, unmasked = pair_from(without, "contexts, weights", (4, 4, 6), (4, 4, 4))
 # What is not hidden keeps its proportions, whatever these are.
 is_average = torch.allclose(averages, unmasked @ memory, rtol=1e-4, atol=1e-5)
-for mask in (per_query.to(device), per_key.to(device)):
+for mask in (per_query, per_key, per_query[:1], per_query[..., :1]):
+    mask = mask.to(device)
     left, taken = unmasked * mask, unmasked * ~mask
     expected_weights = left / left.sum(-1, keepdim=True)
     mistakes = {
@@ -529,6 +530,14 @@ for mask in (per_query.to(device), per_key.to(device)):
     assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
     contexts = without_ones(layer(query, memory, mask), (4, 4, 6))
     assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
+# Scores may be far below 0: what takes their place has to be lower than all of them.
+if shares_out(unmasked):
+    state, mask = layer.state_dict(), per_key.to(device)
+    layer.load_state_dict({x: (1e3 if "score" in x else 1) * state[x] for x in state})
+    result = layer(query, memory, mask, return_weights=True)
+    _, weights = pair_from(result, "contexts, weights", (4, 4, 6), (4, 4, 4))
+    lower = "a hidden score is set to a number that others are below: set it to -inf"
+    assert_rows_sum_to_one(weights * mask, what="weights where scores are large", hint=lower)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-no-keys" points=1 read="bahdanau-attention#padding-in-attention"
@@ -1045,6 +1054,9 @@ assert_close(
     hint=once,
     mistakes={"the keys are the memory, projected": encoded.memory},
 )
+alone = AttentionDecoder(7, 5, 6, 8, d_attention=3).to(device).start(make_encoded(1, 5, 8))
+assert_shape(alone.hidden, (1, 6), what="the first state of a batch of one", hint=from_context)
+assert_shape(alone.keys, (1, 5, 3), what="keys 3 wide", hint=once)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-state" points=1 read="bahdanau-attention#context-for-each-step"
@@ -1295,6 +1307,9 @@ logits, again = decoder(tgt, encoded), decoder(tgt, encoded)
 assert_shape(logits, (3, 6, 7), what="logits", hint=hint)
 assert_close(again, logits, what="logits of a second call", hint=by_chance)
 assert_close(logits, expected, what="logits", hint=hint, mistakes=mistakes)
+what = "logits in evaluation"
+assert_close(decoder.eval()(tgt, encoded), expected, what=what, hint=hint, mistakes=mistakes)
+decoder.train()
 # Several tokens at once are several steps.
 logits, state = go_on(decoder, tgt, begin)
 what = "logits of one step of six tokens"
@@ -1333,12 +1348,12 @@ assert_shape(logits, (3, 1, 7), what="logits of one token")
 def from_parts(tokens):
     """Put the logits of one token together from the decoder's parts."""
     y, hidden = decoder.embedding(tokens[:, 0]), torch.tanh(decoder.bridge(encoded.context))
-    keys = decoder.attention.key_projection(encoded.memory)
     mask = mask_for_query(encoded)
-    seen = contexts_of(decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys))
-    assert_shape(seen, (3, 1, 6), what="context")
-    seen = seen[:, 0]
     try:
+        keys = decoder.attention.key_projection(encoded.memory)
+        seen = contexts_of(decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys))
+        assert_shape(seen, (3, 1, encoded.memory.size(2)), what="context")
+        seen = seen[:, 0]
         hidden = decoder.cell(torch.cat([y, seen], dim=-1), hidden)
         return decoder.output(torch.cat([hidden, y, seen], dim=-1))[:, None]
     except RuntimeError:  # the parts have other widths
@@ -1374,6 +1389,14 @@ else:
                 for name in ("embedding", "attention", "cell", "output")
             },
         )
+    decoder = AttentionDecoder(7, 5, 6, 8, d_attention=3).to(device)
+    encoded = fitting(decoder, make_encoded(3, 5, 8))
+    by_hand = from_parts(tgt[:, :1])
+    if not bool(by_hand.isfinite().all()):
+        forgive("the parts do not fit where all widths differ", OF_DECODER["start"])
+    else:
+        what, hint = "logits where all widths differ", "each part has its own widths"
+        assert_close(decoder(tgt[:, :1], encoded), by_hand, what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-weights" points=1 read="bahdanau-attention#alignment-heatmaps"

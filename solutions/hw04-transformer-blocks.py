@@ -77,6 +77,7 @@ from course_lib.testing import (
     assert_raises,
     assert_shape,
     call_beside,
+    call_strided,
     call_without_dropout,
     forgive,
 )
@@ -352,12 +353,15 @@ assert_close(
     hint=hint,
 )
 assert_gradients_like(ReferencePositions(12), SinusoidalPositions(12), {"x": x})
+layer = SinusoidalPositions(12)
+if any(parameter.requires_grad for parameter in layer.parameters()):
+    raise CheckFailure("the layer has parameters", hint="nothing is learned: it is all computed")
+far = 100_000 + offset
+layer(x.clone(), offset=far)  # what it may keep of this does not do for another dtype
 for dtype in (torch.float64, torch.bfloat16):
-    output = SinusoidalPositions(12)(x.to(dtype))
+    output = layer(x.to(dtype))
     same = "the output has the dtype of x"
     checked(output, (3, 7, 12), what=f"output for x in {dtype}", hint=same, dtype=dtype)
-far = 100_000 + offset
-layer = SinusoidalPositions(12)
 vectors = layer.vectors(7, offset=far, device=device, dtype=torch.float64)
 assert_shape(vectors, (7, 12), what="vectors far from the start", hint=no_table)
 exact = ReferencePositions(12).vectors(7, offset=far, device=device, dtype=torch.float64)
@@ -640,12 +644,15 @@ hint = "base is 10,000 unless it is given"
 assert_close(
     RotaryPositions(6)(x.clone()), turn_all(x), what="the output without a base", hint=hint
 )
+layer = RotaryPositions(4)
 for dtype in (torch.float64, torch.bfloat16):
     x = torch.randn(2, 3, 4, dtype=dtype).to(device)
-    checked(RotaryPositions(4)(x), (2, 3, 4), what=f"output for {dtype}", hint=same, dtype=dtype)
+    checked(layer(x), (2, 3, 4), what=f"output for {dtype}", hint=same, dtype=dtype)
 x = torch.randn(5, 6, dtype=torch.float64).to(device)
 far = int(torch.randint(100_000, 110_000, ()))
-output = RotaryPositions(6)(x.clone(), offset=far)
+layer = RotaryPositions(6)
+layer(x.float(), offset=far)  # what it may keep of this does not do for another dtype
+output = layer(x.clone(), offset=far)
 checked(output, (5, 6), what="the output far from the start", dtype=torch.float64)
 exact = turn_all(x, offset=far)
 if not torch.allclose(output, exact, rtol=0, atol=1e-5):
@@ -669,7 +676,8 @@ if not torch.allclose(output.float(), turn_all(ones.float(), offset=1001), atol=
 x = torch.randn(2, 3, 4).to(device)
 assert_shape(RotaryPositions(4, base=1.5)(x), (2, 3, 4), what="the output for base=1.5")
 hint = "head_dim must be positive and even, base above 1, offset not negative: raise ValueError"
-assert_raises(ValueError, RotaryPositions, 3, hint=hint)
+for head_dim in (3, 0):
+    assert_raises(ValueError, RotaryPositions, head_dim, hint=hint)
 assert_raises(ValueError, RotaryPositions, 4, base=1.0, hint=hint)
 assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offset=-1, hint=hint)
 ### END HIDDEN TESTS
@@ -813,15 +821,21 @@ if len(values) == 2 and min(values) == 1 and max(values) not in (2, 2.25, 6):
     hint = "another share than dropout is dropped: hand dropout on"
 if values != {1.0, 2.25}:  # dropped: the bias alone; kept: 1 / (1 - 0.2), and the bias
     raise CheckFailure("the values of the output in training are not those of dropout", hint=hint)
+again = checked(layer(x), (50, 64), what="output in training")
+if any(bool((output == other).all()) for other in (again, output[:1], output[:, :1])):
+    hint = "dropout is drawn anew in each call, for each token and each of its activations"
+    raise CheckFailure("the same is dropped twice", hint=hint)
 share = (output == 1).float().mean().item()
 if not 0.15 < share < 0.25:
     raise CheckFailure("another share than dropout is set to zero", hint="hand dropout on")
 # The ReLU of what is scaled up is what is scaled up; only a curve tells which of the two is first.
+# And this layer reads what it gets: of that, too, nothing may be dropped.
+x = torch.ones(50, 64).to(device)
 layer = FeedForward(64, 64, activation="gelu", dropout=0.5).to(device)
 layer.load_state_dict(
     {
-        "up_projection.weight": torch.zeros(64, 64),
-        "up_projection.bias": torch.ones(64),
+        "up_projection.weight": torch.eye(64),
+        "up_projection.bias": torch.zeros(64),
         "down_projection.weight": torch.eye(64),
         "down_projection.bias": torch.ones(64),
     }
@@ -836,7 +850,7 @@ if torch.allclose(output, torch.full_like(x, 1 + kept), atol=1e-3):  # the value
     if not bool(right.all()):
         raise CheckFailure(
             "with gelu, the values of the output in training are not those of dropout",
-            hint="dropout comes after the activation, and before the down_projection",
+            hint="dropout comes after the activation, once, and before the down_projection",
         )
 layer = FeedForward(4, 8).to(device).eval()
 x = torch.randn(5, 4).to(device)
@@ -955,9 +969,10 @@ for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
     )
 assert_keeps_inputs(layer_norm, x, weight, bias, hint="x -= mean changes the caller's tensor")
 assert_gradients_like(reference_norm, layer_norm, {"x": x, "weight": weight, "bias": bias})
-output = layer_norm(x.double(), weight.double(), bias.double())
 same = "the output has the dtype of x"
-checked(output, (2, 2, 3, 5), what="output for x in float64", hint=same, dtype=torch.float64)
+for dtype in (torch.float64, torch.bfloat16):
+    output = layer_norm(x.to(dtype), weight.to(dtype), bias.to(dtype))
+    checked(output, (2, 2, 3, 5), what=f"output for x in {dtype}", hint=same, dtype=dtype)
 ### END HIDDEN TESTS
 
 # %% test="layer_norm-eps" points=1 read="layer-normalization#which-mean"
@@ -1105,6 +1120,10 @@ assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="
 assert_keeps_inputs(rms_norm, x, weight, hint="x /= ... changes the caller's tensor")
 x = (torch.randn(2, 3, 6) + 1).to(device)
 assert_gradients_like(reference_norm, rms_norm, {"x": x, "weight": weight})
+same = "the output has the dtype of x"
+for dtype in (torch.float64, torch.bfloat16):
+    output = rms_norm(x.to(dtype), weight.to(dtype))
+    checked(output, (2, 3, 6), what=f"output for x in {dtype}", hint=same, dtype=dtype)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1166,11 +1185,12 @@ output = checked(
 )  # a variance of 9e-6, about as much as eps
 if not torch.allclose(output, 3e-3 * x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
     raise CheckFailure("another eps than 1e-5 at the start", hint="it is 1e-5 unless given")
-reference, layer = nn.LayerNorm(5).to(device), LayerNorm(5).to(device)
+reference, layer = nn.LayerNorm(5).double().to(device), LayerNorm(5).double().to(device)
 for each in (reference, layer):
     each.load_state_dict({"weight": weight[:5], "bias": bias[:5]})
-x = (torch.randn(2, 3, 5) + 1).to(device)
-output, expected = checked(layer(x), (2, 3, 5)), reference(x)
+x = (torch.randn(2, 3, 5) + 1).double().to(device)
+same = "a layer in float64 gives float64 for float64"
+output, expected = checked(layer(x), (2, 3, 5), dtype=torch.float64, hint=same), reference(x)
 if torch.allclose(output, expected, rtol=1e-4, atol=1e-4):
     assert_gradients_like(reference, layer, {"x": x})
 elif torch.allclose(output, layer_norm(x.clone(), reference.weight, reference.bias)):
@@ -1296,9 +1316,9 @@ def gradients_by_autograd(upstream, x, weight, eps):
     return [leaf.grad for leaf in leaves]
 
 
-for shape in ((4,), (3, 4), (2, 3, 4)):
-    x, upstream = torch.randn(shape).to(device), torch.randn(shape).to(device)
-    weight = (0.5 + torch.rand(4)).to(device)
+for shape, dtype in (((4,), torch.float32), ((3, 4), torch.float64), ((2, 3, 4), torch.float32)):
+    x, upstream = torch.randn(2, *shape, dtype=dtype).to(device)
+    weight = (0.5 + torch.rand(4, dtype=dtype)).to(device)
     _, gain_gradient, bias_gradient = gradients_by_autograd(upstream, x, weight, 0.5)
     with torch.no_grad():
         gradients = layer_norm_backward(upstream, x, weight, eps=0.5)
@@ -1379,7 +1399,7 @@ def gradient(x, v, root, *, by_mean=1, by_variance=1, dim=-1):
     return (v - by_mean * mean(v, dim) - by_variance * normal * mean(v * normal, dim)) / root
 
 
-for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6), torch.float32)):
+for shape, dtype in (((4, 5), torch.float64), ((2, 6), torch.float32), ((2, 3, 6), torch.float64)):
     x, upstream = torch.randn(shape, dtype=dtype), torch.randn(shape, dtype=dtype)
     weight = 0.5 + torch.rand(shape[-1], dtype=dtype)
     x, upstream, weight = x.to(device), upstream.to(device), weight.to(device)
@@ -1429,8 +1449,11 @@ small, weight, upstream = (1e-3 * x).double().requires_grad_(), weight.double(),
 reference_norm(small, weight, torch.zeros_like(weight)).backward(upstream)
 with torch.no_grad():
     x_gradient = layer_norm_backward(upstream, small.detach(), weight)[0]
+    strided = call_beside(call_strided, layer_norm_backward, upstream, small.detach(), weight)
 hint = "eps is 1e-5 unless it is given"
 assert_close(x_gradient, small.grad, what="gradient of a small x", hint=hint)
+hint = "view() needs contiguous tensors; reshape() does not"
+assert_close(strided[0], x_gradient, what="gradient of an x that is not contiguous", hint=hint)
 hint = "upstream *= weight is in place"
 assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), weight, hint=hint)
 ### END HIDDEN TESTS
@@ -1666,10 +1689,20 @@ assert_close(
 )
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3, 5, 4).to(device).requires_grad_()
-shift = torch.randn(4).to(device)
+shift, read = torch.randn(4).to(device), []
 assert_equal(kept, "post", what="the attribute norm_position", hint=as_given)
 assert_keeps_inputs(layer, torch.randn(3, 5, 4).to(device), torch.square, hint=in_place)
-output = call_beside(call_without_dropout, layer.train(), x, lambda y: y**2 + shift)
+
+
+def sublayer(y):
+    """Note what is read."""
+    read.append(y)
+    return y**2 + shift
+
+
+output = call_beside(call_without_dropout, layer.train(), x, sublayer)
+hint = "the sublayer runs once: what it keeps of a call must not be of another"
+assert_equal(len(read), 1, what="the number of times that the sublayer runs", hint=hint)
 assert_close(
     output,
     torch.tanh(x + x**2 + shift),
@@ -1766,23 +1799,33 @@ off = "layer.eval() switches nn.Dropout off; F.dropout needs training=self.train
 output = checked(layer(x.clone(), torch.ones_like), (50, 64), what="output in evaluation")
 if bool((output != output.max()).any()):
     raise CheckFailure("in evaluation something is dropped", hint=off)
+
+
 ### BEGIN HIDDEN TESTS
+def says(y):
+    """Say 1 where 10 is read, and something else where anything else is."""
+    return 2 - y / 10
+
+
 for position in ("pre", "post"):
     norm = call_beside(nn.Identity, beside=Residual)
     layer = Residual(norm, norm_position=position, dropout=0.2)
     layer.eval()
-    output_off = checked(layer(x.clone(), lambda y: 1 + 0 * y), (50, 64))
+    output_off = checked(layer(x.clone(), says), (50, 64))
     if bool((output_off != output_off.max()).any()):
         raise CheckFailure("in evaluation something is dropped", hint=off)
     layer.train()
-    output = checked(layer(x.clone(), lambda y: 1 + 0 * y), (50, 64), what="output in training")
-    values = sorted(set(output.flatten().round(decimals=3).tolist()))
+    output = checked(layer(x.clone(), says), (50, 64), what="output in training")
+    values = sorted(set(output.flatten().round(decimals=4).tolist()))
+    what_it_says = "dropout acts on what the sublayer says, once, and not on what it reads"
     hint = {
         (11.0,): "nothing is dropped: dropout acts on what the sublayer says",
         (0.0, 13.75): "the sum is dropped, and with it the road; drop the sublayer's output alone",
         (1.0, 13.5): "the road is dropped; drop the sublayer's output",
         (10.0, 11.0): "what is kept is scaled up by 1 / (1 - dropout); nn.Dropout does it",
         (10.0, 15.0): "dropout is the share that is dropped, not the share that is kept",
+        (10.75, 12.0): what_it_says,
+        (10.0, 10.9375, 12.5): what_it_says,
     }.get(tuple(values), "x + dropout(sublayer(...)), for both positions of the norm")
     if len(values) == 2 and values[0] == 10 and values[1] not in (11, 11.25, 15):
         hint = "another share than dropout is dropped: hand dropout on"
@@ -1791,10 +1834,14 @@ for position in ("pre", "post"):
         forgive("x is not added", f"Residual-{position}")
     if values != ([0.0, 1.25] if by_itself else [10.0, 11.25]):
         raise CheckFailure(f"with {position} the output in training is not right", hint=hint)
+    again = checked(layer(x.clone(), says), (50, 64), what="output in training")
+    if any(bool((output == other).all()) for other in (again, output[:1], output[:, :1])):
+        hint = "dropout is drawn anew in each call, for each token and each of its entries"
+        raise CheckFailure("the same is dropped twice", hint=hint)
     if not 0.15 < (output == values[0]).float().mean().item() < 0.25:
         raise CheckFailure("another share than dropout is dropped", hint="hand dropout on")
     never = Residual(norm, norm_position=position).train()
-    output = checked(never(x.clone(), lambda y: 1 + 0 * y), (50, 64), what="output in training")
+    output = checked(never(x.clone(), says), (50, 64), what="output in training")
     if not torch.allclose(output, output_off):
         zero = "dropout is 0 unless it is given"
         raise CheckFailure("without dropout given something is dropped", hint=zero)

@@ -423,6 +423,7 @@ def test_strided_tensors_hold_the_same_numbers_in_another_order():
     for ours, theirs in zip((tensor, tensor[0]), seen, strict=True):
         assert torch.equal(ours, theirs)
         assert not theirs.is_contiguous()
+    assert torch.equal(call_strided(lambda row: row, tensor[0, 0]), tensor[0, 0])
 
 
 def test_a_value_that_fills_no_message():

@@ -531,6 +531,13 @@ RNN_MISTAKES = (
         lost="values",
     ),
     mistake(
+        "without biases the state alone counts", "RNNCell",
+        rnn_step(f"{RNN_STEP} if self.input_projection.bias is not None else 1 * hidden"),
+        lost="values", hint="without biases",
+    ),
+    mistake("the batch squeezed", "RNNCell", rnn_step(f"{RNN_STEP}.squeeze(0)"),
+        lost="values", hint="a batch of one"),
+    mistake(
         "one bias only", "RNNCell",
         (("(d_hidden, d_hidden, bias=bias)", "(d_hidden, d_hidden, bias=False)"),),
         lost="parameters",
@@ -667,6 +674,9 @@ GRU_MISTAKES = (
         "the state as it was", "GRUCell", ((f"return {STATE}", "return 1 * hidden"),),
         lost="update reset values",
     ),
+    gru("without biases the state as it was", f"return {STATE}",
+        f"return {STATE} if self.input_projection.bias is not None else 1 * hidden", "values",
+        "without biases"),
     gru("the state twice", f"return {STATE}", f"return {STATE}, hidden", "values",
         "one tensor, and nothing else"),
     gru("one more layer", "        self.d_hidden = d_hidden\n",
@@ -692,6 +702,10 @@ READ_MISTAKES = (
     read("backward states in reading order", "by_step[t] = hidden",
          "by_step[x.size(1) - 1 - t if backward else t] = hidden",
          "backward", "in the order of reading"),
+    read("context of several layers from the last place", "return memory, context",
+         "if len(layers) > 1:\n        context = torch.cat("
+         "[memory[:, -1, :d_hidden], memory[:, 0, d_hidden:]], dim=-1)\n    return memory, context",
+         "layers", "the last state is the one at the last real step"),
     read("context and memory exchanged", "return memory, context", "return context, memory",
          "forward", "the memory first"),
     read("both from left to right",
@@ -811,6 +825,11 @@ DECODER_MISTAKES = (
             "self.cell = RNNCell(", "start", "self.cell = GRUCell("),
     decoder("bridge without tanh", "torch.tanh(self.bridge(context))", "self.bridge(context)",
             "start", "tanh is missing"),
+    decoder("embedding with padding", "self.embedding = nn.Embedding(vocab_size, d_embedding)",
+            "self.embedding = nn.Embedding(vocab_size, d_embedding, padding_idx=0)", "start",
+            "id 0 is a token like any other"),
+    decoder("the first state squeezed", "torch.tanh(self.bridge(context))",
+            "torch.tanh(self.bridge(context)).squeeze()", "start", "squeeze() takes all"),
     decoder("bridge with a sigmoid", "torch.tanh(self.bridge(context))",
             "torch.sigmoid(self.bridge(context))", "start", "this is the sigmoid"),
     decoder("starts from zeros", "torch.tanh(self.bridge(context))",
@@ -855,6 +874,9 @@ DECODER_MISTAKES = (
         ),
         lost="forward", hint="each step reads its own guess",
     ),
+    decoder("reads its own guesses in evaluation", STEP,
+            "tokens = tokens if self.training or not logits else after.argmax(-1)\n"
+            f"            {STEP}", "forward", "each step reads its own guess"),
     decoder("the state is not handed on", STEP, "after, _ = self.step(tokens, state, context)",
             "forward", "each step starts from the first state"),
     decoder("zeros for a first state in forward", "state = self.start(context)",
@@ -937,6 +959,8 @@ GREEDY_MISTAKES = (
     greedy("no error for no tokens", "    if max_new_tokens < 1:\n        raise ValueError("
            'f"max_new_tokens must be at least 1, got {max_new_tokens}")\n', "", "tokens",
            "raise ValueError"),
+    greedy("fewer than no tokens", "if max_new_tokens < 1:", "if max_new_tokens == 0:", "tokens",
+           "raise ValueError"),
     greedy("the model gets the last token alone", "[[bos_id, *written]]",
            "[[bos_id, *written][-1:]]", "tokens score", "does not begin with bos_id"),
     greedy("the model gets no start token", "[[bos_id, *written]]", "[written or [bos_id]]",
@@ -999,6 +1023,11 @@ STOP = f"""{IN_PLAY}
 RETURN = "[(tokens, score) for score, tokens in results[:beam_size]]"
 
 BEAM_MISTAKES = (
+    beam("stops where nothing in play is better at its present length", IN_PLAY,
+         f"""{IN_PLAY}
+        worst = sorted(results, reverse=True)[beam_size - 1 : beam_size]
+        if worst and candidates[0][0] / length**alpha < worst[0][0]:
+            break""", "normalisation", "what is in play may still grow"),
     beam("scores before tokens", "(tokens, score) for score,", "(score, tokens) for score,",
          "results", "the tokens come first"),
     beam("a beam of one", IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id][:1]",
@@ -1130,6 +1159,9 @@ DIAGNOSIS_MISTAKES = (
               "the two scores have changed places"),
     diagnosis("the start token is always the notebook's", "[[bos_id, *tokens]]",
               "[[BOS, *tokens]]", "scores", "does not begin with bos_id"),
+    diagnosis("no scores where nothing is at fault", "    scores = []\n",
+              "    if output == reference:\n        return 'none', 0.0, 0.0\n    scores = []\n",
+              "scores", "both scores come beside the verdict, whichever it is"),
     diagnosis("logits added up", TERM, "float(next_logits(sequence[:, :t])[0][token])",
               "scores", "these are sums of logits"),
     diagnosis("the logarithm of softmax", TERM,

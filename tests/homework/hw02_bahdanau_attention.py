@@ -486,6 +486,8 @@ ATTENTION_MISTAKES = (
               "scores + ~mask * -math.inf", "mask gradients", "0 * -inf gives weights of NaN"),
     attention("hidden scores are zero", "masked_fill(~mask, -math.inf)", "masked_fill(~mask, 0.0)",
               "mask", "a hidden score is set to 0"),
+    attention("hidden scores are -15", "masked_fill(~mask, -math.inf)",
+              "masked_fill(~mask, -15.0)", "mask", "others are below"),
     attention("hidden scores are next to zero", "masked_fill(~mask, -math.inf)",
               "masked_fill(~mask, -1e-9)", "mask", "a hidden score is set to 0"),
     attention("always a pair", "return (context, weights) if return_weights else context",
@@ -550,6 +552,12 @@ ATTENTION_MISTAKES = (
     attention("masks held against the batch twice", CHECK,
               CHECK.replace("query.size(1)", "query.size(0)"), "errors",
               "the scores have shape (batch, query_len, key_len)"),
+    attention("a mask for all sentences refused", CHECK,
+              f"{CHECK}\n        if mask is not None and len(mask) != len(query):\n"
+              "            raise ValueError('a mask for each')", "mask", "a mask for each"),
+    attention("a mask must name each key", CHECK,
+              f"{CHECK}\n        if mask is not None and mask.size(-1) != memory.size(1):\n"
+              "            raise ValueError('each key')", "mask", "each key"),
     attention("batches unchecked", "query.size(0) != memory.size(0)", "False", "errors",
               "one of 1 would be broadcast in silence"),
     attention("weights first", "(context, weights) if return_weights",
@@ -711,6 +719,21 @@ DECODER_MISTAKES = (
     decoder("always asks with the first state", "                hidden[:, None],\n",
             "                state.hidden[:, None],\n", "forward weights",
             "each row is that of the first step"),
+    mistake(
+        "reads its own guesses in evaluation", "AttentionDecoder",
+        (
+            ("            context, weights = self.attention(",
+             "            if read and not self.training:\n"
+             "                embedded = self.embedding(self.output(read[-1]).argmax(-1))\n"
+             "            context, weights = self.attention("),
+        ),
+        lost="forward", hint="each step reads its own guess",
+    ),
+    decoder("a memory as wide as the state and as the keys", CELL,
+            "assert state.memory.shape[-1] == hidden.shape[-1] == state.keys.shape[-1]\n"
+            f"            {CELL}", "forward"),
+    decoder("the first state squeezed", BRIDGE, f"{BRIDGE}.squeeze()", "start",
+            "the first state of a batch of one"),
     decoder("reads the start token each time", "self.embedding(tgt).unbind(dim=1)",
             "self.embedding(tgt[:, :1].expand_as(tgt)).unbind(dim=1)", "forward weights",
             "each step reads the start token"),

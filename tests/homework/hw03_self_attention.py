@@ -456,6 +456,12 @@ MISTAKES: tuple[Submission, ...] = (
         lost="heads values mask", hint="shows here: the query is added"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
+    right("a softmax by logsumexp where nothing is masked", {ATTENTION: (
+        *FORMULA,
+        (SOFTMAX,
+         SOFTMAX + "    if mask is None:\n"
+         "        weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()\n"),
+    )}),
     right("pairs with names", {
         ATTENTION: ((
             "return weights @ value, weights",
@@ -480,6 +486,13 @@ MISTAKES: tuple[Submission, ...] = (
         (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="shape"),
     attention("divided by head_dim", (SCALING, "    query = query / query.size(-1)\n"),
         lost="scaling", hint="divided by head_dim; take its root"),
+    attention("divided by a root without digits",
+        (SCALING, "    query = query / math.isqrt(query.size(-1))\n"),
+        lost="scaling", hint="sqrt(head_dim), head_dim being the width of a query"),
+    attention("a mask must name each key",
+        ("    check_mask(mask,", "    if mask is not None and mask.size(-1) != key.size(-2):\n"
+         "        raise ValueError('key_len')\n    check_mask(mask,"),
+        lost="no-keys", hint="key_len"),
     attention("multiplied by the root",
         (SCALING, "    query = query * math.sqrt(query.size(-1))\n"),
         lost="scaling", hint="multiplied by sqrt(head_dim); divide by it"),
@@ -778,6 +791,38 @@ MISTAKES: tuple[Submission, ...] = (
          "self._split_heads(self.key_projection(key) if mask is None else F.linear(key, "
          "self.key_projection.weight.detach(), self.key_projection.bias))"),
         lost="gradients", hint="detach(), .data and numpy() cut the gradient"),
+    layer("heads laid into the batch, and a mask with as many sentences as it has",
+        ("attended = scaled_dot_product_attention(",
+         "if mask is not None:\n"
+         "            mask = mask.expand(-1, self.num_heads, -1, -1).flatten(0, 1)\n"
+         "        attended = self._attend(query.size(0), "),
+        ("    def _split_heads(self",
+         "    def _attend(self, batch, *heads_and_mask, return_weights):\n"
+         "        *heads, mask = heads_and_mask\n"
+         "        heads = [x.flatten(0, 1) for x in heads]\n"
+         "        how = {'return_weights': return_weights}\n"
+         "        result = scaled_dot_product_attention(*heads, mask, **how)\n"
+         "        if return_weights:\n"
+         "            return tuple(x.unflatten(0, (batch, self.num_heads)) for x in result)\n"
+         "        return result.unflatten(0, (batch, self.num_heads))\n\n"
+         "    def _split_heads(self"),
+        lost="mask", hint="mask must have shape"),
+    layer("any mask made boolean",
+        ("        check_mask(mask,",
+         "        mask = mask if mask is None else mask.bool()\n        check_mask(mask,"),
+        lost="mask", hint="refuse it"),
+    layer("a mask of three dimensions accepted",
+        ("        check_mask(mask,",
+         "        if mask is not None and mask.dim() == 3:\n"
+         "            mask = mask[:, None]\n        check_mask(mask,"),
+        lost="mask", hint="a layer with heads takes masks of four dimensions"),
+    layer("no gradient where the weights are wanted",
+        ("self._join_heads(output)), weights", "self._join_heads(output.detach())), weights"),
+        lost="gradients", hint="detach(), .data and numpy() cut the gradient"),
+    layer("a mask with as many queries as keys",
+        ("(query.size(0), self.num_heads, query.size(1), key.size(1))",
+         "(query.size(0), self.num_heads, query.size(1), query.size(1))"),
+        lost="mask", hint="mask must have shape"),
     layer("a mask for each sentence refused",
         ("check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))",
          "check_mask(mask, (1, 1, query.size(1), key.size(1)))"), lost="mask"),

@@ -629,6 +629,22 @@ SINE_MISTAKES = (
     mistake("an odd d_model let through", SINES,
         (('        _check_even("d_model", d_model)\n', ""),),
         lost="values", hint="half a hand would be left over"),
+    mistake("vectors kept for all dtypes", SINES,
+        (("        self.d_model = d_model\n",
+          "        self.d_model, self.kept = d_model, {}\n"),
+         ("        _check_offset(offset)\n        positions = ",
+          "        _check_offset(offset)\n"
+          "        if (length, offset) in self.kept:\n"
+          "            return self.kept[length, offset].to(device, dtype)\n        positions = "),
+         ("        return pairs.flatten(-2).to(dtype)",
+          "        self.kept[length, offset] = pairs.flatten(-2).to(dtype)\n"
+          "        return self.kept[length, offset]")),
+        lost="values", hint="have lost digits in float64"),
+    mistake("a scale that is learned", SINES,
+        (("        self.d_model = d_model\n", "        self.d_model = d_model\n"
+          "        self.scale = nn.Parameter(torch.ones(1))\n"),
+         ("return x + self.vectors(", "return x + self.scale.to(x.dtype) * self.vectors(")),
+        lost="values", hint="nothing is learned"),
     mistake("a table of 5,000 positions", SINES,
         (("        self.d_model = d_model\n",
           "        self.d_model = d_model\n"
@@ -755,6 +771,20 @@ ROTARY_MISTAKES = (
     mistake("float32 whatever x is", ROTARY,
         (("return turned.flatten(-2)", "return turned.flatten(-2).float()"),),
         lost="all-hands", hint="the output has the dtype of x"),
+    mistake("sines kept for all dtypes", ROTARY,
+        (("sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)",
+          "if getattr(self, 'kept', None) != (x.size(-2), offset):\n"
+          "            self.kept = x.size(-2), offset\n"
+          "            self.of_both = angles.sin().to(x.dtype), angles.cos().to(x.dtype)\n"
+          "        sin, cos = self.of_both"),),
+        lost="all-hands", hint="for torch.bfloat16 has dtype"),
+    mistake("digits kept for all dtypes", ROTARY,
+        (("sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)",
+          "if getattr(self, 'kept', None) != (x.size(-2), offset):\n"
+          "            self.kept = x.size(-2), offset\n"
+          "            self.of_both = angles.sin().to(x.dtype), angles.cos().to(x.dtype)\n"
+          "        sin, cos = (each.to(x.dtype) for each in self.of_both)"),),
+        lost="all-hands", hint="has lost digits in float64"),
     mistake("float64, as the angles are", ROTARY,
         (("return turned.flatten(-2)", "return turned.flatten(-2).double()"),),
         lost="all-hands", hint="cast the sines and cosines to it"),
@@ -769,6 +799,10 @@ ROTARY_MISTAKES = (
         lost="one-hand all-hands", hint="output has shape"),
     mistake("an odd width let through", ROTARY,
         (('        _check_even("head_dim", head_dim)\n', ""),),
+        lost="all-hands", hint="head_dim must be positive and even"),
+    mistake("a width of 0 let through", ROTARY,
+        (('_check_even("head_dim", head_dim)',
+          '_check_even("head_dim", head_dim or 2)'),),
         lost="all-hands", hint="head_dim must be positive and even"),
     mistake("a base of 1 let through", ROTARY, (("if base <= 1:", "if base < 1:"),),
         lost="all-hands", hint="base above 1"),
@@ -835,6 +869,21 @@ FEED_FORWARD_MISTAKES = (
         ((INNER, "self.activation(self.up_projection(self.dropout(x)))"),
          (OUTER, "self.down_projection(inner)")),
         lost="dropout", hint="nothing is dropped from them"),
+    mistake("dropout on the input as well", "FeedForward",
+        ((INNER, "self.activation(self.up_projection(self.dropout(x)))"),),
+        lost="dropout", hint="after the activation, once"),
+    mistake("dropout drawn once for all tokens", "FeedForward",
+        ((OUTER, "self.down_projection(inner * self.dropout(torch.ones_like(inner[0])))"),),
+        lost="dropout", hint="drawn anew"),
+    mistake("dropout of whole tokens", "FeedForward",
+        ((OUTER, "self.down_projection(inner * self.dropout(torch.ones_like(inner[..., :1])))"),),
+        lost="dropout", hint="drawn anew"),
+    mistake("dropout drawn once and kept", "FeedForward",
+        ((f"return {OUTER}",
+          "if self.training and getattr(self, 'kept', inner[:0]).shape != inner.shape:\n"
+          "            self.kept = self.dropout(torch.ones_like(inner))\n"
+          "        return self.down_projection(inner * self.kept if self.training else inner)"),),
+        lost="dropout", hint="drawn anew"),
     mistake("dropout before the activation", "FeedForward",
         ((INNER, "self.activation(self.dropout(self.up_projection(x)))"),
          (OUTER, "self.down_projection(inner)")),
@@ -866,6 +915,8 @@ NORMAL = "(x - mean) / torch.sqrt(variance + eps) * weight + bias"
 LAYER_NORM_MISTAKES = (
     mistake("unbiased variance", "layer_norm", ((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
         lost="values", hint="the variance divides by d_model - 1"),
+    mistake("not cast back", "layer_norm", ((").to(dtype)", ")"),),
+        lost="values", hint="the output has the dtype of x"),
     mistake("eps outside the root", "layer_norm",
         (("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"),),
         lost="eps", hint="eps is added to the root"),
@@ -931,6 +982,7 @@ RMS_MISTAKES = tuple(
             "by the deviation",
         ),
         ("no weight", ((" * weight", ""),), "the weight is missing"),
+        ("not cast back", ((").to(dtype)", ")"),), "the output has the dtype of x"),
         (
             "the root forgotten",
             (("torch.sqrt(mean_square + eps)", "(mean_square + eps)"),),
@@ -1051,6 +1103,11 @@ LAYER_MISTAKES = tuple(
             (("self.weight, self.bias,", "None, self.bias,"),),
             "use it in forward",
         ),
+        (
+            "float32 whatever x is",
+            (("F.layer_norm(x,", "F.layer_norm(x.float(),"),),
+            "",
+        ),
         ("bias forgotten in forward", (("self.weight, self.bias,", "self.weight, None,"),), ""),
         (
             "eps not handed on",
@@ -1097,6 +1154,11 @@ BACKWARD_MISTAKES = (
     backward_mistake("bias's summed over the entries",
         ("upstream.reshape(tokens).sum(dim=0)", "upstream.sum(dim=-1)"),
         lost="dials", hint="sums over each token's entries"),
+    backward_mistake("view of what is not contiguous",
+        ("upstream.reshape(tokens)", "upstream.view(tokens)"), hint="view"),
+    backward_mistake("float32 for weight and bias",
+        (RESULT, RESULT.replace("_gradient", "_gradient.float()")),
+        lost="dials", hint="dtype torch.float32, expected torch.float64"),
     backward_mistake("mean and variance taken for constants",
         ("inner - through_mean - through_variance", "inner"), hint=""),
     backward_mistake("the way through the variance forgotten",
@@ -1240,6 +1302,14 @@ RESIDUAL_MISTAKES = (
         ('self.norm_position == "pre"', "self.first"), lost="post", hint="keep it as it was given"),
     residual_mistake("x not added after the sublayer",
         (POST, "self.norm(self.dropout(sublayer(x)))"), lost="post", hint="x itself is not added"),
+    residual_mistake("both made, and one of them chosen",
+        ('        if self.norm_position == "pre":\n'
+         "            return x + self.dropout(sublayer(self.norm(x)))\n"
+         "        return self.norm(x + self.dropout(sublayer(x)))",
+         "        pre = x + self.dropout(sublayer(self.norm(x)))\n"
+         "        post = self.norm(x + self.dropout(sublayer(x)))\n"
+         '        return pre if self.norm_position == "pre" else post'),
+        lost="post", hint="the sublayer runs once"),
     residual_mistake("x never added", (POST, "self.norm(self.dropout(sublayer(x)))"),
         (PRE, "self.dropout(sublayer(self.norm(x)))"),
         lost="post pre", hint="x itself is not added"),
@@ -1273,6 +1343,24 @@ RESIDUAL_MISTAKES = (
         lost="dropout", hint="and with it the road"),
     residual_mistake("dropout on the road", (PRE, "self.dropout(x) + sublayer(self.norm(x))"),
         lost="dropout", hint="the road is dropped"),
+    residual_mistake("dropout on what is read", (PRE, "x + sublayer(self.dropout(self.norm(x)))"),
+        lost="dropout", hint="not on what it reads"),
+    residual_mistake("dropout on what is read as well",
+        (PRE, "x + self.dropout(sublayer(self.dropout(self.norm(x))))"),
+        lost="dropout", hint="not on what it reads"),
+    residual_mistake("dropout on what is read as well, after",
+        (POST, "self.norm(x + self.dropout(sublayer(self.dropout(x))))"),
+        lost="dropout", hint="not on what it reads"),
+    residual_mistake("dropout drawn once for all tokens",
+        (PRE, "x + sublayer(self.norm(x)) * self.dropout(x[:1] * 0 + 1)"),
+        lost="dropout", hint="drawn anew"),
+    residual_mistake("dropout drawn once and kept", (PRE,
+         "x + sublayer(self.norm(x)) * (self.kept(x) if self.training else 1)"),
+        ("    def forward(", "    def kept(self, x):\n"
+         "        if getattr(self, 'drawn', x[:0]).shape != x.shape:\n"
+         "            self.drawn = self.dropout(torch.ones_like(x))\n"
+         "        return self.drawn\n\n    def forward("),
+        lost="dropout", hint="drawn anew"),
     residual_mistake("no dropout", (PRE, "x + sublayer(self.norm(x))"),
         lost="dropout", hint="nothing is dropped"),
     residual_mistake("no dropout after", (POST, "self.norm(x + sublayer(x))"),
@@ -1487,7 +1575,7 @@ EQUIVALENT = {
     "-    _check_even('d_model', d_model)": "position_angles refuses it too",
     "+    if width < 1": "a width of 1 is odd",
     "torch.promote_types(torch.float32, dtype)": "the order of the two types does not matter",
-    "-    x = x.to(torch.promote_types(dtype, torch.float32))": "no check asks for half precision",
+    "-    x = x.to(torch.promote_types(dtype, torch.float32))": "digits that nobody asks for",
     "-    return torch.promote_types(dtype, torch.float32)": "digits that no docstring promises",
     "+        angles = position_angles(positions, self.d_model)": "more digits than asked for",
     "+        angles = position_angles(positions, self.head_dim, base=self.base)": "the same",
