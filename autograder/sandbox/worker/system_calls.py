@@ -21,7 +21,8 @@ namespace holds, such as those to a virtual machine's host, of some the machine'
 all, and for each kind that it does not know the kernel starts a program outside, as it does for
 what a terminal is to speak. Another limit on cores than ``isolation.NO_CORE``. What looks at the
 machine: its log, its counters, who opens which file. Pages for which whoever reads them waits, the
-kernel too.
+kernel too. And what is newer than Linux 5.0, but for a few that programs ask for first: libraries
+do without the others.
 """
 
 import ctypes
@@ -52,31 +53,35 @@ _CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSE
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _REFUSED = {
     "x86_64": {
-        "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "semget": 64, "msgget": 68,
-        "unshare": 272, "io_uring_setup": 425, "io_setup": 206, "bpf": 321,
-        "vmsplice": 278, "seccomp": 317, "landlock_create_ruleset": 444, "ptrace": 101,
+        "memfd_create": 319, "shmget": 29, "semget": 64, "msgget": 68,
+        "unshare": 272, "io_setup": 206, "bpf": 321,
+        "vmsplice": 278, "seccomp": 317, "ptrace": 101,
         "add_key": 248, "request_key": 249, "keyctl": 250,
         "syslog": 103, "perf_event_open": 298, "fanotify_init": 300, "userfaultfd": 323,
-        "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
         "splice": 275, "tee": 276, "sendfile": 40, "inotify_init": 253, "inotify_init1": 294,
-        "mbind": 237, "set_mempolicy_home_node": 450,
-        "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463,
+        "mbind": 237,
+        "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190,
     },
     "aarch64": {
-        "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
-        "unshare": 97, "io_uring_setup": 425, "io_setup": 0, "bpf": 280,
-        "vmsplice": 75, "seccomp": 277, "landlock_create_ruleset": 444, "ptrace": 117,
+        "memfd_create": 279, "shmget": 194, "semget": 190, "msgget": 186,
+        "unshare": 97, "io_setup": 0, "bpf": 280,
+        "vmsplice": 75, "seccomp": 277, "ptrace": 117,
         "add_key": 217, "request_key": 218, "keyctl": 219,
         "syslog": 116, "perf_event_open": 241, "fanotify_init": 262, "userfaultfd": 282,
-        "clone3": 435,
         "splice": 76, "tee": 77, "sendfile": 71, "inotify_init1": 26,
-        "mbind": 235, "set_mempolicy_home_node": 450,
-        "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "setxattrat": 463,
+        "mbind": 235,
+        "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7,
     },
 }  # fmt: skip
+_NEWER = 424  # from here on all architectures have the same numbers
+_NEWER_ALLOWED = {
+    "pidfd_send_signal": 424, "pidfd_open": 434, "close_range": 436, "openat2": 437,
+    "faccessat2": 439, "epoll_pwait2": 441, "futex_waitv": 449, "fchmodat2": 452,
+}  # fmt: skip
+"""No other: not clone3, whose flags can't be looked at, nor what kernels to come will have."""
 _ANSWERS = {  # where they are refused, for libraries to do without; others are of no such kernel
     "sendfile": errno.ENOTSOCK,
-    **dict.fromkeys(("setxattr", "lsetxattr", "fsetxattr", "setxattrat"), errno.ENOTSUP),
+    **dict.fromkeys(("setxattr", "lsetxattr", "fsetxattr"), errno.ENOTSUP),
 }
 _CONDITIONAL = {
     "x86_64": {
@@ -141,7 +146,8 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
     has_gpu = os.environ.get("COURSE_DEVICE") == "cuda"
     conditions = _REFUSED_IF if has_gpu else [*_REFUSED_IF, _REFUSED_WITHOUT_GPU]
     answers = [errno.ENOSYS, *sorted({*_ANSWERS.values()})]
-    allow = 4 + len(_REFUSED[machine]) + sum(2 + 3 * len(tests) for _, tests in conditions)
+    newer = len(_NEWER_ALLOWED) + 2
+    allow = 4 + newer + len(_REFUSED[machine]) + sum(2 + 3 * len(t) for _, t in conditions)
     refuse = allow + 1  # the last steps, one for each answer
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -149,6 +155,12 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
         (_LOAD, 0, 0, _NUMBER),
         (_AT_LEAST, refuse - 4, 0, _OTHER_ABI),
     ]
+    steps.append((_AT_LEAST, 0, newer - 1, _NEWER))
+    steps += [
+        (_EQUALS, allow - len(steps) - n - 1, 0, number)
+        for n, number in enumerate(_NEWER_ALLOWED.values())
+    ]
+    steps.append((_AT_LEAST, refuse - len(steps) - 1, 0, 0))
     for name, number in _REFUSED[machine].items():
         answer = refuse + answers.index(_ANSWERS.get(name, errno.ENOSYS))
         steps.append((_EQUALS, answer - len(steps) - 1, 0, number))

@@ -360,6 +360,29 @@ SET = ctypes.create_string_buffer(struct.pack("@PIi", ctypes.addressof(ACL), 28,
     assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
 
 
+def test_newer_calls_are_refused_but_for_those_that_programs_ask_for_first(worker):
+    peer, _ = worker()
+    source = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def is_refused(number):
+    libc.syscall(number, -1, -1, -1, -1, -1, -1)
+    return ctypes.get_errno() == errno.ENOSYS
+found = [n for n in range(424, 1024) if not is_refused(n)]
+os.close(os.pidfd_open(os.getpid()))
+"""
+    assert set(run(peer, source)) <= {
+        424,
+        434,
+        436,
+        437,
+        439,
+        441,
+        449,
+        452,
+    }  # as kernels have them
+
+
 def test_files_are_copied_as_anywhere(worker):
     """Where what is refused is what libraries try first."""
     peer, _ = worker()
