@@ -141,6 +141,7 @@ class Sandbox(Zygote):
             "COURSE_DEVICE": self._device,
             "MPLBACKEND": "agg",
             "OMP_NUM_THREADS": "1",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # none stays: what a cell leaves is looked at
             "OPENBLAS_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -208,7 +208,8 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or code.co_filename.startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
-    if in_cell and traced and what != COMPILED:  # a graph of one's own is nobody's business
+    # A graph of one's own is nobody's business, nor is the compiler that is started for it.
+    if in_cell and traced and what not in (COMPILED, PROCESS):
         _keep((TRACED, "", ()), place or ("", 0))
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
         return

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501 -- one line an attack
 
+import functools
 import re
 
 import pytest
@@ -572,6 +573,23 @@ ALLOWED = TOGETHER | HONEST
 def test_what_is_allowed_costs_nothing_and_raises_no_flag(grade, name):
     result = submit(grade, ALLOWED[name])
     assert [check for check in result.checks if check.score < 1] == []
+    assert not [f.message for f in result.cell_failures]
+    assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
+
+
+COMPILED = """
+import contextlib, torch
+from torch import nn
+model = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+with torch.no_grad(), contextlib.suppress(Exception):  # where there is no compiler
+    model(torch.ones(2, 4))
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.sandbox
+def test_a_model_of_ones_own_may_be_compiled(grade):
+    result = submit(functools.partial(grade, seconds=120.0), {"before": COMPILED})
     assert not [f.message for f in result.cell_failures]
     assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
 
