@@ -207,6 +207,15 @@ def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
     assert clone_class(classroom).returncode == 1  # and so it stays
 
 
+def test_no_line_of_the_list_is_passed_over_in_silence(classroom):
+    first, _, empty, last = (classroom / "list.txt").read_text().split()[3:]
+    other = f"{classroom}/elsewhere/{HOMEWORK}-bo.git"
+    (classroom / "list.txt").write_text(f"{first}\r\n{last}\n{other}\n{empty}")  # no end of line
+    done = clone_class(classroom)
+    assert (done.returncode, done.stderr.count("called like another")) == (1, 1)
+    assert {path.name for path in (classroom / "clones").iterdir()} == ALL
+
+
 def test_a_line_that_is_no_address_stops_nobody(classroom):
     addresses = (classroom / "list.txt").read_text()
     (classroom / "list.txt").write_text(f"--upload-pack=x\next::sh -c touch%x\n{addresses}")

@@ -22,6 +22,7 @@ import psutil
 from autograder.class_run.judge_process import JudgeProcess, Started
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import CellKind, Homework
+from autograder.sandbox.worker.isolation import let_descriptors_travel
 from autograder.sandbox.zygote import SandboxError
 
 if TYPE_CHECKING:  # it takes long to import, and judges are to start at once
@@ -155,6 +156,7 @@ class _Server:
     """
 
     def __init__(self, library: Path, *, isolated: bool, device: str) -> None:
+        let_descriptors_travel()
         self._library = library
         self._arguments = [str(library), device, "isolated" if isolated else "open"]
         self._preloaded: list[str] = []

@@ -68,12 +68,11 @@ def write_everything(
                 everything = all_standings(
                     pages, plan.homework_id, plan.kept, plan.db_url, plan.dates, students=fresh
                 )
+                # While one watches, only what has changed is read and written.
+                all_there = None if fresh is None else plan.kept.homeworks()
+                terms = terms_of(everything, plan.dates, all_there, unknown=plan.kept.unknown)
                 if fresh is None:
-                    terms = terms_of(everything, plan.dates)
                     write_course(terms, stage)
-                else:  # while one watches, only what has changed is written
-                    over = plan.kept.homeworks() & plan.dates.due.keys()
-                    terms = terms_of(everything, plan.dates, over)
                 write_indexes(terms, stage)
         except OSError as error:
             raise not_written(plan.out, error) from error

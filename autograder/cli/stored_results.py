@@ -11,7 +11,7 @@ from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
 from autograder.homework_source.book_headings import with_headings
-from autograder.homework_source.homework import Homework, resolve_homework
+from autograder.homework_source.homework import Homework, all_homeworks, resolve_homework
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 
@@ -43,9 +43,14 @@ class KeptResults:
         return store.read_all(students, on_unreadable=self.note)
 
     def homeworks(self) -> set[str]:
-        """Return the ids of the homeworks that something is kept of."""
-        folder = self.out / RESULTS
-        return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        """Return the ids of the homeworks that results are kept of."""
+        kept = {path.parent.name for path in (self.out / RESULTS).glob("*/*.json")}
+        return kept & set(all_homeworks(ROOT))  # an earlier grading's lie there too
+
+    @property
+    def unknown(self) -> set[tuple[str, str]]:
+        """The student and the homework of each result that could not be read."""
+        return {(path.stem, path.parent.name) for path in self.unread}
 
     def note(self, path: Path) -> None:
         """Take a file that can't be read, to be told of it at the end."""

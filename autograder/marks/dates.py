@@ -85,6 +85,7 @@ class Dates:
             self._days_late(other)
             for other in others
             if other.homework != result.homework
+            if other.homework not in self.excused.get(result.student, ())
             if self.due.get(other.homework, order) < order
         )
         free = min(days, max(0, self.grace_days - earlier))

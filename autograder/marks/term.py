@@ -69,6 +69,8 @@ def terms_of(
     standings: Iterable[Standing],
     dates: Dates,
     graded: Collection[str] | None = None,
+    *,
+    unknown: Collection[tuple[str, str]] = (),
     now: datetime | None = None,
 ) -> dict[str, Term]:
     """Put every student's homeworks together.
@@ -78,6 +80,7 @@ def terms_of(
         dates: What is due when, and who is excused.
         graded: The homeworks that count, once they are due, for who has no result of them too;
             those of the standings if None.
+        unknown: Student and homework of results that can't be read: nobody missed these.
         now: The present, if it isn't.
 
     Returns:
@@ -93,7 +96,11 @@ def terms_of(
         student: sum_up(
             by_student[student],
             dates.drop_lowest,
-            missed=[name for name in graded if _is_over(dates.due_for(student, name), now)],
+            missed=[
+                name
+                for name in graded
+                if (student, name) not in unknown and _is_over(dates.due_for(student, name), now)
+            ],
             excused=dates.excused.get(student, ()),
         )
         for student in sorted(by_student, key=str.casefold)

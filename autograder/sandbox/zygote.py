@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.sandbox.cgroup import WorkerGroup
-from autograder.sandbox.worker.isolation import Limits
+from autograder.sandbox.worker.isolation import Limits, let_descriptors_travel
+
+_PATIENCE = 60.0  # seconds for a worker to begin, on a busy machine
 
 
 class SandboxError(RuntimeError):
@@ -45,6 +47,7 @@ class Zygote:
     """
 
     def __init__(self, control: socket.socket, limits: Limits, groups: Path | None = None) -> None:
+        let_descriptors_travel()
         self._control = control
         self.limits = limits
         self.groups = groups
@@ -63,7 +66,7 @@ class Zygote:
         with theirs:
             entrance = [group.entrance] if group else []
             answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno(), *entrance])
-        return Worker(connection=ours, pid=answer["worker"], group=group)
+        return Worker(connection=_made_there(ours), pid=answer["worker"], group=group)
 
     def _make_group(self) -> WorkerGroup | None:
         """Return the group of a new worker; none where the kernel refuses: it is watched anyhow."""
@@ -158,3 +161,17 @@ class Zygote:
             line += data
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+
+def _made_there(handed: socket.socket) -> socket.socket:
+    """Return the end that a worker sends of a pair of its own, or nothing but the old one.
+
+    A socket belongs to the network in which it was made: one of the judge's would show the worker
+    the machine's.
+    """
+    handed.settimeout(_PATIENCE)
+    with contextlib.suppress(OSError):
+        if ends := socket.recv_fds(handed, 1, 1)[1]:
+            handed.close()
+            return socket.socket(fileno=ends[0])
+    return handed  # the worker has ended, or can't begin: its first answer tells

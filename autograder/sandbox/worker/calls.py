@@ -35,7 +35,7 @@ for _name in _LOADED:
     with contextlib.suppress(ImportError), warnings.catch_warnings(action="ignore"):
         importlib.import_module(_name)
 _SCRIPTS = ("ScriptFunction", "ScriptMethod", "ScriptObject", "ScriptClass", "ScriptClassFunction",
-            "LiteScriptModule")  # fmt: skip
+            "LiteScriptModule", "ThroughputBenchmark")  # fmt: skip
 _RUNS = re.compile("__(?!init|getattr|setattr|doc|module).*__|forward|run_method")
 
 

@@ -6,7 +6,6 @@ one submission from another: own processes, own /tmp, own shared memory, own soc
 nothing left behind.
 """
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -28,7 +27,6 @@ _MS_RDONLY = 0x1
 _MS_BIND_REC = 0x1000 | 0x4000
 _MS_NOSUID = 0x2
 _MS_NOSUID_NODEV = _MS_NOSUID | 0x4
-_MS_REMOUNT_BIND = 0x20 | 0x1000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -102,14 +100,8 @@ def enter_own_namespaces(limits: Limits) -> None:
         source = f"/proc/self/fd/{handle}".encode()
         _check(_libc.mount(source, folder.encode(), None, _MS_BIND_REC, None), f"mount {folder}")
         os.close(handle)
-    # Its own /proc, or, where the kernel won't show one (in a container, say), an empty one.
-    if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) == 0:
-        with contextlib.suppress(OSError):  # no namespaces of its own, in which it would be root
-            Path("/proc/sys/user/max_user_namespaces").write_text("0")
-        again = _MS_REMOUNT_BIND | _MS_RDONLY | _MS_NOSUID_NODEV
-        _check(_libc.mount(b"none", b"/proc", None, again, None), "remount /proc")
-    else:
-        _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
+    # No /proc: what the kernel writes there for who reads it, it keeps as long as it is open.
+    _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
     os.chdir("/tmp")  # noqa: S108
 
 
@@ -155,6 +147,16 @@ def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
         OSError: The kernel refused.
     """
     _check(_libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0), "prctl(PDEATHSIG)")
+
+
+def let_descriptors_travel() -> None:
+    """Raise this process's soft limit on open files as far as it goes.
+
+    So many descriptors its user may have on their way through sockets when it sends one, those of
+    all workers counted; each of these can have some ten thousand of them there.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def leave_keyring() -> None:

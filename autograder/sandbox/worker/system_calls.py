@@ -40,8 +40,9 @@ _FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40  # and where arguments do
 _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE, _F_SETDELEG = 1024, 1040
-_LOOKS_FOR_A_MODULE = 0x5423, 0x8940, 0x8941, 0x8982, 0x8983, 0x89A0, 0x89A1
-"""TIOCSETD; SIOCGIFBR, SIOCSIFBR, SIOCGIFVLAN, SIOCSIFVLAN, SIOCBRADDBR and SIOCBRDELBR."""
+_F_NOTIFY = 1026
+_TIOCSETD = 0x5423
+_IOCTL_KIND, _OF_NETWORKS, _OF_FILE_SYSTEMS = 0xFF00, 0x8900, 0x6600
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
 _SOCKET_KIND, _SOCK_DGRAM = 0xF, 2  # a stream is 1
 _AF_INET = 2  # the first family that nobody needs: Unix sockets have less
@@ -97,7 +98,7 @@ _CONDITIONAL = {
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
     *(
         ("fcntl", [(_SECOND, _ALL, _EQUALS, command)])
-        for command in (_F_SETLEASE, _F_SETDELEG, *_LOCK_PARTS)
+        for command in (_F_SETLEASE, _F_SETDELEG, _F_NOTIFY, *_LOCK_PARTS)
     ),
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
@@ -110,7 +111,11 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_FUTEX_HASH)]),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
-    *(("ioctl", [(_SECOND, _ALL, _EQUALS, request)]) for request in _LOOKS_FOR_A_MODULE),
+    ("ioctl", [(_SECOND, _ALL, _EQUALS, _TIOCSETD)]),
+    *(
+        ("ioctl", [(_SECOND, _IOCTL_KIND, _EQUALS, kind)])
+        for kind in (_OF_NETWORKS, _OF_FILE_SYSTEMS)
+    ),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
         for option in (_ATTACH_FILTER, _ATTACH_BPF, *_BUFFERS)

@@ -14,10 +14,14 @@ import psutil
 AT_ONCE = 8
 """So many of a worker's threads may be at work at once; more would take others' share."""
 
+MOST_DEEP = 12
+"""So many generations of a worker's processes may live: for what each maps, the kernel keeps a
+record for each that was there before."""
+
 FREE_SOCKETS = 128
 """So many sockets of a worker's processes together count for no memory."""
 
-_HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
+_HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
 _SOCKETS = re.compile(rb"^sockets: used (\d+)", re.MULTILINE)
 
 
@@ -28,13 +32,13 @@ class Usage:
     had a processor: a thousand that share one keep everybody else from it, and would seem to use no
     more than a single one.
 
-    Memory is what its processes hold beyond the pages that this one, from which they are forked,
-    shares with them; or the pages that they had a fault for, if these are more. Who runs another
-    program shares nothing, and huge pages have few faults: so no more is believed to be shared than
-    the limit once again. What a process of the student's shares with its own forks counts for each
-    of them. What is on its way in a socket no process holds: beyond ``FREE_SOCKETS``, each
-    counts as full, also those that nobody has a descriptor of, as they are closed, and what they
-    sent is not read, or wait to be accepted.
+    Memory is what its processes hold, page tables too, beyond the pages that this one, from which
+    they are forked, shares with them; or the pages that they had a fault for, if these are more.
+    Who runs another program shares nothing, and huge pages have few faults: so no more is believed
+    to be shared than the limit once again. What a process of the student's shares with its own
+    forks counts for each of them. What is on its way in a socket no process holds: beyond
+    ``FREE_SOCKETS``, each counts as full, also those that nobody has a descriptor of, as they are
+    closed, and what they sent is not read, or wait to be accepted.
 
     Args:
         pid: The worker.
@@ -71,8 +75,11 @@ class Usage:
         return max(lives - (2 if self._isolated else 1), 0)
 
     def is_greedy(self) -> bool:
-        """Whether its processes hold more memory than they may."""
-        holdings = [_holdings(process.pid) for process in _tree(self._pid)]
+        """Whether its processes hold more memory than they may, or stand too deep."""
+        processes = _tree(self._pid)
+        if _depth(processes) > MOST_DEEP:
+            return True
+        holdings = [_holdings(process.pid) for process in processes]
         shared = sum(min(self._inherited, max(own.anonymous - own.faulted, 0)) for own in holdings)
         sockets = max(_sockets(self._pid) - FREE_SOCKETS, 0) if self._isolated else 0
         held = sum(own.anonymous for own in holdings) - min(shared, self._most_bytes)
@@ -92,6 +99,15 @@ def _tree(pid: int) -> list[psutil.Process]:
         return [worker, *worker.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+def _depth(processes: list[psutil.Process]) -> int:
+    """Count the generations of a process, the first, and of all that it started."""
+    depths: dict[int, int] = {}
+    for process in processes:  # parents come before their children
+        with contextlib.suppress(psutil.NoSuchProcess):  # ended since
+            depths[process.pid] = depths.get(process.ppid(), 0) + 1
+    return max(depths.values(), default=0)
 
 
 def _states(pid: int) -> list[bytes]:

@@ -27,6 +27,7 @@ from .isolation import (
     drop_privileges,
     enter_own_namespaces,
     leave_keyring,
+    let_descriptors_travel,
     mapped_bytes,
 )
 from .usage import Usage, kill_all
@@ -42,6 +43,7 @@ def main() -> None:
     isolated = sys.argv[2] == "isolated"
     if isolated:
         leave_keyring()
+    let_descriptors_travel()
     gc.disable()  # looking for garbage while modules are imported takes a fifth of the time
     _import_everything()
     control.sendall(b'{"ready": true}\n')
@@ -218,17 +220,27 @@ def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: soc
         os.closerange(descriptor + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         os.setpgid(0, 0)
         if isolated:
-            mapped = mapped_bytes()  # the worker's own /proc may be empty
+            mapped = mapped_bytes()  # the worker has no /proc
             enter_own_namespaces(limits)
+        connection = _own_socket(descriptor)  # while it may have as many descriptors as others
+        if isolated:
             drop_privileges(limits, mapped)
-        _answer_judge(descriptor, limits)
+        _answer_judge(connection, limits)
     except BaseException as error:
         os.write(2, f"worker: {type(error).__name__}: {error}\n".encode())
         os._exit(70)
     os._exit(0)
 
 
-def _answer_judge(descriptor: int, limits: Limits) -> None:
+def _own_socket(handed: int) -> socket.socket:
+    """Make a pair of sockets here, in the worker's own network, and send the judge one of them."""
+    ours, theirs = socket.socketpair()
+    with socket.socket(fileno=handed) as judge, theirs:
+        socket.send_fds(judge, [b"\0"], [theirs.fileno()])
+    return ours
+
+
+def _answer_judge(connection: socket.socket, limits: Limits) -> None:
     from .outputs import keep_text
     from .peer import Peer
     from .shell import describe_error
@@ -238,7 +250,7 @@ def _answer_judge(descriptor: int, limits: Limits) -> None:
     for standard in (0, 1, 2):
         os.dup2(quiet, standard)
     keep_text(limits.output_characters)
-    wire = Wire(socket.socket(fileno=descriptor))
+    wire = Wire(connection)
     peer = Peer(wire, describe_error=describe_error, allow_named=True, contains=BaseException)
     try:
         peer.serve()

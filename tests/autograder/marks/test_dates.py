@@ -146,6 +146,15 @@ def test_grace_days_are_used_up_from_the_first_homework_on(read):
     )
 
 
+def test_an_excused_homework_uses_up_no_grace_days(read):
+    first, second = (
+        handed_in(*late)
+        for late in (("hw01", "2026-10-07T12:00:00"), ("hw02", "2026-10-14T12:00:00"))
+    )
+    dates = read(f"{FILE}[excused]\nbo = ['hw01']\n")
+    assert dates.lateness(second, [first, second]).share == 0.0
+
+
 def test_where_only_late_is_known_a_day_counts(read):
     dates = read(FILE.replace("grace_days = 2", ""))
     late = handed_in("hw02", "", marked_late=True)

@@ -71,6 +71,13 @@ def test_what_was_not_handed_in_counts_as_no_points_once_it_is_due(tmp_path):
     assert "hw01-a 0 points Nothing was handed in" in page
 
 
+def test_what_can_t_be_read_is_not_missed():
+    standings = [of("hw01-a", 3), of("hw02-b", 6, "bo")]
+    terms = terms_of(standings, Dates(), unknown={("ada", "hw02-b")})
+    assert (terms["ada"].total, terms["ada"].missed) == (0.5, ())
+    assert terms["bo"].missed == ("hw01-a",)
+
+
 def test_who_is_excused_needs_hand_in_nothing_and_may():
     term = sum_up([of("hw01-a", 6), of("hw02-b", 3)], 1, missed=["hw03-c"], excused={"hw01-a"})
     assert (term.missed, term.dropped, term.total) == (("hw03-c",), {"hw03-c"}, 0.5)

@@ -228,6 +228,21 @@ def double(x):
 
 
 @pytest.mark.sandbox
+def test_forks_of_forks_end(judge):
+    """For each mapping the kernel keeps a record more in each."""
+    source = """
+import os, time
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        while not os.fork():
+            time.sleep(0.02)
+        time.sleep(60)
+    return 2 * x
+"""
+    assert_ended_for_memory(judge, source)
+
+
+@pytest.mark.sandbox
 def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
     source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
     result = judge.grade(notebook(("double", source)), "ada")
@@ -310,12 +325,12 @@ def test_who_cant_be_looked_at_is_ended_alone(monkeypatch):
     assert ended == [8]
 
 
-def test_what_is_swapped_out_counts(tmp_path, monkeypatch):
-    """A process can ask for it, page by page."""
+def test_what_is_swapped_out_counts_and_so_do_page_tables(tmp_path, monkeypatch):
+    """A process can ask for it, page by page; and for tables of one page in many places."""
     folder = tmp_path / "7"
     (folder / "task" / "7").mkdir(parents=True)
-    held = "VmPeak:\t90 kB\nRssAnon:\t 5 kB\nVmSwap:\t 3 kB\n"
+    held = "VmPeak:\t90 kB\nRssAnon:\t 5 kB\nVmSwap:\t 3 kB\nVmPTE:\t 2 kB\n"
     (folder / "task" / "7" / "status").write_text(held)
     (folder / "stat").write_text("7 (python) S 1 7 7 0 -1 0 12 0 0 0")
     monkeypatch.setattr(usage, "Path", lambda path: tmp_path / Path(path).relative_to("/proc"))
-    assert usage._holdings(7).anonymous == 8 << 10
+    assert usage._holdings(7).anonymous == 10 << 10

@@ -2,8 +2,11 @@
 
 import ctypes
 import os
+import re
+import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -99,6 +102,7 @@ def test_environment_holds_no_secrets(worker, monkeypatch):
         "PATH", "LANG", "HOME", "COURSE_DEVICE", "MPLBACKEND", "OMP_NUM_THREADS", "PWD",
         "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
         "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR",
+        "TORCHINDUCTOR_COMPILE_THREADS",
     }  # fmt: skip
 
 
@@ -400,20 +404,57 @@ found = [os.stat("/tmp/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777
     assert run(peer, source) == [90_000, 0o640, 100]
 
 
-@pytest.mark.parametrize("request_", [0x5423, 0x8940, 0x8941, 0x8982, 0x8983, 0x89A0, 0x89A1])
-def test_no_terminal_and_no_bridge_starts_a_program_outside(worker, request_):
-    """The kernel looks for a module for a kind of line that it does not know, and for these."""
+@pytest.mark.parametrize("asked", [0x5423, 0x8940, 0x8982, 0x8912, 0x6617, 0xC0406618])
+def test_no_line_no_network_and_no_file_system_is_asked_for_more(worker, asked):
+    """The kernel looks for modules for lines and bridges; keys of file systems are the staff's."""
     peer, _ = worker()
     source = f"""
 import ctypes, errno, os, socket
-ours, theirs = os.openpty()
-pair = socket.socketpair()
+pair, line, folder = socket.socketpair(), os.openpty()[1], os.open("/grading", 0)
 libc = ctypes.CDLL(None, use_errno=True)
-place = theirs if {request_} == 0x5423 else pair[0].fileno()
-found = [libc.ioctl(place, {request_}, ctypes.byref(ctypes.c_int(0)))]
+place = {{0x54: line, 0x89: pair[0].fileno(), 0x66: folder}}[{asked} >> 8 & 255]
+found = [libc.ioctl(place, ctypes.c_ulong({asked}), ctypes.create_string_buffer(80))]
 found.append(ctypes.get_errno() == errno.ENOSYS)
 """
     assert run(peer, source) == [-1, True]
+
+
+def test_the_wire_is_of_the_workers_own_network(worker):
+    """Names that are bound to it are nobody else's, and it shows no network of the machine's."""
+    peers = [worker()[0] for _ in range(2)]
+    source = """
+import os, socket, stat
+ends = [n for n in map(int, range(3, 64)) if _is_socket(n)]
+for end in ends:
+    socket.socket(fileno=os.dup(end)).bind("\\0the same for all")
+found = len(ends)
+"""
+    is_socket = """
+import os, stat
+def _is_socket(number):
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False
+"""
+    assert [run(peer, is_socket + source) for peer in peers] == [1, 1]
+    with socket.socket(socket.AF_UNIX) as ours:
+        ours.bind("\0the same for all")
+
+
+def test_whatever_is_on_its_way_the_judge_can_send(sandbox):
+    """The kernel holds what a user has on its way against the limit of who sends."""
+    inside = psutil.Process(sandbox._process.pid).children(recursive=True)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    pythons = [process for process in inside if process.name().startswith("python")]
+    limits = [Path(f"/proc/{process.pid}/limits").read_text() for process in pythons]
+    assert any(re.search(rf"Max open files\s+{hard}\s+{hard} ", text) for text in limits)
+
+
+def test_there_is_no_proc(worker):
+    peer, _ = worker()
+    assert run(peer, "import os; found = os.listdir('/proc')") == []
 
 
 def test_no_crash_starts_a_program_outside(worker):
@@ -438,6 +479,7 @@ except OSError:
         "syscall({'x86_64': 103, 'aarch64': 116}[machine], 10, 0, 0)",  # syslog: its size
         "syscall({'x86_64': 298, 'aarch64': 241}[machine], EVENT, 0, -1, -1, 0)",  # perf_event_open
         "syscall({'x86_64': 300, 'aarch64': 262}[machine], 0x200, 0)",  # fanotify_init
+        "fcntl(os.open('/usr', 0), 1026, 1)",  # F_NOTIFY
         "syscall({'x86_64': 323, 'aarch64': 282}[machine], 1)",  # userfaultfd: of its own faults
     ],
 )
