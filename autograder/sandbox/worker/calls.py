@@ -36,7 +36,9 @@ for _name in _LOADED:
         importlib.import_module(_name)
 _SCRIPTS = ("ScriptFunction", "ScriptMethod", "ScriptObject", "ScriptClass", "ScriptClassFunction",
             "LiteScriptModule", "ThroughputBenchmark")  # fmt: skip
-_RUNS = re.compile("__(?!init|getattr|setattr|doc|module).*__|forward|run_method")
+_RUNS = re.compile(
+    "__(?!init|getattr|setattr|doc|module).*__|forward|run_method|run_once|benchmark"
+)
 
 
 def watch_calls(name: str, note: Note) -> None:
