@@ -70,7 +70,7 @@ def write_everything(
                 )
                 # While one watches, only what has changed is read and written.
                 all_there = None if fresh is None else plan.kept.homeworks()
-                terms = terms_of(everything, plan.dates, all_there, unknown=plan.kept.unknown)
+                terms = terms_of(everything, plan.dates, all_there, is_unread=plan.kept.is_unread)
                 if fresh is None:
                     write_course(terms, stage)
                 write_indexes(terms, stage)

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from autograder.class_folders import RESULTS
-from autograder.class_run.result_store import ResultStore, is_unreadable
+from autograder.class_run.result_store import ResultStore, is_unreadable, result_file
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
@@ -47,10 +47,9 @@ class KeptResults:
         kept = {path.parent.name for path in (self.out / RESULTS).glob("*/*.json")}
         return kept & set(all_homeworks(ROOT))  # an earlier grading's lie there too
 
-    @property
-    def unknown(self) -> set[tuple[str, str]]:
-        """The student and the homework of each result that could not be read."""
-        return {(path.stem, path.parent.name) for path in self.unread}
+    def is_unread(self, student: str, homework_id: str) -> bool:
+        """Whether a student's result is kept, and could not be read."""
+        return self.out / RESULTS / homework_id / result_file(student) in self.unread
 
     def note(self, path: Path) -> None:
         """Take a file that can't be read, to be told of it at the end."""

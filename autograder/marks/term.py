@@ -1,7 +1,7 @@
 """A student's homeworks together: what each counts, and the whole."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -70,7 +70,7 @@ def terms_of(
     dates: Dates,
     graded: Collection[str] | None = None,
     *,
-    unknown: Collection[tuple[str, str]] = (),
+    is_unread: Callable[[str, str], bool] = lambda student, homework: False,
     now: datetime | None = None,
 ) -> dict[str, Term]:
     """Put every student's homeworks together.
@@ -80,7 +80,8 @@ def terms_of(
         dates: What is due when, and who is excused.
         graded: The homeworks that count, once they are due, for who has no result of them too;
             those of the standings if None.
-        unknown: Student and homework of results that can't be read: nobody missed these.
+        is_unread: Whether a student's result of a homework is there and can't be read: nobody
+            missed these.
         now: The present, if it isn't.
 
     Returns:
@@ -99,7 +100,7 @@ def terms_of(
             missed=[
                 name
                 for name in graded
-                if (student, name) not in unknown and _is_over(dates.due_for(student, name), now)
+                if _is_over(dates.due_for(student, name), now) and not is_unread(student, name)
             ],
             excused=dates.excused.get(student, ()),
         )

@@ -54,7 +54,7 @@ def feedback(
                     standings, graded, stage, book_url=book_url, on_page=progress.advance
                 )
                 everything = all_standings(standings, graded.id, kept, db_url, course_dates)
-                terms = terms_of(everything, course_dates, unknown=kept.unknown)
+                terms = terms_of(everything, course_dates, is_unread=kept.is_unread)
                 write_course(terms, stage)
                 write_indexes(terms, stage)
         except OSError as error:
@@ -96,7 +96,7 @@ def report(
         before = stored_results(homework, last_year)[0] if compare else []
         try:
             with staging(out) as stage:
-                write_course(terms_of(everything, course_dates, unknown=kept.unknown), stage)
+                write_course(terms_of(everything, course_dates, is_unread=kept.is_unread), stage)
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:

@@ -1,10 +1,10 @@
 """The forking process: imports everything once, then forks a worker for each submission.
 
 It speaks over a Unix socket with the judge: one JSON object a message, one answer each. With
-``start`` comes the socket that the new worker will answer on, and where there are control groups
-the entrance to its own, with ``share`` the socket on which a copy of this process will serve
-another judge. It runs no code of students, starts no thread and
-touches no GPU, so that its forks are sound.
+``start`` comes a socket over which the new worker sends another, of its own network, that it will
+answer on, and where there are control groups the entrance to its own group; with ``share`` the
+socket on which a copy of this process will serve another judge. It runs no code of students, starts
+no thread and touches no GPU, so that its forks are sound.
 """
 
 import contextlib
@@ -64,7 +64,7 @@ def _import_everything() -> None:
     make_shell()
     tqdm.monitor_interval = 0  # a bar starts no thread: one that a cell leaves is looked at
     reading.read([("", "%time x = 1", True)], {})  # fills the caches of the parsers
-    # Looks at the processor once, for all: a worker's own /proc may be empty.
+    # Looks at the processor once, for all: a worker has no /proc.
     torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
     _settle()
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
-from autograder.class_run.result_store import ResultStore
+from autograder.class_run.result_store import ResultStore, result_file
 from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.judging.results import Status
@@ -71,11 +71,28 @@ def test_what_was_not_handed_in_counts_as_no_points_once_it_is_due(tmp_path):
     assert "hw01-a 0 points Nothing was handed in" in page
 
 
-def test_what_can_t_be_read_is_not_missed():
-    standings = [of("hw01-a", 3), of("hw02-b", 6, "bo")]
-    terms = terms_of(standings, Dates(), unknown={("ada", "hw02-b")})
-    assert (terms["ada"].total, terms["ada"].missed) == (0.5, ())
-    assert terms["bo"].missed == ("hw01-a",)
+@pytest.mark.parametrize("damaged", ["ada", "x" * 300])
+def test_what_cant_be_read_is_not_missed(tmp_path, monkeypatch, damaged):
+    out = tmp_path / "out"
+    first, second = (
+        next(p.stem for p in stored_results.ROOT.glob(f"solutions/{n}-*.py"))
+        for n in ("hw01", "hw02")
+    )
+    for student in ("ada", damaged, "bo"):
+        made = dataclasses.replace(result(student), homework=second)
+        ResultStore(out / "results" / second).keep(made, made_from="")
+    ResultStore(out / "results" / first).keep(
+        dataclasses.replace(result("cy"), homework=first), made_from=""
+    )
+    (out / "results" / first / result_file(damaged)).write_text("{")
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    kept = stored_results.KeptResults(out)
+    assert kept.homeworks() == {first, second}
+    outcome = run("report", "hw02", "--out", out, "--dates", "/dev/null")
+    assert outcome.exit_code == 1
+    rows = {row[0]: row for row in csv.reader(io.StringIO((out / "course.csv").read_text()))}
+    assert (rows[damaged][1], rows["bo"][1]) == ("", "0.0")  # left out, as is said; and missed
+    assert float(rows[damaged][-1]) == 2 * float(rows["bo"][-1])
 
 
 def test_who_is_excused_needs_hand_in_nothing_and_may():

@@ -442,13 +442,20 @@ def _is_socket(number):
         ours.bind("\0the same for all")
 
 
-def test_whatever_is_on_its_way_the_judge_can_send(sandbox):
+def test_whatever_is_on_its_way_the_judge_can_send(library):
     """The kernel holds what a user has on its way against the limit of who sends."""
-    inside = psutil.Process(sandbox._process.pid).children(recursive=True)
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
-    pythons = [process for process in inside if process.name().startswith("python")]
-    limits = [Path(f"/proc/{process.pid}/limits").read_text() for process in pythons]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
+    try:
+        sandbox = Sandbox(library, limits=Limits(memory_mb=512))
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+        peer = peer_of(sandbox.start())
+        run(peer, "found = 1")  # the forking process has begun
+        inside = psutil.Process(sandbox._process.pid).children(recursive=True)
+        limits = [Path(f"/proc/{process.pid}/limits").read_text() for process in inside]
+        sandbox.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert any(re.search(rf"Max open files\s+{hard}\s+{hard} ", text) for text in limits)
 
 
