@@ -28,11 +28,6 @@ from tests.autograder.collecting.test_collect import (
 MOODLE = "_assignsubmission_file_"
 
 
-@pytest.fixture
-def into(tmp_path):
-    return tmp_path / "class"
-
-
 def roster_of(tmp_path, rows):
     (tmp_path / "class.csv").write_text("lms_id,student\n" + rows, encoding="utf-8")
     return read_roster(tmp_path / "class.csv")

@@ -29,11 +29,6 @@ TIMES = """\ufeffIdentifier,"Full name","Last modified (submission)"
 """
 
 
-@pytest.fixture
-def into(tmp_path):
-    return tmp_path / "class"
-
-
 def moodle_zip(tmp_path, *people):
     """A zip in which everybody hands in what they are called there."""
     return make_zip(

@@ -1,0 +1,26 @@
+"""Workers of the real sandbox, and what they run."""
+
+import pytest
+
+from tests.autograder.conftest import peer_of
+
+
+@pytest.fixture
+def worker(sandbox):
+    """Start workers and call functions in them by name."""
+    started = []
+
+    def start():
+        worker = sandbox.start()
+        started.append(worker)
+        return peer_of(worker), worker
+
+    yield start
+    for worker in started:
+        sandbox.stop(worker)
+
+
+def run(peer, source):
+    """Run statements in the worker; returns what they left in ``found``."""
+    peer.call("worker.shell:run_cell", ("probe", source))
+    return peer.call("worker.shell:lookup", ("found",))
