@@ -89,7 +89,8 @@ class Group:
 
     def unnamed(self, opened: set[str]) -> set[Path]:
         """Return which of these are files of the project and not of this group."""
-        paths = {path for name in opened if (path := Path(name).absolute()).is_file()}
+        seen = opened.copy()  # at once: a test's threads may open more meanwhile
+        paths = {path for name in seen if (path := Path(name).absolute()).is_file()}
         ours = {path for path in paths if path.is_relative_to(self.root) and path.suffix != ".pyc"}
         made = re.compile(r"build|dist|\..*")
         ours = {path for path in ours if not made.fullmatch(path.relative_to(self.root).parts[0])}
