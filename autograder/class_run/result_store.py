@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Course,  # imports torch, which reading results does without
     )
 
+BEFORE = ".before"  # ends the name of the copy that a regrade compares with
 _HALF = 32
 _LONGEST = 240  # bytes of a name: a file system takes 255, suffix included
 
@@ -234,7 +235,7 @@ class ResultStore:
         Raises:
             OSError: It can't be written.
         """
-        copy = self._folder.with_name(f"{self._folder.name}.before")
+        copy = self._folder.with_name(f"{self._folder.name}{BEFORE}")
         if not copy.exists():
             unfinished = copy.with_name(f"{copy.name}.unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)

@@ -19,13 +19,12 @@ from autograder.clean_text import one_line
 from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
-from autograder.cli.standings import all_standings, standings_of
+from autograder.cli.standings import standings_of, terms_so_far
 from autograder.cli.terminal import listed, output
 from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
-from autograder.marks.term import terms_of
 from autograder.reports.class_outputs import write_outputs
 from autograder.reports.term import write_course, write_indexes
 
@@ -65,12 +64,10 @@ def write_everything(
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
                     submitted=submitted_in(plan.out),
                 )  # fmt: skip
-                everything = all_standings(
+                # While one watches, only what has changed is read and written.
+                terms = terms_so_far(
                     pages, plan.homework_id, plan.kept, plan.db_url, plan.dates, students=fresh
                 )
-                # While one watches, only what has changed is read and written.
-                all_there = None if fresh is None else plan.kept.homeworks()
-                terms = terms_of(everything, plan.dates, all_there, is_unread=plan.kept.is_unread)
                 if fresh is None:
                     write_course(terms, stage)
                 write_indexes(terms, stage)

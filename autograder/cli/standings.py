@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import typer
 
-from autograder.class_folders import NBGRADER
+from autograder.class_folders import COURSE_TABLE, NBGRADER
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
 from autograder.cli.stored_results import KeptResults
@@ -15,6 +15,7 @@ from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import Standing, stand
+from autograder.marks.term import Term, terms_of
 
 
 def standings_of(
@@ -53,7 +54,7 @@ def _join(
     return [stand(result, given.get(result.student), late(result)) for result in results]
 
 
-def all_standings(
+def terms_so_far(
     standings: Sequence[Standing],
     homework_id: str,
     kept: KeptResults,
@@ -61,8 +62,8 @@ def all_standings(
     dates: Dates,
     *,
     students: Collection[str] | None = None,
-) -> list[Standing]:
-    """Join the results of all homeworks that are kept.
+) -> dict[str, Term]:
+    """Put every student's homeworks together, all that are kept.
 
     Args:
         standings: Of one homework, joined already.
@@ -70,17 +71,31 @@ def all_standings(
         kept: What grading kept.
         db_url: The gradebook's database; a file in nbgrader's folder if empty.
         dates: When homework is due, and what being late costs.
-        students: Those whose other homeworks are looked for; everybody if None.
+        students: Those whose other homeworks are looked for; everybody if None, and only then it
+            is told what of the dates or of the results is left out.
 
     Returns:
-        How each submission of each homework stands.
+        Student to homeworks.
     """
     everything = list(standings)
     for homework in all_homeworks(ROOT):
         if homework != homework_id:
             results = kept.of(homework, students)
             everything += _join(results, kept, db_url, dates) if results else []
-    return everything
+    if students is None:
+        _tell_what_is_left_out(everything, kept, dates)
+    graded = None if students is None else kept.homeworks()
+    return terms_of(everything, dates, graded, is_unread=kept.is_unread)
+
+
+def _tell_what_is_left_out(everything: Sequence[Standing], kept: KeptResults, dates: Dates) -> None:
+    known = {standing.student for standing in everything}
+    if nobody := sorted(dates.excused.keys() - known):
+        words = f"dates.toml excuses students of whom nothing is graded: {listed(nobody)}"
+        typer.echo(f"Warning: {words}", err=True)
+    if strangers := kept.strangers():
+        words = f"no homework of this project: {listed(strangers)}"
+        typer.echo(f"Warning: {COURSE_TABLE} leaves out results of {words}", err=True)
 
 
 def lateness_in(kept: KeptResults, dates: Dates) -> Callable[[SubmissionResult], Lateness]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from autograder.class_folders import RESULTS
-from autograder.class_run.result_store import ResultStore, is_unreadable, result_file
+from autograder.class_run.result_store import BEFORE, ResultStore, is_unreadable, result_file
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
@@ -44,8 +44,15 @@ class KeptResults:
 
     def homeworks(self) -> set[str]:
         """Return the ids of the homeworks that results are kept of."""
-        kept = {path.parent.name for path in (self.out / RESULTS).glob("*/*.json")}
-        return kept & set(all_homeworks(ROOT))  # an earlier grading's lie there too
+        return self._folders() & set(all_homeworks(ROOT))
+
+    def strangers(self) -> list[str]:
+        """Return what results are kept of and no homework of this project, sorted."""
+        return sorted(self._folders() - set(all_homeworks(ROOT)))
+
+    def _folders(self) -> set[str]:
+        folders = {path.parent for path in (self.out / RESULTS).glob("*/*.json")}
+        return {f.name for f in folders if BEFORE not in f.suffixes}  # as they were once
 
     def is_unread(self, student: str, homework_id: str) -> bool:
         """Whether a student's result is kept, and could not be read."""

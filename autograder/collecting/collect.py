@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -297,8 +298,15 @@ def _meant(
     possible = [x for x in readings if known.get(x.lms_id, set()) <= {x.person}]
     if naming is Naming.CANVAS:  # whose files' names are full of numbers
         listed = [x for x in possible if roster.find(x.lms_id)]
+        if listed and any(_stands_in_file(possible[0], other) for other in listed):
+            return None  # somebody's who is not in the class list, and called the file so
         possible = listed or possible[:1]
     return possible[0] if len({x.lms_id for x in possible}) == 1 else None
+
+
+def _stands_in_file(name: Name, other: Name) -> bool:
+    """Whether another way to read a name of Canvas's is one to read the name of its file."""
+    return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
 
 
 def _records(

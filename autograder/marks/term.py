@@ -19,14 +19,14 @@ class Term:
         excused: Homeworks that count nothing for this student, by the dates.
         dropped: Homeworks that are left out of the total, those with the smallest shares.
         total: Of the points to be had in the others, the mean share that was reached, from 0 to 1:
-            each homework counts the same.
+            each homework counts the same. None where there are no others.
     """
 
     standings: tuple[Standing, ...]
     missed: tuple[str, ...] = ()
     excused: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
-    total: float = 0.0
+    total: float | None = None
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -61,7 +61,7 @@ def sum_up(
         missed=tuple(missing),
         excused=frozenset(excused),
         dropped=frozenset(name for name, _ in by_share[:count]),
-        total=sum(counted) / len(counted) if counted else 0.0,
+        total=sum(counted) / len(counted) if counted else None,
     )
 
 

@@ -79,6 +79,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
         for standing in term.standings:
             if not standing.is_blank:
                 shares[standing.result.homework].append(share(standing))
+    totals = [term.total for term in terms.values() if term.total is not None]
     homeworks = _homeworks(terms.values())
     titles = {s.result.homework: _title(s) for t in terms.values() for s in t.standings}
     rows = [
@@ -96,7 +97,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
         homeworks=[(name, titles[name]) for name in homeworks],
         medians={name: statistics.median(shares[name] or [0.0]) for name in homeworks},
         handed_in={name: len(shares[name]) for name in homeworks},
-        median_total=statistics.median(term.total for term in terms.values()),
+        median_total=statistics.median(totals) if totals else None,
         rows=rows,
     )
 
@@ -117,7 +118,8 @@ def course_csv(terms: Mapping[str, Term]) -> str:
         points |= {s.result.homework: round(s.score, 6) for s in term.standings}
         told = (points.get(name, "") for name in homeworks)
         left_out = " ".join(sorted(term.left_out))
-        rows.append((inert(student), *told, left_out, round(100 * term.total, 4)))
+        percent = "" if term.total is None else round(100 * term.total, 4)
+        rows.append((inert(student), *told, left_out, percent))
     return csv_text(("student", *homeworks, "left_out", "percent"), rows)
 
 

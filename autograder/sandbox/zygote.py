@@ -59,7 +59,7 @@ class Zygote:
             The worker, ready within milliseconds.
 
         Raises:
-            SandboxError: The forking process is gone.
+            SandboxError: The forking process is gone, or the machine starts no process more.
         """
         ours, theirs = socket.socketpair()
         group = self._make_group()
@@ -147,10 +147,13 @@ class Zygote:
     def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
-            return self._read_answer()
+            answer = self._read_answer()
         except (OSError, EOFError) as error:
             self._control.close()  # a late one would answer the next question with this answer
             raise SandboxError("the forking process is gone") from error
+        if "refused" in answer:
+            raise SandboxError(answer["refused"])
+        return answer
 
     def _read_answer(self) -> dict[str, Any]:
         line = bytearray()

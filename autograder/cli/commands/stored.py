@@ -11,11 +11,10 @@ from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
 from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
-from autograder.cli.standings import all_standings, standings_of
+from autograder.cli.standings import standings_of, terms_so_far
 from autograder.cli.stored_results import KeptResults, end_if_unread, stored_results
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
-from autograder.marks.term import terms_of
 from autograder.reports.class_outputs import write_feedback, write_report
 from autograder.reports.grades import write_grades
 from autograder.reports.term import write_course, write_indexes
@@ -53,8 +52,7 @@ def feedback(
                 write_feedback(
                     standings, graded, stage, book_url=book_url, on_page=progress.advance
                 )
-                everything = all_standings(standings, graded.id, kept, db_url, course_dates)
-                terms = terms_of(everything, course_dates, is_unread=kept.is_unread)
+                terms = terms_so_far(standings, graded.id, kept, db_url, course_dates)
                 write_course(terms, stage)
                 write_indexes(terms, stage)
         except OSError as error:
@@ -91,12 +89,12 @@ def report(
         results, graded = stored_results(homework, kept)
         course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
         standings = standings_of(results, kept, db_url, course_dates)
-        everything = all_standings(standings, graded.id, kept, db_url, course_dates)
+        terms = terms_so_far(standings, graded.id, kept, db_url, course_dates)
         last_year = KeptResults(compare or out)
         before = stored_results(homework, last_year)[0] if compare else []
         try:
             with staging(out) as stage:
-                write_course(terms_of(everything, course_dates, is_unread=kept.is_unread), stage)
+                write_course(terms, stage)
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:

@@ -34,6 +34,10 @@ from .usage import Usage, kill_all
 
 _TRIES = 10  # of a second each
 _LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
+_NO_PROCESS_MORE = (
+    "the machine starts no process more: grade with fewer workers, or raise the limit on the "
+    "processes of a user or container (ulimit -u, pids.max)"
+)
 _Seen = TypeVar("_Seen")
 
 
@@ -99,13 +103,21 @@ class _Zygote:
                 data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
                 if not data:
                     break
-                answer = self._answer(json.loads(data), descriptors)
+                answer = self._answer_if_allowed(json.loads(data), descriptors)
                 self._control.sendall(json.dumps(answer).encode() + b"\n")
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
                 self._end_the_greedy()
                 self._looked = time.monotonic()
         for pid in self._workers:
             _kill(pid, self._isolated)
+
+    def _answer_if_allowed(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        try:
+            return self._answer(request, descriptors)
+        except BlockingIOError:  # of a fork: what runs already goes on
+            for descriptor in descriptors:
+                os.close(descriptor)
+            return {"refused": _NO_PROCESS_MORE}
 
     def _answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         if "preload" in request:

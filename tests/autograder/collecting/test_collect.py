@@ -148,6 +148,8 @@ def test_what_one_of_a_team_hands_in_is_the_others_who_handed_in_nothing(tmp_pat
         ("ada_l_22_901_{}.ipynb", "22,ada,\n", "ada"),
         ("team_1_21_900_{}.ipynb", "21,bo,\n", "bo"),
         ("team_1_21_900_{}.ipynb", "1,zoe,\n21,bo,\n", None),  # both may be meant
+        ("eve_22_500_x_21_900_{}.ipynb", "21,bo,\n", None),  # perhaps eve's, who is not listed
+        ("eve_22_500_x_21_900_{}.ipynb", "", "eve_22"),
         ("bo_21_900_3_{}.ipynb", "", "bo_21"),  # a file that begins with a number
         ("bo_21_900_3_{}.ipynb", "21,bo,\n", "bo"),
         ("di_LATE_5_900_{}.ipynb", "5,di,\n", "di"),

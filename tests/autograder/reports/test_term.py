@@ -20,7 +20,7 @@ from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
 from autograder.marks.term import sum_up, terms_of
 from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
-from autograder.reports.term import render_index, write_course, write_indexes
+from autograder.reports.term import render_course, render_index, write_course, write_indexes
 from tests.autograder.graded_class import HOMEWORK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import words_of
@@ -99,7 +99,38 @@ def test_who_is_excused_needs_hand_in_nothing_and_may():
     term = sum_up([of("hw01-a", 6), of("hw02-b", 3)], 1, missed=["hw03-c"], excused={"hw01-a"})
     assert (term.missed, term.dropped, term.total) == (("hw03-c",), {"hw03-c"}, 0.5)
     assert term.left_out == {"hw01-a", "hw03-c"}
-    assert sum_up([of("hw01-a", 6)], excused={"hw01-a"}).total == 0
+
+
+def test_who_is_excused_from_all_so_far_has_no_total(tmp_path):
+    standings = [of("hw01-a", 6), of("hw01-a", 3, "bo")]
+    terms = terms_of(standings, Dates(excused={"ada": frozenset({"hw01-a"})}))
+    assert [term.total for term in terms.values()] == [None, 0.5]
+    write_course(terms, tmp_path)
+    rows = list(csv.reader(io.StringIO((tmp_path / "course.csv").read_text())))
+    assert rows[1] == ["ada", "6.0", "hw01-a", ""]
+    course = words_of((tmp_path / "course.html").read_text())
+    assert "median total 50 %" in course  # of those who have one
+    assert "ada – (6)" in course
+    assert "Nothing counts so far" in words_of(render_index("ada", terms["ada"]))
+    nobody = words_of(render_course({"ada": terms["ada"]}))
+    assert "median total –" in nobody
+
+
+def test_what_the_course_leaves_out_is_told(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    (homework,) = (p.stem for p in stored_results.ROOT.glob("solutions/hw01-*.py"))
+    store = ResultStore(out / "results" / homework)
+    store.keep(dataclasses.replace(result("ada"), homework=homework), made_from="")
+    store.keep_copy()  # as a regrade does: it is nothing that is left out
+    ResultStore(out / "results" / "hw77-gone").keep(result("ada"), made_from="")
+    dates = tmp_path / "dates.toml"
+    dates.write_text(f'[excused]\nada = ["{homework}"]\nadda = ["{homework}"]\n')
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    outcome = run("report", "hw01", "--out", out, "--dates", dates)
+    assert outcome.stderr.splitlines() == [
+        "Warning: dates.toml excuses students of whom nothing is graded: adda",
+        "Warning: course.csv leaves out results of no homework of this project: hw77-gone",
+    ]
 
 
 def test_a_student_sees_all_homeworks(tmp_path):

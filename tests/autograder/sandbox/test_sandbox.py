@@ -243,6 +243,22 @@ def test_workers_end_with_the_process_that_they_were_forked_from(library):
     assert alive == []
 
 
+def test_a_process_that_the_machine_refuses_ends_none_that_runs(monkeypatch):
+    def refuse():
+        raise BlockingIOError
+
+    monkeypatch.setattr(zygote.os, "fork", refuse)
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ThreadPoolExecutor() as pool:
+        serving = pool.submit(zygote._Zygote(theirs, isolated=False).serve)
+        asking = Zygote(ours, Limits())
+        for ask in (asking.start, asking.share, asking.start):  # and goes on answering
+            with pytest.raises(SandboxError, match="no process more"):
+                ask()
+        ours.shutdown(socket.SHUT_RDWR)
+        serving.result(timeout=10)
+
+
 def test_the_wire_is_of_the_workers_own_network(worker):
     """Names that are bound to it are nobody else's, and it shows no network of the machine's."""
     peers = [worker()[0] for _ in range(2)]
