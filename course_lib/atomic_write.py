@@ -24,7 +24,7 @@ def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
         The path to write to, in the same folder. What is opened there must be closed again.
 
     Raises:
-        OSError: It can't be written; what was there before still is.
+        OSError: It can't be written, which names the file; what was there before still is.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Each writer has a name of its own, so that two who write one file don't mix their bytes.
@@ -38,6 +38,8 @@ def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
             with unfinished.open("r+b") as file:
                 os.fsync(file.fileno())
         unfinished.replace(path)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and not error.filename:
+            error.filename = str(path)  # a full disk names none
         raise

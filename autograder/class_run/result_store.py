@@ -239,7 +239,10 @@ class ResultStore:
         if not copy.exists():
             unfinished = copy.with_name(f"{copy.name}.unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)
-            shutil.copytree(self._folder, unfinished)
+            try:
+                shutil.copytree(self._folder, unfinished)
+            except shutil.Error as error:  # of all files; one says enough
+                raise OSError(f"{copy} can't be written: {error.args[0][0][2]}") from error
             unfinished.rename(copy)
         return ResultStore(copy)
 

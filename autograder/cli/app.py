@@ -1,5 +1,7 @@
 """The commands put together, with the help that they show."""
 
+import logging
+
 import typer
 
 from autograder.cli.commands.backup import backup, restore
@@ -13,6 +15,9 @@ from autograder.cli.commands.regrade import regrade
 from autograder.cli.commands.release import release
 from autograder.cli.commands.stored import feedback, report
 from autograder.cli.commands.students import students
+
+# What nbgrader logs there, with its traceback, it raises as well: we say it in a line.
+logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
 
 app = typer.Typer(
     help="Release homework, collect it, grade a class in a sandbox, see how it went, export the "

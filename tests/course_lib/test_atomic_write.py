@@ -1,5 +1,9 @@
 """A file is there whole or not at all."""
 
+import errno
+
+import pytest
+
 from course_lib.atomic_write import atomic_write
 
 
@@ -12,3 +16,11 @@ def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
         assert file.read_text() == "second"
     assert file.read_text() == "first"
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_full_disk_names_the_file_that_people_know(tmp_path):
+    place = tmp_path / "grades.csv"
+    told = pytest.raises(OSError, match=r"No space left on device: '.*grades\.csv'")
+    with told, atomic_write(place):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nbgrader.api import Gradebook, InvalidEntry
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -19,6 +20,7 @@ from autograder.cli.commands import doctor
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.terminal import print_grades
 from autograder.gradebook import gradebook
+from autograder.releasing.generated_assignment import create_tables
 from autograder.reports import class_outputs
 from autograder.reports.class_outputs import write_outputs
 from autograder.sandbox.zygote import SandboxError
@@ -448,3 +450,14 @@ def test_a_name_that_leads_out_of_its_folder_is_never_written(tmp_path):
     with pytest.raises(ValueError, match="no name of a folder"):
         write_outputs(standings_of([result("../../etc")]), HOMEWORK, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nbgrader_logs_nothing_of_what_it_raises_as_well(caplog, tmp_path):
+    """The command says it in a line; a traceback before it would hide that."""
+    address = f"sqlite:///{tmp_path}/gradebook.db"
+    create_tables(address)
+    with Gradebook(address) as course:
+        course.add_assignment("hw03")
+        with pytest.raises(InvalidEntry):
+            course.add_assignment("hw03")
+    assert caplog.text == ""

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import re
+import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -206,14 +207,18 @@ def test_a_full_disk_when_the_class_is_graded_is_told_in_one_line(grade, monkeyp
 
 
 def test_a_full_disk_before_regrading_is_told_in_one_line(grade, monkeypatch):
+    reason = "[Errno 28] No space left on device"
+
     def full(*arguments):
-        raise OSError(28, "No space left on device")
+        raise shutil.Error([("from", "to", reason), ("from too", "to too", reason)])
 
     assert grade("grade", make_class()).exit_code == 0
-    monkeypatch.setattr(ResultStore, "keep_copy", full)
+    monkeypatch.setattr(shutil, "copytree", full)
     outcome = grade("regrade", make_class())
     assert outcome.exit_code == 2
-    assert outcome.stderr.splitlines() == ["Error: [Errno 28] No space left on device"]
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert line.endswith(f"results/{HW}.before can't be written: {reason}")
 
 
 def test_who_left_counts_no_longer_until_he_is_back(grade, tmp_path):
