@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+import torch
 
 from autograder.judging.blotting import told_message, told_traceback, told_type
 from autograder.judging.results import Status
@@ -150,3 +151,43 @@ def test_other_exceptions_are_not_named(name):
 def test_what_is_left_of_an_error_of_pytorch_still_gets_its_hint(function, words):
     """The judge looks for a hint in no more than it tells."""
     assert words in hint_for(told_message(message_of(function), "", {}))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "len(3)",
+        "[1, 2].__getitem__(0.5)",
+        "[].pop()",
+        "next([])",
+        "'a' + 1",
+        "1 + 'a'",
+        "None + 1",
+        "[1] * 1.5",
+        "range(0, 5, 0)",
+        "torch.stack([])",
+        "torch.ones(3)[torch.ones(2)]",
+        "torch.ones(3).item()",
+        "torch.ones(3, requires_grad=True).backward()",
+        "torch.tensor([1, 2], requires_grad=True)",
+        "torch.ones(2, 3).T.view(6)",
+        "torch.ones(2, 3).mm(torch.ones(3))",
+        "torch.ones(3) @ torch.ones(2)",
+        "torch.ones(3).add_(torch.ones(2, 3))",
+        "torch.ones(2, 3).gather(1, torch.zeros(3, 1).long())",
+        "torch.ones(2, 3).split([1, 1], 1)",
+        "torch.ones(2).bool() - torch.ones(2).bool()",
+        "torch.multinomial(torch.zeros(3), 1)",
+        "torch.where(torch.ones(3), 1, 2)",
+        "torch.tensor([[1, 2], [3]])",
+        "F.cross_entropy(torch.ones(2, 3), torch.zeros(3).long())",
+        "F.cross_entropy(torch.ones(2, 3), torch.ones(2))",
+        "F.one_hot(torch.ones(2), 3)",
+    ],
+)
+def test_what_python_and_torch_say_is_told_whole(statement):
+    with pytest.raises(Exception) as raised:
+        eval(statement, {"torch": torch, "F": torch.nn.functional})
+    message = str(raised.value)
+    told = told_message(message, "Cell double, line 1", {"double": ""})
+    assert told == message
