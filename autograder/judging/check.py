@@ -20,14 +20,14 @@ import torch
 from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell
 from autograder.judging.blotting import told_message, told_traceback, told_type
-from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
+from autograder.judging.results import UNUSABLE, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
+from autograder.judging.unwritten import unwritten
 from autograder.sandbox.worker.peer import Proxy, RemoteError
 from autograder.sandbox.zygote import SandboxError
 from course_lib.testing import CheckFailure, noting_forgiven
 from course_lib.usual_errors import hint_for, is_unwritten
 
-_CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
 _MAX_WORDS = 4_000  # of a check's own message
 _NO_GRADIENT = "does not require grad and does not have a grad_fn"  # says torch of backward()
@@ -49,6 +49,11 @@ _LIMIT_HINTS = (
     (
         r"\[Errno 24\]|Too many open files",
         "The limit on open files was reached. Close what you open: use a with block.",
+    ),
+    (
+        r"'/proc/|NoSuchProcess",
+        "What the machine has and does can't be asked where homework is graded: there is no /proc. "
+        "Measure in a cell of your own.",
     ),
 )
 
@@ -198,7 +203,7 @@ def _explain_remote(
     error: RemoteError, cell: Cell, *, hidden: bool, cells: Mapping[str, str]
 ) -> dict[str, Any]:
     if isinstance(error, NotImplementedError) and is_unwritten(error.message):
-        return {"status": Status.FAIL, "message": _unwritten(error, cell, cells)}
+        return {"status": Status.FAIL, **unwritten(error.traceback, cell.exercise, cells)}
     kind, message, frames = error.type_name, error.message, error.traceback
     if hidden:
         kind, frames = told_type(kind), told_traceback(frames, cells)
@@ -215,14 +220,6 @@ def _explain_remote(
 
 def _limit_hint(raised: str) -> str:
     return next((hint for pattern, hint in _LIMIT_HINTS if re.search(pattern, raised)), "")
-
-
-def _unwritten(error: RemoteError, cell: Cell, cells: Mapping[str, str]) -> str:
-    """Name the exercise whose stub was called: not always the one that is checked."""
-    called = [label for label in _CELL.findall(error.traceback) if label in cells]
-    if not called or called[-1] == cell.exercise:
-        return f"{cell.exercise} {UNWRITTEN}."
-    return f"{called[-1]} {UNWRITTEN}, and {cell.exercise} needs it here."
 
 
 def _cut(text: str) -> str:

@@ -135,7 +135,8 @@ class Sandbox(Zygote):
 
     def _command(self, fd: int) -> tuple[list[str], dict[str, str]]:
         environment = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            # as in a notebook, `python` is the one that runs it
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
             "COURSE_DEVICE": self._device,

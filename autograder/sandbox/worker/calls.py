@@ -27,7 +27,8 @@ Note = Callable[[str, str], None]
 # Where PyTorch keeps such Python. What reads the text of others, as forward mode's does, must be
 # loaded by now: what notes has none.
 _TWINS = re.compile(
-    r"torch\.(_decomp|_refs|ao\.nn|export\._patches|nn\.modules\.linear_cross_entropy|onnx\.ops)\b"
+    r"torch\.(_decomp|_refs|ao\.nn|export\._patches|nn\.modules\.(adaptive|linear_cross_entropy)"
+    r"|onnx\.ops)\b"
 )
 _LOADED = ("torch._decomp.decompositions_for_jvp", "torch.export._patches",
            "torch.onnx.ops._impl")  # fmt: skip

@@ -32,7 +32,6 @@ OPERATORS = {
 _KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
 _BACKENDS = "(|Mkldnn|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
 _OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
-_COMPOSITE = "CompositeImplicitAutograd"
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
 
@@ -47,8 +46,6 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
     for key in _keys(operator):  # all before the first is replaced: they depend on another
         if "CUDA" not in key or os.environ.get("COURSE_DEVICE") == "cuda":
             kernels[key] = _kernel(operator, key)
-    if _kinds(operator).get("CPU") == "math kernel":  # also asked for as such, by ``decompose``
-        kernels[_COMPOSITE] = _kernel(operator, "CPU")
     namespace, _, rest = operator.partition("::")
     register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
     for key, kernel in kernels.items():
@@ -57,6 +54,9 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
     dispatched = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
     own = {torch._C._dispatch_key_parse(key) for key in kernels}
     register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
+    # The kernel of one key: of several backends' too, as what ``decompose`` runs, or ``vmap``.
+    dispatched._op_dk = functools.partial(_note_and_ask, note, dispatched._op_dk)
+    _asked[f"{namespace}::{name}", overload] = dispatched._op_dk
 
 
 @functools.cache
@@ -83,6 +83,31 @@ def _kernel(operator: str, key: str) -> Any:
 def _library(namespace: str) -> torch.library.Library:
     """Return what keeps kernels registered: they are gone when it is."""
     return torch.library.Library(namespace, "IMPL")
+
+
+def _note_and_ask(
+    note: Callable[[], None], run: Callable[..., Any], /, *args: Any, **kw: Any
+) -> Any:
+    note()
+    return run(*args, **kw)
+
+
+_asked: dict[tuple[str, str], Callable[..., Any]] = {}
+_get_overload = torch._C._get_operation_overload
+
+
+@functools.wraps(_get_overload)
+def _watched_overload(name: str, overload: str) -> Any:
+    """Find an operator for who makes its object anew, with what notes there too."""
+    found = _get_overload(name, overload)
+    if not found or (name, overload) not in _asked:
+        return found
+    run, _, tags = found
+    return run, _asked[name, overload], tags
+
+
+del _watched_overload.__wrapped__
+setattr(torch._C, _get_overload.__name__, _watched_overload)
 
 
 def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:

@@ -4,6 +4,7 @@ import builtins
 import contextlib
 import sys
 import traceback
+from pathlib import Path
 from types import FunctionType, TracebackType
 from typing import Any
 
@@ -84,6 +85,9 @@ def make_shell() -> InteractiveShell:
     shell.compile = _CellCompiler()
     for magic in FRONT_ENDS_MAGICS:
         shell.register_magic_function(lambda line: None, "line", magic)
+    shell.extension_manager.load_extension("storemagic")  # as a kernel's application does
+    if (here := str(Path.cwd())) in sys.path:
+        sys.path[sys.path.index(here)] = ""  # wherever a cell has gone, as in a kernel
     capture_streams()
     _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler, _LastValue))]
     return shell
@@ -101,6 +105,7 @@ def run_cell(label: str, source: str) -> None:
     """
     # What runs is what was read, whatever an earlier cell would have made of it.
     shell, machinery = _made[0]
+    _load_again(shell)
     sys.audit(BEGINS_CELL, label)
     machinery.put_right()
     object.__setattr__(shell, "__class__", _QuietShell)
@@ -122,6 +127,12 @@ def run_cell(label: str, source: str) -> None:
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
+
+
+def _load_again(shell: InteractiveShell) -> None:
+    """Have ``%autoreload`` do its work, if a cell has asked for it: it is no callback any more."""
+    with contextlib.suppress(Exception):
+        shell.magics_manager.registry["AutoreloadMagics"].pre_run_cell(None)
 
 
 def _end_helpers(shell: InteractiveShell) -> None:

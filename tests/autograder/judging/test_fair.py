@@ -4,6 +4,7 @@
 
 import pytest
 from ipykernel.zmqshell import KernelMagics
+from IPython.core.shellapp import InteractiveShellApp
 
 from autograder.sandbox.worker.reader.cell_code import FRONT_ENDS_MAGICS, LINE_MAGICS
 
@@ -35,6 +36,11 @@ HABITS = {
     "what a notebook's kernel has": (("double", f"%autosave 60\n%clear\n%edit\n{RIGHT}"),),
     "a backend of one's own": (("double", f"%matplotlib widget\n{RIGHT}"), "%matplotlib ipympl\n%matplotlib inline\n%matplotlib"),
     "every value shown": ("from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = 'all'\n1\n2",),
+    "a module in a folder of one's own": ("import os\nos.mkdir('mine')\n%cd mine\nopen('helper.py', 'w').write('def twice(x): return 2 * x')", ("double", "from helper import twice\ndef double(x):\n    return twice(x)")),
+    "a parser of arguments": (("double", f"import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('-f')\nparser.parse_args()\n{RIGHT}"),),
+    "a script of one's own": ("%%python\nopen('made.py', 'w').write('two = 2')", ("double", "from made import two\ndef double(x):\n    return two * x")),
+    "a module that is written anew": ("%load_ext autoreload\n%autoreload 2\nopen('own.py', 'w').write('two = 1')", "import own, os, time", "open('own.py', 'w').write('two = 2  # now')\nos.utime('own.py', (time.time() + 9,) * 2)", ("double", "def double(x):\n    return own.two * x")),
+    "%store": (("double", f"seed = 3\n%store seed\n{RIGHT}"), "store seed"),
     "help": ("double?\n?print\nhelp(len)",),
     "a display": ("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))",),
     "a last value": ("1 + 1",),
@@ -75,6 +81,8 @@ def test_an_honest_habit_costs_nothing_and_raises_no_suspicion(grade, habit):
 def test_no_magic_of_a_notebooks_kernel_is_missing():
     assert set(KernelMagics.magics["line"]) <= set(FRONT_ENDS_MAGICS)
     assert not KernelMagics.magics["cell"]
+    extensions = InteractiveShellApp.class_traits()["default_extensions"]
+    assert extensions.default(InteractiveShellApp) == ["storemagic"]  # of which `%store` is
 
 
 def test_each_magic_may_stand_without_its_sign(grade):

@@ -192,12 +192,30 @@ def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):
     assert failed == ["NameError: name 'untrained' is not defined"]
 
 
+STUB = "def double(x):\n    raise NotImplementedError('write me')"
+
+
 def test_blank_work_is_met_kindly(grade):
-    stub = "def double(x):\n    raise NotImplementedError('write me')"
-    result = grade(("double", stub))
+    result = grade(("double", STUB))
     assert result.score == 0
     assert result.checks[0].message == "double is not written yet."
     assert result.checks[0].traceback == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "hint"),
+    [
+        ((("double", f"{STUB}\n    return 2 * x"),), "delete it"),
+        ((("", "def double(x):\n    return 2 * x"), ("double", STUB)), "write it there"),
+        ((("double", STUB), ("", "def double_all(x):\n    return 2 * x")), ""),
+        ((("double", STUB), ("", "def (")), ""),
+    ],
+)
+def test_code_that_no_check_can_reach_is_found(grade, cells, hint):
+    first = grade(*cells).checks[0]
+    assert first.message == "double is not written yet."
+    assert hint in first.hint
+    assert bool(hint) == bool(first.hint)
 
 
 def test_what_pytorch_has_no_code_for_is_written_all_the_same(grade):

@@ -36,6 +36,7 @@ def judge(library):
         ("while True: pass", "stopped after 2 s"),
         ("torch.empty(1 << 30).fill_(1)", "limit on memory"),
         ("open('/tmp/big', 'wb').write(bytes(9 << 20))", "limit on disk space"),
+        ("import psutil; psutil.virtual_memory()", "Measure in a cell of your own"),
         ("[open('/dev/null') for _ in range(99)].clear()", "limit on open files"),
         (
             "[threading.Thread(target=threading.Event().wait, daemon=True).start()"
@@ -43,7 +44,7 @@ def judge(library):
             "limit on processes and threads",
         ),
     ],
-    ids=["time", "memory", "disk", "files", "processes"],
+    ids=["time", "memory", "disk", "the machine", "files", "processes"],
 )
 def test_a_limit_ends_one_check_and_says_which(judge, greedy, said):
     source = f"""

@@ -26,7 +26,7 @@ LINE_MAGICS = {
     "notebook", "page", "pastebin", "pdb", "pdef", "pdoc", "pfile", "pinfo", "pinfo2", "pip",
     "popd", "pprint", "precision", "prun", "psearch", "psource", "pushd", "pwd", "pycat", "pylab",
     "quickref", "recall", "rehashx", "reload_ext", "rep", "rerun", "reset", "reset_selective",
-    "rm", "rmdir", "run", "save", "sc", "set_env", "sx", "system", "tb", "time", "timeit",
+    "rm", "rmdir", "run", "save", "sc", "set_env", "store", "sx", "system", "tb", "time", "timeit",
     "unalias", "unload_ext", "uv", "who", "who_ls", "whos", "xdel", "xmode",
 }  # fmt: skip
 """Line magics that need no sign where they are all of a cell: ``pip install einops``."""
