@@ -53,7 +53,10 @@ def main(descriptor: int, library: str, device: str, isolation: str) -> None:
         answer = _answer(json.loads(data), descriptors, sandbox)
         if "judge" in answer:
             judges.add(answer["judge"])
-        control.sendall(json.dumps(answer).encode())
+        try:
+            control.sendall(json.dumps(answer).encode())
+        except BrokenPipeError:  # who asked was ended meanwhile
+            break
     for pid in judges:  # the sandbox ends when nobody needs it any more
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
