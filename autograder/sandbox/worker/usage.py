@@ -14,14 +14,12 @@ import psutil
 AT_ONCE = 8
 """So many of a worker's threads may be at work at once; more would take others' share."""
 
-MOST_DEEP = 12
-"""So many generations of a worker's processes may live: for what each maps, the kernel keeps a
-record for each that was there before."""
-
 FREE_SOCKETS = 128
 """So many sockets of a worker's processes together count for no memory."""
 
 _HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
+_SLAB = re.compile(rb"^SUnreclaim:\s+(\d+) kB", re.MULTILINE)
+_MAPPING, _FOREBEAR = 256, 64  # bytes that the kernel keeps of each mapping, and of whence it came
 _SOCKETS = re.compile(rb"^sockets: used (\d+)", re.MULTILINE)
 
 
@@ -38,7 +36,9 @@ class Usage:
     to be shared than the limit once again. What a process of the student's shares with its own
     forks counts for each of them. What is on its way in a socket no process holds: beyond
     ``FREE_SOCKETS``, each counts as full, also those that nobody has a descriptor of, as they are
-    closed, and what they sent is not read, or wait to be accepted.
+    closed, and what they sent is not read, or wait to be accepted. Nor does any hold what the kernel
+    keeps of each mapping, and of each process that it was forked from: where the kernel's own memory
+    has grown since the worker began, as much of that counts as the mappings explain.
 
     Args:
         pid: The worker.
@@ -50,6 +50,7 @@ class Usage:
         self._pid = pid
         self._isolated = isolated
         self._most_bytes = most_bytes
+        self._slab = _slab()
         self._inherited = _holdings(os.getpid()).anonymous
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
@@ -75,15 +76,22 @@ class Usage:
         return max(lives - (2 if self._isolated else 1), 0)
 
     def is_greedy(self) -> bool:
-        """Whether its processes hold more memory than they may, or stand too deep."""
+        """Whether its processes hold more memory than they may."""
         processes = _tree(self._pid)
-        if _depth(processes) > MOST_DEEP:
-            return True
         holdings = [_holdings(process.pid) for process in processes]
         shared = sum(min(self._inherited, max(own.anonymous - own.faulted, 0)) for own in holdings)
         sockets = max(_sockets(self._pid) - FREE_SOCKETS, 0) if self._isolated else 0
         held = sum(own.anonymous for own in holdings) - min(shared, self._most_bytes)
-        return held + sockets * _bytes_of_a_socket() > self._most_bytes
+        room = self._most_bytes - held - sockets * _bytes_of_a_socket()
+        if room < 0 or self._grown() <= room:
+            return room < 0
+        return _records(processes, room) > room
+
+    def _grown(self) -> int:
+        """Return how much more memory the kernel keeps than at some time since the worker began."""
+        now = _slab()
+        self._slab = min(self._slab, now)
+        return now - self._slab
 
 
 def kill_all(pid: int) -> None:
@@ -101,13 +109,34 @@ def _tree(pid: int) -> list[psutil.Process]:
         return []
 
 
-def _depth(processes: list[psutil.Process]) -> int:
-    """Count the generations of a process, the first, and of all that it started."""
-    depths: dict[int, int] = {}
-    for process in processes:  # parents come before their children
-        with contextlib.suppress(psutil.NoSuchProcess):  # ended since
-            depths[process.pid] = depths.get(process.ppid(), 0) + 1
-    return max(depths.values(), default=0)
+def _slab() -> int:
+    """Return the memory that the kernel keeps for itself, of the whole machine, in bytes."""
+    found = _SLAB.search(Path("/proc/meminfo").read_bytes())
+    return 1024 * int(found[1]) if found else 0
+
+
+def _records(processes: list[psutil.Process], enough: int) -> int:
+    """Return the bytes that the kernel keeps of what processes map; no further than is asked for.
+
+    As if each of them were a fork of all others: who was whose, the dead don't tell.
+    """
+    held = 0
+    for process in processes:
+        if held > enough:
+            break
+        held += _mappings(process.pid) * (_MAPPING + _FOREBEAR * len(processes))
+    return held
+
+
+def _mappings(pid: int) -> int:
+    """Count what a process maps; if it lets nobody look, what it may."""
+    try:
+        with Path(f"/proc/{pid}/maps").open("rb") as maps:
+            return sum(part.count(b"\n") for part in iter(lambda: maps.read(1 << 20), b""))
+    except PermissionError:
+        return int(Path("/proc/sys/vm/max_map_count").read_text())
+    except OSError:  # ended since
+        return 0
 
 
 def _states(pid: int) -> list[bytes]:

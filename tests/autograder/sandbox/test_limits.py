@@ -1,6 +1,7 @@
 """Each limit can be set, ends one check, and the message says which it was."""
 
 import contextlib
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -229,14 +230,63 @@ def double(x):
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("generations", [6, 16])
-def test_forks_of_forks_may_not_stand_too_deep(judge, generations):
-    """Small programs: for each of their mappings the kernel keeps a record more in each."""
-    source = f"""
+@pytest.mark.usefixtures("patient")
+def test_what_the_kernel_keeps_of_mappings_counts(library, monkeypatch):
+    """Of each mapping a record for each process that it comes from, and of none of them a page.
+
+    Whose fork each is, nobody can see: who forked them has ended.
+    """
+    source = """
+import subprocess, sys, time
+FORKS = '''
+import ctypes, mmap, os, time
+pages = mmap.mmap(-1, 65000 * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+pages[0] = 1
+first = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+protect = ctypes.CDLL(None).mprotect
+for page in range(1, 65000, 2):
+    protect(ctypes.c_void_p(first + page * 4096), 4096, 1)
+for _ in range(16):
+    if os.fork():
+        break
+    if os.fork():
+        os._exit(0)
+time.sleep(60)
+'''
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        subprocess.run([sys.executable, "-I", "-S", "-c", FORKS])
+        time.sleep(60)
+    return 2 * x
+"""
+    monkeypatch.setattr(check_limits, "FIRST_SECONDS", 60.0)  # of the processor, for forks
+    smaller = replace(SMALL, memory_mb=256)
+    with contextlib.closing(Sandbox(library, limits=smaller)) as sandbox:
+        limits = TimeLimits(check_seconds=60.0, submission_seconds=600.0)
+        assert_ended_for_memory(Judge(DOUBLE, sandbox, limits=limits), source)
+
+
+def test_mappings_that_nobody_may_count_are_as_many_as_there_may_be(monkeypatch):
+    opened = Path.open
+
+    def refused(path, *given, **named):
+        if path.name == "maps":
+            raise PermissionError
+        return opened(path, *given, **named)
+
+    assert 20 < usage._mappings(os.getpid()) < 20_000
+    monkeypatch.setattr(Path, "open", refused)
+    most = int(Path("/proc/sys/vm/max_map_count").read_bytes())
+    assert usage._mappings(os.getpid()) == most
+
+
+@pytest.mark.sandbox
+def test_forks_of_forks_may_stand_deep(judge):
+    source = """
 import subprocess, sys, time
 FORKS = '''
 import os, time
-for _ in range({generations}):
+for _ in range(16):
     if os.fork():
         break
 time.sleep(2)
@@ -248,11 +298,8 @@ def double(x):
         program.kill()
     return 2 * x
 """
-    if generations > usage.MOST_DEEP:
-        assert_ended_for_memory(judge, source)
-    else:
-        checks = judge.grade(notebook(("double", source)), "ada").checks[:2]
-        assert [check.status for check in checks] == [Status.PASS] * 2
+    checks = judge.grade(notebook(("double", source)), "ada").checks[:2]
+    assert [check.status for check in checks] == [Status.PASS] * 2
 
 
 @pytest.mark.sandbox
