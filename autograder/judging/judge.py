@@ -207,7 +207,7 @@ class Judge:
                         before = process.used()
                         run.do(instructors_step(cell))
                         found = run.results.get(cell.grade_id)
-                        was_stopped = found is not None and found.status is Status.TIMEOUT
+                        was_stopped = found and found.status in (Status.TIMEOUT, Status.CRASH)
                         took = whatever_it_takes if was_stopped else process.used() - before
                         self._reference[cell.grade_id] = took
         return self._reference.get(check, 0.0)

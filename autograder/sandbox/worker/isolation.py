@@ -36,6 +36,7 @@ _KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's nu
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _STUDENT_ID = 1000
 NO_CORE = 1  # byte; where a machine pipes cores to a program, 0 starts it all the same, as root
+_LOCKED_BYTES = 1 << 16  # of a file too, and those count for nobody
 _TERMINALS = 32  # the whole machine has about four thousand
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -127,8 +128,12 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
         (resource.RLIMIT_FSIZE, limits.scratch_mb << 20),
         (resource.RLIMIT_NOFILE, limits.open_files),
         (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_MEMLOCK, _LOCKED_BYTES),
+        (resource.RLIMIT_RTPRIO, 0),
     ):
-        resource.setrlimit(kind, (value, value))
+        hard = resource.getrlimit(kind)[1]  # a lower one can't be raised
+        least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (least, least))
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     no_capabilities = (ctypes.c_uint32 * 6)()
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")

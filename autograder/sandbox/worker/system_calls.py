@@ -49,6 +49,7 @@ _AF_INET = 2  # the first family that nobody needs: Unix sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
 _BUFFERS = 7, 8  # SO_SNDBUF and SO_RCVBUF
 _SHARED_WITHOUT_FILE = 0x21  # MAP_SHARED and MAP_ANONYMOUS
+_HUGE_PAGES = 0x40000  # of a pool of the machine's, kept for who asks before he uses them
 _CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -121,8 +122,10 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
         for option in (_ATTACH_FILTER, _ATTACH_BPF, *_BUFFERS)
     ),
 ]
-_REFUSED_WITHOUT_GPU = ("mmap", [(_FOURTH, _SHARED_WITHOUT_FILE, _EQUALS, _SHARED_WITHOUT_FILE)])
-"""A driver may want it."""
+_REFUSED_WITHOUT_GPU = [
+    ("mmap", [(_FOURTH, flags, _EQUALS, flags)]) for flags in (_SHARED_WITHOUT_FILE, _HUGE_PAGES)
+]
+"""A driver may want them."""
 
 
 def filter_system_calls() -> None:
@@ -149,7 +152,7 @@ def filter_system_calls() -> None:
 def _steps(machine: str) -> list[tuple[int, int, int, int]]:
     """Write the filter: instruction, how far to jump if so and if not, operand."""
     has_gpu = os.environ.get("COURSE_DEVICE") == "cuda"
-    conditions = _REFUSED_IF if has_gpu else [*_REFUSED_IF, _REFUSED_WITHOUT_GPU]
+    conditions = _REFUSED_IF if has_gpu else [*_REFUSED_IF, *_REFUSED_WITHOUT_GPU]
     answers = [errno.ENOSYS, *sorted({*_ANSWERS.values()})]
     newer = len(_NEWER_ALLOWED) + 2
     allow = 4 + newer + len(_REFUSED[machine]) + sum(2 + 3 * len(t) for _, t in conditions)

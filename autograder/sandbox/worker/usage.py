@@ -36,9 +36,9 @@ class Usage:
     to be shared than the limit once again. What a process of the student's shares with its own
     forks counts for each of them. What is on its way in a socket no process holds: beyond
     ``FREE_SOCKETS``, each counts as full, also those that nobody has a descriptor of, as they are
-    closed, and what they sent is not read, or wait to be accepted. Nor does any hold what the kernel
-    keeps of each mapping, and of each process that it was forked from: where the kernel's own memory
-    has grown since the worker began, as much of that counts as the mappings explain.
+    closed, and what they sent is not read, or wait to be accepted. Nor does any process hold what
+    the kernel keeps of each mapping, and of each process that it was forked from: where the
+    kernel's own memory has grown since the worker began, as much of it counts as they explain.
 
     Args:
         pid: The worker.

@@ -110,6 +110,19 @@ SET = ctypes.create_string_buffer(struct.pack("@PIi", ctypes.addressof(ACL), 28,
     assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
 
 
+def test_nothing_is_kept_for_a_worker_that_it_does_not_use(worker):
+    """Huge pages of the machine's pool, pages that stay in memory, a place before all others."""
+    peer, _ = worker()
+    source = """
+import ctypes, errno, resource
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap(None, 2 << 20, 3, 0x40022, -1, 0)
+kinds = (resource.RLIMIT_MEMLOCK, resource.RLIMIT_RTPRIO)
+found = [ctypes.get_errno() == errno.ENOSYS, *(resource.getrlimit(kind)[1] for kind in kinds)]
+"""
+    assert run(peer, source) == [True, 1 << 16, 0]
+
+
 def test_newer_calls_are_refused_but_for_those_that_programs_ask_for_first(worker):
     peer, _ = worker()
     source = """
