@@ -78,8 +78,6 @@ def enter_own_namespaces(limits: Limits) -> None:
         OSError: The kernel refused; the message names the step.
     """
     user, group, parent = os.geteuid(), os.getegid(), os.getppid()
-    # Many small processes can fill the machine: the kernel then ends these, not the judge.
-    Path("/proc/self/oom_score_adj").write_text("1000")
     _check(_libc.unshare(_OWN_NAMESPACES), "unshare")
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{_STUDENT_ID} {user} 1")
@@ -87,6 +85,9 @@ def enter_own_namespaces(limits: Limits) -> None:
     inner = os.fork()
     if inner:
         _end_as(inner, parent)
+    # Many small processes can fill the machine: the kernel then ends these, not the judge, nor the
+    # process around them.
+    Path("/proc/self/oom_score_adj").write_text("1000")
     os.setsid()  # a signal to the own process group must not reach the process outside
     die_with_parent()
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")

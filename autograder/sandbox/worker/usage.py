@@ -54,11 +54,12 @@ class Usage:
         self._inherited = _holdings(os.getpid()).anonymous
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
+        self._inner: psutil.Process | None = None
 
     def seconds(self) -> float:
         """Return what was used so far, by those that have ended too."""
         used, at_work = 0.0, 0
-        for process in _tree(self._pid):
+        for process in self._processes():
             with contextlib.suppress(psutil.NoSuchProcess):  # ended since
                 times = process.cpu_times()
                 used += times.user + times.system + times.children_user + times.children_system
@@ -70,14 +71,14 @@ class Usage:
 
     def company(self) -> int:
         """Count the processes that a worker has started and that live."""
-        lives = 0
-        for process in _tree(self._pid):
-            lives += any(state not in b"ZX" for state in _states(process.pid))
-        return max(lives - (2 if self._isolated else 1), 0)
+        processes = self._processes()
+        own = {self._pid, self._inner.pid if self._inner else 0}
+        others = [_states(process.pid) for process in processes if process.pid not in own]
+        return sum(any(state not in b"ZX" for state in states) for states in others)
 
     def is_greedy(self) -> bool:
         """Whether its processes hold more memory than they may."""
-        processes = _tree(self._pid)
+        processes = self._processes()
         holdings = [_holdings(process.pid) for process in processes]
         shared = sum(min(self._inherited, max(own.anonymous - own.faulted, 0)) for own in holdings)
         sockets = max(_sockets(self._pid) - FREE_SOCKETS, 0) if self._isolated else 0
@@ -87,18 +88,29 @@ class Usage:
             return room < 0
         return _records(processes, room) > room
 
+    def kill(self) -> None:
+        """Kill what it started, one by one, and the worker."""
+        for process in reversed(self._processes()):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def _processes(self) -> list[psutil.Process]:
+        """Return its processes, parents before their children.
+
+        The first inside lives on where the one around it was killed and it would not end with that.
+        """
+        found = _tree(self._pid)
+        if self._isolated and not self._inner:
+            self._inner = found[1] if len(found) > 1 else None
+        if self._inner and self._inner not in found:
+            found += _tree(self._inner.pid) if self._inner.is_running() else []
+        return found
+
     def _grown(self) -> int:
         """Return how much more memory the kernel keeps than at some time since the worker began."""
         now = _slab()
         self._slab = min(self._slab, now)
         return now - self._slab
-
-
-def kill_all(pid: int) -> None:
-    """Kill a worker, and one by one what it started."""
-    for process in _tree(pid):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
 
 
 def _tree(pid: int) -> list[psutil.Process]:

@@ -30,7 +30,7 @@ from .isolation import (
     let_descriptors_travel,
     mapped_bytes,
 )
-from .usage import Usage, kill_all
+from .usage import Usage
 
 _TRIES = 10  # of a second each
 _LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
@@ -93,6 +93,7 @@ class _Zygote:
         self._control = control
         self._isolated = isolated
         self._workers: dict[int, Usage] = {}
+        self._greedy: set[int] = set()  # of the workers, those ended for what they held
         self._copies: set[int] = set()  # of this process, for other judges
         self._looked = time.monotonic()
 
@@ -109,8 +110,8 @@ class _Zygote:
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
                 self._end_the_greedy()
                 self._looked = time.monotonic()
-        for pid in self._workers:
-            _kill(pid, self._isolated)
+        for pid, usage in self._workers.items():
+            _kill(pid, usage, self._isolated)
 
     def _answer_if_allowed(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         try:
@@ -157,18 +158,24 @@ class _Zygote:
         return {"worker": pid}
 
     def _stop(self, pid: int, grace: float) -> int | None:
-        if not self._workers.pop(pid, None):
+        usage = self._workers.pop(pid, None)
+        if not usage:
             return None
         # A worker that has ended may not be reaped yet: give it a moment before killing it.
         ended = _wait(pid, grace)
         if ended is None:
-            _kill(pid, self._isolated)
+            _kill(pid, usage, self._isolated)
+        usage.kill()  # what is inside, where the process around it was killed alone
+        if pid in self._greedy:
+            self._greedy.remove(pid)
+            return -signal.SIGKILL
         return ended
 
     def _end_the_greedy(self) -> None:
         """Kill what is in a worker, if its processes together hold more than one of them may."""
         for pid in self._workers:
             if self._look(pid, Usage.is_greedy, False):
+                self._greedy.add(pid)  # it may take long to end, and give back all that it holds
                 _end(pid, self._isolated)  # reaped when the judge, who sees it gone, asks
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
@@ -201,13 +208,13 @@ def _wait(pid: int, seconds: float) -> int | None:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if ready else None
 
 
-def _kill(pid: int, isolated: bool) -> None:
+def _kill(pid: int, usage: Usage, isolated: bool) -> None:
     """End and reap a worker; one that does not end keeps nobody waiting for ever."""
     _end(pid, isolated)
     for _ in range(_TRIES):
         if _wait(pid, 1.0) is not None:
             return
-        kill_all(pid)
+        usage.kill()
 
 
 def _end(pid: int, isolated: bool) -> None:

@@ -22,6 +22,7 @@ from autograder.sandbox.sandbox import Sandbox, check_sandbox
 from autograder.sandbox.worker import zygote
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.worker.peer import RemoteError
+from autograder.sandbox.worker.usage import Usage
 from autograder.sandbox.worker.wire import WireClosed
 from autograder.sandbox.zygote import SandboxError, Zygote
 from tests.autograder.conftest import peer_of
@@ -134,7 +135,7 @@ def test_when_memory_is_short_the_kernel_ends_the_worker_first(worker, sandbox):
     assert run(peer, "found = 1") == 1
     mine = psutil.Process(sandbox._process.pid).children(recursive=True)
     scores = [Path(f"/proc/{p.pid}/oom_score_adj").read_text().strip() for p in mine]
-    assert scores.count("1000") == 2  # the worker, and the process around it
+    assert scores.count("1000") == 1  # not the process around it, which ends it
     with pytest.raises(RemoteError):
         run(peer, "open('/proc/self/oom_score_adj', 'w').write('0'); found = 1")
 
@@ -217,6 +218,21 @@ found = 1
     sandbox.stop(started)
     after = {process.pid for process in forking.children(recursive=True)}
     assert after <= before
+
+
+def test_a_worker_whose_process_around_it_is_killed_is_watched_and_ended(worker, sandbox):
+    peer, started = worker()
+    run(
+        peer, "import ctypes; found = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)"
+    )  # not with its parent
+    inside = psutil.Process(sandbox._process.pid).children(recursive=True)
+    inner = next(p for p in inside if Path(f"/proc/{p.pid}/oom_score_adj").read_text() == "1000\n")
+    assert sandbox.company(started) == 0
+    inner.parent().kill()
+    assert run(peer, "import os\nif not os.fork(): __import__('time').sleep(60)\nfound = 1") == 1
+    assert sandbox.company(started) == 1
+    sandbox.stop(started)
+    inner.wait(timeout=10)
 
 
 def test_workers_end_with_the_process_that_they_were_forked_from(library):
@@ -341,7 +357,8 @@ def test_a_worker_that_is_slow_to_end_is_killed_and_keeps_nobody_waiting():
         while True:
             time.sleep(60)
     os.read(awake, 1)
-    zygote._kill(pid, isolated=True)
+    usage = Usage(pid, most_bytes=1 << 30, isolated=True)
+    zygote._kill(pid, usage, isolated=True)
     with pytest.raises(ChildProcessError):
         os.waitpid(pid, 0)
 
