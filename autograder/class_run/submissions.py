@@ -13,6 +13,7 @@ from dateutil import parser
 from autograder.class_folders import TEAMS
 from autograder.judging.results import NOTHING_HANDED_IN
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES, too_large
+from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
 TIMESTAMP = "timestamp.txt"
@@ -127,13 +128,14 @@ def read_handed_in(folder: Path) -> datetime | None:
         folder: The student's, with the notebook.
 
     Returns:
-        The time, in UTC; None if nothing says, or what says it is no time.
+        The time, in UTC; None if nothing says, or what says it is no time, or none that can be.
     """
     try:
         moment = _parse(read_timestamp(folder))
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except Exception:  # the parser has many for words that are no time: of decimals, for one
         return None
+    return moment if plausible(moment) else None
 
 
 def read_timestamp(folder: Path) -> str:

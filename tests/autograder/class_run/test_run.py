@@ -358,7 +358,9 @@ def test_a_time_zone_is_looked_up_nowhere_else(tmp_path):
     assert submissions.read_handed_in(tmp_path).hour == 10
 
 
-@pytest.mark.parametrize("words", ["1" * 50 + "m/UTC", "9" * 30, "٣" * 9, "nan UTC", "\0"])
+@pytest.mark.parametrize(
+    "words", ["1" * 50 + "m/UTC", "9" * 30, "٣" * 9, "nan UTC", "\0", "9999-12-31"]
+)
 def test_words_that_are_no_time_are_none(tmp_path, words):
     (tmp_path / "timestamp.txt").write_text(words)
     assert submissions.read_handed_in(tmp_path) is None
