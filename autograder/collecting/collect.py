@@ -25,7 +25,7 @@ from autograder.collecting.lms_names import READERS, READINGS, Name, Naming, rec
 from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
 from autograder.collecting.moodle_worksheet import Participant
 from autograder.collecting.owners import owners_by_name, owners_by_record
-from autograder.collecting.placing import Outcome, put_notebook, put_time
+from autograder.collecting.placing import Outcome, put_notebook
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
@@ -341,13 +341,12 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"
+    moment = chosen.file.modified if download.timed else None
+    late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
     try:
-        outcome, remark = put_notebook(path, data, chosen.file, force=force)
-        if outcome is not Outcome.KEPT:
-            moment = chosen.file.modified if download.timed else None
-            late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
-            unchanged = outcome is Outcome.SAME and not force
-            put_time(path.parent, moment, late, unchanged=unchanged)
+        outcome, remark = put_notebook(
+            path, data, chosen.file, moment=moment, late=late, force=force
+        )
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
             raise

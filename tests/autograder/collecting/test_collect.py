@@ -11,9 +11,11 @@ import pytest
 from nbgrader.utils import parse_utc
 from typer.testing import CliRunner
 
+from autograder.atomic_write import write_atomically
 from autograder.class_run.submissions import is_marked_late, read_handed_in
 from autograder.cli.app import app
 from autograder.collecting import collect as collecting
+from autograder.collecting import placing
 from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
@@ -471,6 +473,36 @@ def test_an_unchanged_notebook_that_was_in_time_is_not_late_by_being_handed_in_a
     assert [step("ada_1_2"), step("ada_LATE_1_3")] == [False, False]
     (into / "ada_1" / HW / f"{HW}.ipynb").unlink()
     assert [step("ada_LATE_1_3"), step("ada_LATE_1_3"), step("ada_1_3")] == [True, True, False]
+
+
+@pytest.mark.parametrize("name", ["ada/{}.ipynb", "ada_LATE_1_3_{}.ipynb"])
+@pytest.mark.parametrize("writes", [0, 1])
+def test_a_run_that_is_ended_leaves_no_new_notebook_with_an_old_time(
+    tmp_path, into, monkeypatch, name, writes
+):
+    old = make_zip(tmp_path / "old.zip", {name.replace("_LATE", "").format(HW): "old"}, JULY)
+    new = make_zip(tmp_path / "new.zip", {name.format(HW): "new"}, AUGUST)
+    collect(old, HW, into, zone=UTC)
+    left = writes
+
+    def write(path, data):
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        write_atomically(path, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(placing, "write_atomically", write)
+        with pytest.raises(KeyboardInterrupt):
+            collect(new, HW, into, zone=UTC)
+    collect(new, HW, into, zone=UTC)
+    ((student, text),) = collected(into).items()
+    assert text == "new"
+    moment = read_handed_in(into / student / HW)
+    assert (moment and moment.month, is_marked_late(into / student / HW)) in [
+        (8, False), (None, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("made", [make_folder, make_zip])
