@@ -61,7 +61,7 @@ ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics train
 BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
 BELOW_CLASS_RUN = (
     f"{BELOW_JUDGING} autograder.atomic_write autograder.class_folders autograder.moments"
-    " autograder.open_regular autograder.releasing autograder.judging"
+    " autograder.open_regular autograder.releasing autograder.judging autograder.teams"
 )
 MAY_IMPORT = {
     "course_lib": "",
@@ -96,7 +96,7 @@ MAY_IMPORT = {
     ),
     "autograder/collecting": (
         "autograder.atomic_write autograder.class_folders autograder.judging"
-        " autograder.moments autograder.open_regular autograder.text_file"
+        " autograder.moments autograder.open_regular autograder.teams autograder.text_file"
     ),
     "solutions": "course_lib",
     "book": "course_lib course_book",

@@ -1,7 +1,6 @@
 """What a class handed in: finds the notebooks in its folder, and reads them."""
 
 import errno
-import json
 import os
 import warnings
 from datetime import UTC, datetime
@@ -10,7 +9,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
 
-from autograder.class_folders import TEAMS
 from autograder.judging.results import NOTHING_HANDED_IN
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES, too_large
 from autograder.moments import plausible
@@ -54,23 +52,6 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
             f"<student>/{homework_id}/{homework_id}.ipynb"
         )
     return notebooks
-
-
-def read_teams(submissions: Path) -> dict[str, str]:
-    """Read who hands in together.
-
-    Args:
-        submissions: The class's folder.
-
-    Returns:
-        Student to team; nobody if nothing says so.
-    """
-    try:
-        found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    found = found if isinstance(found, dict) else {}
-    return {student: team for student, team in found.items() if isinstance(team, str)}
 
 
 def _is_folder(path: Path) -> bool:

@@ -1,7 +1,6 @@
 """Collects a homework: from what a platform lets one download into nbgrader's layout."""
 
 import errno
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
-from autograder.class_folders import NBGRADER, RESULTS, TEAMS
+from autograder.class_folders import NBGRADER, RESULTS
 from autograder.collecting.attempts import Attempt, ChoiceError, choose
 from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import (
@@ -28,6 +26,7 @@ from autograder.collecting.owners import owners_by_name, owners_by_record
 from autograder.collecting.placing import Outcome, put_notebook
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.teams import put_teams
 
 # What these give away bears the time when it was downloaded, or cloned.
 _TELL_NO_TIME = (Naming.CANVAS, Naming.MOODLE, Naming.CLASSROOM)
@@ -154,7 +153,8 @@ def collect(
         people = _group(files, download, lines)
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
-        _put_teams(target, roster)  # before the notebooks: who watches the folder needs them then
+        teams = {p.student: folder_key(p.team) for p in roster.people if p.team}
+        put_teams(target, homework_id, teams)  # first: who watches the folder needs them then
         for attempts in people.values():
             lines.append(_take(attempts, download, target, force=force))
             on_student(attempts[0].owner.student)
@@ -365,9 +365,3 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
     return Line(
         student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
     )
-
-
-def _put_teams(target: Path, roster: Roster) -> None:
-    """Write who hands in together, where no student's folder is: theirs are alike by right."""
-    if teams := {p.student: folder_key(p.team) for p in roster.people if p.team}:
-        write_atomically(target / TEAMS, json.dumps(teams, indent=1, ensure_ascii=False))

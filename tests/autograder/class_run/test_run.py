@@ -28,6 +28,7 @@ from autograder.homework_source.source import load_homework
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Flag, FlagKind, Status, ungraded
 from autograder.sandbox.zygote import SandboxError
+from autograder.teams import read_all_teams
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
@@ -367,8 +368,10 @@ def test_words_that_are_no_time_are_none(tmp_path, words):
 
 
 def test_teams_are_names(tmp_path):
-    (tmp_path / ".teams.json").write_text('{"ada": "one", "bo": ["one"], "cy": 7, "dee": null}')
-    assert submissions.read_teams(tmp_path) == {"ada": "one"}
+    (tmp_path / ".teams.json").write_text(
+        '{"hw01": {"ada": "one", "bo": ["one"], "cy": 7, "dee": null}, "hw02": ["ada"], "ada": "x"}'
+    )
+    assert read_all_teams(tmp_path) == {"hw01": {"ada": "one"}}
 
 
 @pytest.mark.usefixtures("course")

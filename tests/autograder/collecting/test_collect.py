@@ -22,6 +22,7 @@ from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
 from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.teams import read_teams
 
 HW = "hw03-self-attention"
 JULY = (2026, 7, 1, 12, 0, 0)
@@ -104,12 +105,29 @@ def test_a_team_hands_in_for_all_its_members(tmp_path, into):
     collection = collect(make_zip(tmp_path / "x.zip", clone), HW, into, roster=read_roster(people))
     assert collection.naming is Naming.CLASSROOM
     teams = into / ".teams.json"
-    assert json.loads(teams.read_text()) == {"ada": "the-heads", "bo": "the-heads"}
+    assert json.loads(teams.read_text()) == {HW: {"ada": "the-heads", "bo": "the-heads"}}
     teams.unlink()
     assert collected(into) == {"ada": "ours", "bo": "ours", "cy": "mine"}
     people.write_text("lms_id,student,team\nada-gh,ada,cy-gh\ncy-gh,cy,\n")
     with pytest.raises(RosterError, match="line 3: cy-gh is a student and a team"):
         read_roster(people)
+
+
+def test_teams_are_of_one_homework(tmp_path, into):
+    def step(homework, rows, teams):
+        source = make_folder(tmp_path / homework, {f"ada/{homework}.ipynb": "x"})
+        collect(source, homework, into, roster=class_list(tmp_path, rows) if rows else None)
+        assert read_teams(into, homework) == teams
+
+    into.mkdir()
+    (into / ".teams.json").write_text('{"ada": "red", "bo": "red"}')  # as it was once written
+    step("hw02-x", "", {})
+    step(HW, "ada,ada,red\nbo,bo,red\n", {"ada": "red", "bo": "red"})
+    step("hw02-x", "ada,ada,\nbo,bo,\n", {})
+    step("hw04-y", "ada,ada,blue\nbo,bo,\n", {"ada": "blue"})
+    assert read_teams(into, HW) == {"ada": "red", "bo": "red"}
+    step("hw04-y", "ada,ada,\nbo,bo,\n", {})
+    step("hw04-y", "", {})
 
 
 def class_list(tmp_path, rows) -> Roster:
