@@ -24,6 +24,7 @@ from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, par
 from autograder.collecting.moodle_worksheet import Participant
 from autograder.collecting.owners import owners_by_name, owners_by_record
 from autograder.collecting.placing import Outcome, put_notebook
+from autograder.collecting.renamed import keep_folders, renaming
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.teams import put_teams
@@ -150,7 +151,7 @@ def collect(
             worksheet=worksheet,
         )
         lines: list[Line] = []
-        people = _group(files, download, lines)
+        people = _group(files, download, target, lines)
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
         teams = {p.student: folder_key(p.team) for p in roster.people if p.team}
@@ -173,11 +174,13 @@ def _is_graded_into(files: Sequence[HandedIn]) -> bool:
 
 
 def _group(
-    files: Sequence[HandedIn], download: _Download, lines: list[Line]
+    files: Sequence[HandedIn], download: _Download, target: Path, lines: list[Line]
 ) -> dict[str, list[Attempt]]:
     """Give each file to its owner; what has none, or shares its folder's name, gets a line."""
     roster = download.roster
     people = _with_owners(files, download, lines)
+    if download.naming is Naming.CANVAS:
+        keep_folders(people, target, roster)
 
     def leave(person: str, remark: str) -> None:
         first = people.pop(person)[0]
@@ -354,7 +357,8 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         return Line(
             student=student, outcome=Outcome.PROBLEM, source=chosen.file.path, remark=remark
         )
-    remarks = [remark] if remark else []
+    now = renaming(chosen) if download.naming is Naming.CANVAS else ""
+    remarks = [words for words in (remark, now) if words]
     notebooks = sum(attempt.file.is_notebook for attempt in attempts)
     if notebooks > 1:
         remarks.append(f"the newest of {notebooks} notebooks")

@@ -183,6 +183,30 @@ def test_numbers_in_a_name_of_canvas_make_nobody_another(tmp_path, into, name, l
     assert told.complete == bool(owner)
 
 
+def test_who_is_called_otherwise_at_canvas_is_still_the_same(tmp_path, into):
+    def step(files, moment=AUGUST, roster=None):
+        told = collect(make_zip(tmp_path / "c.zip", files, moment), HW, into, roster=roster)
+        return {s: t for s, t in outcomes(told).items() if t[0] is not Outcome.MISSING}
+
+    step({f"lovelaceada_12345_900_{HW}.ipynb": "ada", f"hopper_777_901_{HW}.ipynb": "g"}, JULY)
+    assert step({f"byronada_12345_950_{HW}-1.ipynb": "again", f"cy_22_951_{HW}.ipynb": "cy"}) == {
+        "lovelaceada_12345": (Outcome.REPLACED, "called byronada_12345 now"),
+        "cy_22": (Outcome.COLLECTED, ""),
+    }
+    everybody = {"lovelaceada_12345": "again", "hopper_777": "g", "cy_22": "cy"}
+    assert collected(into) == everybody
+    # Names that hold another's number make nobody another.
+    step({f"eve_22_500_x_777_900_{HW}.ipynb": "eve", f"anon_777_9_{HW}.ipynb": "anonymous"})
+    assert collected(into) == everybody | {"eve_22": "eve", "anon_777": "anonymous"}
+    listed = class_list(tmp_path, "1,hopper_777,\n")
+    step({f"di_777_960_{HW}.ipynb": "di", f"e_5_961_{HW}.ipynb": "e"}, roster=listed)
+    assert collected(into)["di_777"] == "di"
+    # In one download both have it: nobody is replaced.
+    both = {f"cy_5_970_{HW}.ipynb": "c", f"e_5_971_{HW}.ipynb": "e"}
+    assert step(both)["e_5"][0] is Outcome.SAME
+    assert collected(into)["e_5"] == "e"
+
+
 def test_canvas(tmp_path, into):
     files = {
         f"lovelaceada_12345_67890_{HW}.ipynb": "first",
@@ -571,7 +595,7 @@ def test_the_command_shows_trouble_first_and_says_so_by_its_exit_code(tmp_path, 
     assert "\x1b" not in outcome.output
     assert len(collected(into)) == 80
     del files
-    good = make_zip(tmp_path / "good.zip", {f"s_1_1_{HW}.ipynb": "y"})
+    good = make_zip(tmp_path / "good.zip", {f"s_100_1_{HW}.ipynb": "y"})
     assert run("hw03", good, "--into", into).exit_code == 0
 
 
