@@ -9,7 +9,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from autograder.class_folders import NBGRADER, RESULTS
-from autograder.collecting.attempts import Attempt, ChoiceError, choose
+from autograder.collecting.attempts import Attempt, ChoiceError, choose, is_notebook_of
 from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import (
     MAX_METADATA_BYTES,
@@ -336,7 +336,7 @@ def _records(
 def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, force: bool) -> Line:
     student, homework_id = attempts[0].owner.student, download.homework_id
     try:
-        chosen = choose(attempts, homework_id)
+        chosen, passed = choose(attempts, homework_id, timed=download.timed)
         data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
         if len(data) > MAX_NOTEBOOK_BYTES:
             raise UnreadableFileError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
@@ -358,10 +358,8 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
             student=student, outcome=Outcome.PROBLEM, source=chosen.file.path, remark=remark
         )
     now = renaming(chosen) if download.naming is Naming.CANVAS else ""
-    remarks = [words for words in (remark, now) if words]
-    notebooks = sum(attempt.file.is_notebook for attempt in attempts)
-    if notebooks > 1:
-        remarks.append(f"the newest of {notebooks} notebooks")
+    remarks = [words for words in (remark, now, passed) if words]
+    notebooks = sum(is_notebook_of(attempt, homework_id) for attempt in attempts)
     if len(attempts) > notebooks:
         remarks.append(f"{len(attempts) - notebooks} other files stay where they are")
     if chosen.name.late:

@@ -113,6 +113,34 @@ def test_a_team_hands_in_for_all_its_members(tmp_path, into):
         read_roster(people)
 
 
+@pytest.mark.parametrize(
+    "copy", ["{}-Copy1", "{} - Copy", "{} - Copy (2)", "Copy of {}", "{} copy", "{} (1)"]
+)
+def test_a_copy_by_its_usual_name_counts_as_an_attempt(tmp_path, into, copy):
+    name, folder = f"{HW}.ipynb", f"{HW}-ada"
+    other = f"{copy.format(HW)}.ipynb"
+    later = {f"ada/{name}": ("blank", JULY), f"ada/{other}": ("work", AUGUST)}
+    told = collect(make_zip(tmp_path / "f.zip", later), HW, into)
+    assert outcomes(told)["ada"][1] == "the newest of 2 notebooks"
+    assert collected(into) == {"ada": "work"}
+    # A clone's times are those of cloning.
+    clone = {f"{folder}/{name}": ("blank", AUGUST), f"{folder}/{other}": ("work", JULY)}
+    told = collect(make_zip(tmp_path / "c.zip", clone), HW, tmp_path / "clone")
+    assert outcomes(told)["ada"][1] == f"{other} of 2 notebooks, not {name}"
+    assert collected(tmp_path / "clone") == {"ada": "work"}
+
+
+def test_a_newer_notebook_of_another_name_is_told(tmp_path, into):
+    files = {f"{HW}.ipynb": JULY, f"{HW}-solved.ipynb": AUGUST, "hw04-x.ipynb": AUGUST}
+    files |= {"Copy of hw04-x.ipynb": AUGUST, f"old/{HW}.ipynb": (2026, 6, 1, 12, 0, 0)}
+    source = make_zip(tmp_path / "f.zip", {f"ada/{n}": (n, date) for n, date in files.items()})
+    told = collect(source, HW, into)
+    assert collected(into) == {"ada": f"{HW}.ipynb"}
+    assert outcomes(told)["ada"][1] == (
+        f"{HW}.ipynb of 3 notebooks, not {HW}-solved.ipynb; 2 other files stay where they are"
+    )
+
+
 def test_teams_are_of_one_homework(tmp_path, into):
     def step(homework, rows, teams):
         source = make_folder(tmp_path / homework, {f"ada/{homework}.ipynb": "x"})
