@@ -3,7 +3,7 @@
 from pathlib import Path
 
 TEAMS = ".teams.json"
-"""File of the folder of what is handed in that says who does so together: student to team."""
+"""File of the folder of what is handed in that says who does so together, in each homework."""
 
 # Of the folder that grading writes.
 RESULTS = "results"  # what was found, of each homework

@@ -60,8 +60,8 @@ def imported_names(file: Path) -> set[str]:
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
 BELOW_CLASS_RUN = (
-    f"{BELOW_JUDGING} autograder.atomic_write autograder.class_folders autograder.open_regular"
-    " autograder.releasing autograder.judging"
+    f"{BELOW_JUDGING} autograder.atomic_write autograder.class_folders autograder.moments"
+    " autograder.open_regular autograder.releasing autograder.judging autograder.teams"
 )
 MAY_IMPORT = {
     "course_lib": "",
@@ -86,7 +86,7 @@ MAY_IMPORT = {
     ),
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",
-    "autograder/marks": "autograder.judging autograder.text_file",
+    "autograder/marks": "autograder.judging autograder.moments autograder.text_file",
     "autograder/gradebook": (
         f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
     ),
@@ -96,7 +96,7 @@ MAY_IMPORT = {
     ),
     "autograder/collecting": (
         "autograder.atomic_write autograder.class_folders autograder.judging"
-        " autograder.open_regular autograder.text_file"
+        " autograder.moments autograder.open_regular autograder.teams autograder.text_file"
     ),
     "solutions": "course_lib",
     "book": "course_lib course_book",

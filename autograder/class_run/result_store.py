@@ -235,7 +235,7 @@ class ResultStore:
         Raises:
             OSError: It can't be written.
         """
-        copy = self._folder.with_name(f"{self._folder.name}{BEFORE}")
+        copy = self._copy
         if not copy.exists():
             unfinished = copy.with_name(f"{copy.name}.unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -246,9 +246,17 @@ class ResultStore:
             unfinished.rename(copy)
         return ResultStore(copy)
 
+    def find_copy(self) -> "ResultStore | None":
+        """Return the copy that a regrade has left which was ended; None if there is none."""
+        return ResultStore(self._copy) if self._copy.exists() else None
+
     def remove(self) -> None:
         """Remove the folder with all that is kept in it."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _copy(self) -> Path:
+        return self._folder.with_name(f"{self._folder.name}{BEFORE}")
 
     def _find(self, student: str) -> _Kept | None:
         path = self._path(student)

@@ -26,12 +26,12 @@ from autograder.class_run.submissions import (
     UnreadableError,
     find_submissions,
     read_notebook,
-    read_teams,
 )
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult, ungraded
 from autograder.sandbox.sandbox import check_sandbox
 from autograder.sandbox.zygote import SandboxError
+from autograder.teams import read_teams
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.5
@@ -86,7 +86,7 @@ def grade_class(
     with contextlib.ExitStack() as opened:
         if judges is None:
             judges = opened.enter_context(contextlib.closing(JudgePool()))
-        teams = read_teams(submissions)
+        teams = read_teams(submissions, homework.id)
         for result in grade_notebooks(
             course, notebooks, options, judges=judges, store=store, teams=teams
         ):

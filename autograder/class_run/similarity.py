@@ -20,10 +20,11 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
-from autograder.class_run.submissions import UnreadableError, read_notebook, read_teams
+from autograder.class_run.submissions import UnreadableError, read_notebook
 from autograder.homework_source.homework import CellKind, Homework, HomeworkError
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
+from autograder.teams import read_teams
 
 SHARE = 0.9
 """Two submissions that have this share of the shorter one's pieces in common are reported."""
@@ -141,7 +142,7 @@ def flag_similar(
         if not result.error
     }
     stubs = _released_cells(released)
-    teams = read_teams(submissions)
+    teams = read_teams(submissions, homework.id)
     pairs = [
         pair
         for pair in find_similar(solutions, stubs)

@@ -1,7 +1,6 @@
 """What a class handed in: finds the notebooks in its folder, and reads them."""
 
 import errno
-import json
 import os
 import warnings
 from datetime import UTC, datetime
@@ -10,9 +9,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
 
-from autograder.class_folders import TEAMS
 from autograder.judging.results import NOTHING_HANDED_IN
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES, too_large
+from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
 TIMESTAMP = "timestamp.txt"
@@ -53,23 +52,6 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
             f"<student>/{homework_id}/{homework_id}.ipynb"
         )
     return notebooks
-
-
-def read_teams(submissions: Path) -> dict[str, str]:
-    """Read who hands in together.
-
-    Args:
-        submissions: The class's folder.
-
-    Returns:
-        Student to team; nobody if nothing says so.
-    """
-    try:
-        found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    found = found if isinstance(found, dict) else {}
-    return {student: team for student, team in found.items() if isinstance(team, str)}
 
 
 def _is_folder(path: Path) -> bool:
@@ -127,13 +109,14 @@ def read_handed_in(folder: Path) -> datetime | None:
         folder: The student's, with the notebook.
 
     Returns:
-        The time, in UTC; None if nothing says, or what says it is no time.
+        The time, in UTC; None if nothing says, or what says it is no time, or none that can be.
     """
     try:
         moment = _parse(read_timestamp(folder))
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except Exception:  # the parser has many for words that are no time: of decimals, for one
         return None
+    return moment if plausible(moment) else None
 
 
 def read_timestamp(folder: Path) -> str:

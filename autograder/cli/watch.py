@@ -23,6 +23,7 @@ from autograder.homework_source.homework import HomeworkError
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import stand
 from autograder.sandbox.zygote import SandboxError
+from autograder.teams import read_teams
 
 _LOOK_SECONDS = 0.5  # between two looks at the folder
 _REST = 10  # times as long as it took to keep results, before others are kept in the same round
@@ -111,11 +112,10 @@ class _Watch:
             arrivals: Tells which others have come in the meantime.
         """
         from autograder.class_run.run import grade_notebooks
-        from autograder.class_run.submissions import read_teams
 
-        graded_now = set(arrived)
-        teams = read_teams(self._plan.submissions)
-        late = lateness_in(self._plan.kept, self._plan.dates)
+        plan, graded_now = self._plan, set(arrived)
+        teams = read_teams(plan.submissions, plan.homework_id)
+        late = lateness_in(plan.kept, plan.dates)
 
         def more() -> Mapping[str, Path]:
             if self.ended.is_set():
@@ -124,12 +124,12 @@ class _Watch:
                 self.keep()
             came = arrivals.look(but=graded_now)
             graded_now.update(came)
-            teams.update(read_teams(self._plan.submissions) if came else {})
+            teams.update(read_teams(plan.submissions, plan.homework_id) if came else {})
             return came
 
         for result in grade_notebooks(
             self._course, arrived, self._options, judges=self._judges,
-            store=self._plan.store, teams=teams, more=more,
+            store=plan.store, teams=teams, more=more,
         ):  # fmt: skip
             graded_now.discard(result.student)
             before = self._latest.get(result.student)

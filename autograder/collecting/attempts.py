@@ -10,9 +10,11 @@ from autograder.collecting.lms_names import Name
 from autograder.collecting.owners import Owner
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_OTHER_HOMEWORK = re.compile(r"hw(\d+)", re.IGNORECASE)
-# what platforms and browsers put behind the name of a file that was handed in again
-_AGAIN = r"(?:[ _-]?\(?(?P<again>\d{1,3})\)?|[ _-]copy)?"
+_COPY_OF = r"(?:Copy of )?"  # as Colab and Drive call a copy
+_OTHER_HOMEWORK = re.compile(rf"{_COPY_OF}hw(\d+)", re.IGNORECASE)
+# what platforms, browsers, Jupyter and Windows put behind the name of a copy, or of a file that was
+# handed in again
+_AGAIN = r"(?: - copy|[ _-]copy)?(?:[ _-]?\(?(?P<again>\d{1,3})\)?)?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,21 +36,25 @@ class ChoiceError(ValueError):
     """No notebook of a student's can be chosen; the message says why."""
 
 
-def choose(attempts: Sequence[Attempt], homework_id: str) -> Attempt:
+def choose(
+    attempts: Sequence[Attempt], homework_id: str, *, timed: bool = True
+) -> tuple[Attempt, str]:
     """Choose the notebook that counts.
 
     Args:
         attempts: Everything that one student handed in.
         homework_id: Such as ``hw03-self-attention``.
+        timed: Whether the files' times say when they were handed in.
 
     Returns:
-        The newest notebook with the homework's name; if none has it, the only one there is.
+        The newest notebook with the homework's name, where that is not known the last copy of it;
+        if none has the name, the only one there is. And which were left out; empty if none.
 
     Raises:
         ChoiceError: There is no notebook, it must not be read, or there are several and none has
             the name.
     """
-    notebooks = [a for a in attempts if a.file.is_notebook and not _of_another(a, homework_id)]
+    notebooks = [a for a in attempts if is_notebook_of(a, homework_id)]
     if not notebooks:
         raise ChoiceError(f"no notebook of this homework, only {_listed(attempts)}")
     readable = [attempt for attempt in notebooks if not attempt.file.problem]
@@ -59,23 +65,42 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> Attempt:
         raise ChoiceError(
             f"several notebooks, none called {homework_id}.ipynb: {_listed(readable)}"
         )
-    return max(named or readable, key=lambda attempt: _order(attempt, homework_id))
+
+    def age(attempt: Attempt) -> tuple[int, datetime]:
+        return attempt.name.attempt, (attempt.file.modified if timed else None) or _NO_TIME
+
+    def order(attempt: Attempt) -> tuple[tuple[int, datetime], int, int]:
+        """Later attempts are larger; of two that are alike, the one less deep in folders."""
+        again = _again(attempt, homework_id) or 0
+        return age(attempt), again, -attempt.name.file.count("/")
+
+    chosen = max(named or readable, key=order)
+    rest = [attempt for attempt in notebooks if attempt is not chosen]
+    passed = [attempt for attempt in rest if age(attempt) >= age(chosen)]
+    if passed:
+        return chosen, f"{chosen.name.file} of {len(notebooks)} notebooks, not {_listed(passed)}"
+    return chosen, f"the newest of {len(notebooks)} notebooks" if rest else ""
 
 
-def _order(attempt: Attempt, homework_id: str) -> tuple[int, datetime, int, int]:
-    """Later attempts are larger; of two that are alike, the one less deep in folders."""
-    again = _again(attempt, homework_id) or 0
-    depth = attempt.name.file.count("/")
-    return attempt.name.attempt, attempt.file.modified or _NO_TIME, again, -depth
+def is_notebook_of(attempt: Attempt, homework_id: str) -> bool:
+    """Say whether a file is a notebook, and does not call itself another homework's.
+
+    Args:
+        attempt: The file.
+        homework_id: Such as ``hw03-self-attention``.
+    """
+    return attempt.file.is_notebook and not _of_another(attempt, homework_id)
 
 
 def _again(attempt: Attempt, homework_id: str) -> int | None:
-    """Return the number behind the homework's name, 0 if there is none; None for other names."""
+    """Return which copy a name with the homework's is of it, 0 for itself; None for other names."""
     stem = _stem(attempt)
     if stem == attempt.name.person:  # ada.ipynb
         return 0
-    found = re.fullmatch(re.escape(homework_id) + _AGAIN, stem, re.IGNORECASE)
-    return int(found["again"] or 0) if found else None
+    found = re.fullmatch(_COPY_OF + re.escape(homework_id) + _AGAIN, stem, re.IGNORECASE)
+    if not found:
+        return None
+    return int(found["again"] or (stem.lower() != homework_id.lower()))
 
 
 def _of_another(attempt: Attempt, homework_id: str) -> bool:

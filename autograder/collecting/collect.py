@@ -1,7 +1,6 @@
 """Collects a homework: from what a platform lets one download into nbgrader's layout."""
 
 import errno
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,9 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
-from autograder.class_folders import NBGRADER, RESULTS, TEAMS
-from autograder.collecting.attempts import Attempt, ChoiceError, choose
+from autograder.class_folders import NBGRADER, RESULTS
+from autograder.collecting.attempts import Attempt, ChoiceError, choose, is_notebook_of
 from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import (
     MAX_METADATA_BYTES,
@@ -25,9 +23,11 @@ from autograder.collecting.lms_names import READERS, READINGS, Name, Naming, rec
 from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
 from autograder.collecting.moodle_worksheet import Participant
 from autograder.collecting.owners import owners_by_name, owners_by_record
-from autograder.collecting.placing import Outcome, put_notebook, put_time
+from autograder.collecting.placing import Outcome, put_notebook
+from autograder.collecting.renamed import keep_folders, renaming
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.teams import put_teams
 
 # What these give away bears the time when it was downloaded, or cloned.
 _TELL_NO_TIME = (Naming.CANVAS, Naming.MOODLE, Naming.CLASSROOM)
@@ -151,10 +151,11 @@ def collect(
             worksheet=worksheet,
         )
         lines: list[Line] = []
-        people = _group(files, download, lines)
+        people = _group(files, download, target, lines)
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
-        _put_teams(target, roster)  # before the notebooks: who watches the folder needs them then
+        teams = {p.student: folder_key(p.team) for p in roster.people if p.team}
+        put_teams(target, homework_id, teams)  # first: who watches the folder needs them then
         for attempts in people.values():
             lines.append(_take(attempts, download, target, force=force))
             on_student(attempts[0].owner.student)
@@ -173,11 +174,13 @@ def _is_graded_into(files: Sequence[HandedIn]) -> bool:
 
 
 def _group(
-    files: Sequence[HandedIn], download: _Download, lines: list[Line]
+    files: Sequence[HandedIn], download: _Download, target: Path, lines: list[Line]
 ) -> dict[str, list[Attempt]]:
     """Give each file to its owner; what has none, or shares its folder's name, gets a line."""
     roster = download.roster
     people = _with_owners(files, download, lines)
+    if download.naming is Naming.CANVAS:
+        keep_folders(people, target, roster)
 
     def leave(person: str, remark: str) -> None:
         first = people.pop(person)[0]
@@ -333,7 +336,7 @@ def _records(
 def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, force: bool) -> Line:
     student, homework_id = attempts[0].owner.student, download.homework_id
     try:
-        chosen = choose(attempts, homework_id)
+        chosen, passed = choose(attempts, homework_id, timed=download.timed)
         data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
         if len(data) > MAX_NOTEBOOK_BYTES:
             raise UnreadableFileError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
@@ -341,13 +344,12 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"
+    moment = chosen.file.modified if download.timed else None
+    late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
     try:
-        outcome, remark = put_notebook(path, data, chosen.file, force=force)
-        if outcome is not Outcome.KEPT:
-            moment = chosen.file.modified if download.timed else None
-            late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
-            unchanged = outcome is Outcome.SAME and not force
-            put_time(path.parent, moment, late, unchanged=unchanged)
+        outcome, remark = put_notebook(
+            path, data, chosen.file, moment=moment, late=late, force=force
+        )
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
             raise
@@ -355,10 +357,9 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         return Line(
             student=student, outcome=Outcome.PROBLEM, source=chosen.file.path, remark=remark
         )
-    remarks = [remark] if remark else []
-    notebooks = sum(attempt.file.is_notebook for attempt in attempts)
-    if notebooks > 1:
-        remarks.append(f"the newest of {notebooks} notebooks")
+    now = renaming(chosen) if download.naming is Naming.CANVAS else ""
+    remarks = [words for words in (remark, now, passed) if words]
+    notebooks = sum(is_notebook_of(attempt, homework_id) for attempt in attempts)
     if len(attempts) > notebooks:
         remarks.append(f"{len(attempts) - notebooks} other files stay where they are")
     if chosen.name.late:
@@ -366,9 +367,3 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
     return Line(
         student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
     )
-
-
-def _put_teams(target: Path, roster: Roster) -> None:
-    """Write who hands in together, where no student's folder is: theirs are alike by right."""
-    if teams := {p.student: folder_key(p.team) for p in roster.people if p.team}:
-        write_atomically(target / TEAMS, json.dumps(teams, indent=1, ensure_ascii=False))

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from autograder.collecting.handed_in import plausible
+from autograder.moments import plausible
 
 METADATA = "submission_metadata.yml"
 MAX_METADATA_BYTES = 200 << 20

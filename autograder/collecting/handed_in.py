@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
+from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
 _MAX_FILES = 200_000
 _MOST_OF_ONE = 1_000  # that are listed of one student's notebooks, and likewise of other files
 _SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
 _EXTENDED_TIME = 0x5455
-_YEARS = range(1990, 2100)  # a zip that knows no time says 1980
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -58,11 +58,6 @@ class HandedIn:
     def is_notebook(self) -> bool:
         """Whether it calls itself one."""
         return self.parts[-1].lower().endswith(".ipynb")
-
-
-def plausible(moment: datetime) -> bool:
-    """Say whether something can have been handed in then, and the time be reckoned with."""
-    return moment.year in _YEARS
 
 
 @contextmanager

@@ -24,13 +24,17 @@ class Outcome(enum.StrEnum):
     MISSING = "missing"  # in the class list, but handed in nothing
 
 
-def put_notebook(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Write a notebook, with the time when it was handed in, unless a newer one is there.
+def put_notebook(
+    path: Path, data: bytes, file: HandedIn, *, moment: datetime | None, late: str, force: bool
+) -> tuple[Outcome, str]:
+    """Write a notebook, and when it was handed in, unless a newer one is there.
 
     Args:
         path: Where to.
         data: The notebook.
         file: Where it comes from.
+        moment: When it was handed in; None if that is not known.
+        late: What says that it was late; empty if nothing does.
         force: Replace also what may be newer.
 
     Returns:
@@ -39,6 +43,22 @@ def put_notebook(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tup
     Raises:
         OSError: It can't be written.
     """
+    outcome, remark = _outcome(path, data, file, force=force)
+    if outcome is Outcome.KEPT:
+        return outcome, remark
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The time comes first: where this is ended in between, the next run still finds another
+    # notebook, and replaces it; of one that is there already it would keep the time.
+    _put_time(path.parent, moment, late, unchanged=outcome is Outcome.SAME and not force)
+    if outcome is not Outcome.SAME:
+        write_atomically(path, data)
+        if file.modified:
+            os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
+    return outcome, remark
+
+
+def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
+    """Say what is to become of a notebook, and why."""
     there = path.exists()
     if there:
         if path.read_bytes() == data:
@@ -47,24 +67,13 @@ def put_notebook(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tup
             return Outcome.KEPT, "another one is there, and this one's time is not known: --force"
         if not force and file.modified and file.modified.timestamp() <= path.stat().st_mtime:
             return Outcome.KEPT, "the one that is there is newer: --force replaces it"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, data)
-    if file.modified:
-        os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
     return (Outcome.REPLACED if there else Outcome.COLLECTED), ""
 
 
-def put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:
+def _put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:
     """Write when a notebook was handed in, where nbgrader reads it too, or that it was late.
 
-    Args:
-        folder: The notebook's.
-        moment: When it was handed in; None if that is not known.
-        late: What says that it was late; empty if nothing does.
-        unchanged: Whether the notebook was there before: it was handed in when it was first seen.
-
-    Raises:
-        OSError: It can't be written.
+    One that was there before, unchanged, was handed in when it was first seen.
     """
     timestamp, marked_late = folder / "timestamp.txt", folder / "late.txt"
     if unchanged:

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autograder.judging.results import SubmissionResult
 from autograder.marks.lateness import Lateness
+from autograder.moments import plausible
 from autograder.text_file import TextFileError, text_of
 
 DATES_FILE = "dates.toml"
@@ -101,10 +102,10 @@ class Dates:
         due = self.due_for(result.student, result.homework)
         if due is None:
             return 0
-        if not result.handed_in:
+        handed_in = _handed_in(result)
+        if not handed_in:
             extended = result.homework in self.extensions.get(result.student, {})
             return int(result.marked_late and not extended)
-        handed_in = datetime.fromisoformat(result.handed_in)
         if handed_in - due <= timedelta(minutes=self.grace_minutes):
             return 0
         # a day by the clock: 25 hours where summer time ends, and no less than 24 where it begins
@@ -114,11 +115,18 @@ class Dates:
         return max(1, ceil(min(handed_in - due, by_the_clock) / _DAY))
 
 
+def _handed_in(result: SubmissionResult) -> datetime | None:
+    """Return when it was handed in; None if nothing says, or what says it can't be."""
+    moment = datetime.fromisoformat(result.handed_in) if result.handed_in else None
+    return moment if moment and plausible(moment) else None
+
+
 def _how_late(result: SubmissionResult, due: datetime) -> str:
     deadline = f"the deadline, {due:%d %B %Y, %H:%M} ({due.tzname()})"
-    if not result.handed_in:
+    handed_in = _handed_in(result)
+    if not handed_in:
         return f"Marked as late where it was handed in, after {deadline}."
-    over = datetime.fromisoformat(result.handed_in) - due
+    over = handed_in - due
     hours, minutes = divmod(over.seconds // 60, 60)
     parts = (_count(n, unit) for n, unit in ((over.days, "day"), (hours, "hour")) if n)
     return f"Handed in {' '.join(parts) or _count(max(minutes, 1), 'minute')} after {deadline}."

@@ -29,7 +29,6 @@ from autograder.class_folders import (
     TEAMS,
 )
 from autograder.class_run.result_store import ResultStore, result_file
-from autograder.class_run.submissions import read_teams
 from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
@@ -38,6 +37,7 @@ from autograder.cli.plan import usable_gradebook
 from autograder.cli.terminal import output
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.csv_text import inert
+from autograder.teams import read_all_teams, teams_text
 from course_lib.atomic_write import UNFINISHED
 
 _PAGES = (REPORT, COURSE_PAGE, SIMILAR)  # about everybody: to be written again
@@ -151,9 +151,9 @@ def _without(student: str, path: Path) -> str:
     """Return a log, a table, or who is in which team, without what it says of a student."""
     text = _text(path)
     if path.name == TEAMS:
-        teams = read_teams(path.parent)
-        known = teams.pop(student, None) is not None
-        return json.dumps(teams, indent=1, ensure_ascii=False) if known else text
+        teams = read_all_teams(path.parent)
+        known = [of for of in teams.values() if of.pop(student, None) is not None]
+        return teams_text(teams) if known else text
     if path.name == LOG:
         kept = (line for line in text.splitlines(keepends=True) if not _is_about(student, line))
         alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # others may be said to be like the student
@@ -185,14 +185,14 @@ def _forget_likeness(student: str, out: Path) -> list[Path]:
 
 
 def _is_broken(path: Path) -> bool:
-    """Whether a file is there, and is no JSON."""
+    """Whether a file of teams is there, and does not say whose it holds in which homework."""
     try:
-        json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes())
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
         return True
-    return False
+    return not isinstance(found, dict) or not all(isinstance(of, dict) for of in found.values())
 
 
 def _names_in(flag: Flag, student: str) -> bool:

@@ -109,11 +109,16 @@ def grade(
             before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
             if not options.force:
                 _refuse_a_file_without_their_tests(plan, before)
+            if earlier := plan.store.find_copy():
+                # A regrade was ended, and has not told what it changed.
+                before, made_from = earlier.read_all(), earlier.fingerprints()
             do = watch_and_record if watch else grade_and_record
             results, refused = do(plan, options, judges)
             again = _graded_again(made_from, plan.store.fingerprints())
             changes = _compared(before, results, again) if again else None
             standings = write_everything(plan, results, changes)
+            if earlier and not any(result.interrupted for result in results):
+                earlier.remove()  # all is told; the next regrade is another
     print_grades(standings, output())
     if changes is not None:
         words = "Its tests, its solution or the library are others than when these were graded:"

@@ -28,6 +28,7 @@ from autograder.homework_source.source import load_homework
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Flag, FlagKind, Status, ungraded
 from autograder.sandbox.zygote import SandboxError
+from autograder.teams import read_all_teams
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
@@ -358,15 +359,19 @@ def test_a_time_zone_is_looked_up_nowhere_else(tmp_path):
     assert submissions.read_handed_in(tmp_path).hour == 10
 
 
-@pytest.mark.parametrize("words", ["1" * 50 + "m/UTC", "9" * 30, "٣" * 9, "nan UTC", "\0"])
+@pytest.mark.parametrize(
+    "words", ["1" * 50 + "m/UTC", "9" * 30, "٣" * 9, "nan UTC", "\0", "9999-12-31"]
+)
 def test_words_that_are_no_time_are_none(tmp_path, words):
     (tmp_path / "timestamp.txt").write_text(words)
     assert submissions.read_handed_in(tmp_path) is None
 
 
 def test_teams_are_names(tmp_path):
-    (tmp_path / ".teams.json").write_text('{"ada": "one", "bo": ["one"], "cy": 7, "dee": null}')
-    assert submissions.read_teams(tmp_path) == {"ada": "one"}
+    (tmp_path / ".teams.json").write_text(
+        '{"hw01": {"ada": "one", "bo": ["one"], "cy": 7, "dee": null}, "hw02": ["ada"], "ada": "x"}'
+    )
+    assert read_all_teams(tmp_path) == {"hw01": {"ada": "one"}}
 
 
 @pytest.mark.usefixtures("course")

@@ -175,9 +175,11 @@ def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
     assert texts["cy"][0].startswith("100% the same as ada")
     assert [r.checks for r in flagged] == [r.checks for r in results]
     assert flag_similar(flagged, tmp_path, homework, released) == flagged
-    (tmp_path / TEAMS).write_text(json.dumps({"ada": "heads", "cy": "heads"}))
+    (tmp_path / TEAMS).write_text(json.dumps({HOMEWORK: {"ada": "heads", "cy": "heads"}}))
     assert flag_similar(flagged, tmp_path, homework, released) == results  # they hand in together
-    (tmp_path / TEAMS).write_text(json.dumps({"ada": "heads"}))
+    (tmp_path / TEAMS).write_text(json.dumps({"hw04": {"ada": "heads", "cy": "heads"}}))
+    assert flag_similar(results, tmp_path, homework, released) == flagged  # another homework's
+    (tmp_path / TEAMS).write_text(json.dumps({HOMEWORK: {"ada": "heads"}}))
     assert flag_similar(results, tmp_path, homework, released) == flagged
 
 

@@ -86,26 +86,27 @@ def test_nothing_is_left_and_nobody_else_is_touched(out, tmp_path):
 
 def test_who_is_in_a_team_is_no_longer_and_the_others_are(out, tmp_path):
     teams = tmp_path / "class" / ".teams.json"
-    teams.write_text('{"ada_1": "heads", "ada_12": "heads", "zoë": "tails"}')
+    teams.write_text('{"hw01": {"ada_1": "heads", "ada_12": "heads"}, "hw02": {"zoë": "tails"}}')
     outcome = run("ada_1", "--out", out, "--submissions", tmp_path / "class", "--yes")
     assert outcome.exit_code == 0, outcome.output
     assert "lines in" in outcome.stdout
     assert ".teams.json" in outcome.stdout
-    assert json.loads(teams.read_text()) == {"ada_12": "heads", "zoë": "tails"}
+    assert json.loads(teams.read_text()) == {"hw01": {"ada_12": "heads"}, "hw02": {"zoë": "tails"}}
     assert traces(tmp_path, "ada_1") == []
 
 
 def test_who_was_only_in_a_team_can_be_forgotten_too(out, tmp_path):
-    (tmp_path / "class" / ".teams.json").write_text('{"zoë": "tails"}')
+    (tmp_path / "class" / ".teams.json").write_text('{"hw02": {"zoë": "tails"}}')
     command = ("zoë", "--out", out, "--yes")
     assert run(*command).exit_code == 2
     assert run(*command, "--submissions", tmp_path / "class").exit_code == 0
     assert traces(tmp_path, "zoë") == []
 
 
-def test_a_list_of_teams_that_is_broken_is_named(out, tmp_path):
+@pytest.mark.parametrize("text", ['{"ada_1": "heads", "zo', '{"ada_1": "heads"}', "[]"])
+def test_a_list_of_teams_that_is_broken_is_named(out, tmp_path, text):
     teams = tmp_path / "class" / ".teams.json"
-    teams.write_text('{"ada_1": "heads", "zo')
+    teams.write_text(text)
     outcome = run("ada_1", "--out", out, "--submissions", tmp_path / "class", "--yes")
     assert outcome.exit_code == 1
     assert ".teams.json can't be read: see whether it is about the student" in outcome.stderr

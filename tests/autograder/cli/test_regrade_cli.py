@@ -110,6 +110,33 @@ def test_a_killed_regrade_still_compares_with_the_marks_from_before_it(grade, tm
     assert "6 of 9 submissions have other marks than before" in outcome.stdout
 
 
+@pytest.mark.parametrize("ended", ["killed", "interrupted"])
+def test_grade_tells_all_that_a_regrade_began_and_the_next_regrade_none_of_it(
+    grade, tmp_path, ended
+):
+    before, now = OLD + NOTEBOOK, NEW + NOTEBOOK
+    assert grade("grade", make_class(), made_from=before).exit_code == 0
+    after = [result(made.student, Status.FAIL, Status.FAIL) for made in make_class()]
+    if ended == "killed":
+        assert grade("regrade", after, killed_after=4, made_from=now).exit_code != 0
+    else:
+        assert grade("regrade", [lost("ada"), *after[1:]], made_from=now).exit_code == 1
+    outcome = grade("grade", after, made_from=now)
+    assert "6 of 8 submissions have other marks than before" in outcome.stdout
+    assert not list((tmp_path / "out").glob("results/*.before*"))
+    assert "0 of 9 submissions have other marks" in grade("regrade", after, made_from=now).stdout
+
+
+def test_grade_that_is_interrupted_still_leaves_what_to_compare_with(grade):
+    before, now = OLD + NOTEBOOK, NEW + NOTEBOOK
+    assert grade("grade", make_class(), made_from=before).exit_code == 0
+    after = [result(made.student, Status.FAIL, Status.FAIL) for made in make_class()]
+    assert grade("regrade", after, killed_after=4, made_from=now).exit_code != 0
+    assert grade("grade", [lost("ada"), *after[1:]], made_from=now).exit_code == 1
+    outcome = grade("grade", after, made_from=now)
+    assert "6 of 8 submissions have other marks than before" in outcome.stdout
+
+
 @pytest.mark.parametrize("command", ["grade", "regrade"])
 def test_a_result_that_could_not_be_read_is_named_and_made_anew(grade, tmp_path, command):
     everybody = make_class()

@@ -11,15 +11,18 @@ import pytest
 from nbgrader.utils import parse_utc
 from typer.testing import CliRunner
 
+from autograder.atomic_write import write_atomically
 from autograder.class_run.submissions import is_marked_late, read_handed_in
 from autograder.cli.app import app
 from autograder.collecting import collect as collecting
+from autograder.collecting import placing
 from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
 from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.teams import read_teams
 
 HW = "hw03-self-attention"
 JULY = (2026, 7, 1, 12, 0, 0)
@@ -102,12 +105,57 @@ def test_a_team_hands_in_for_all_its_members(tmp_path, into):
     collection = collect(make_zip(tmp_path / "x.zip", clone), HW, into, roster=read_roster(people))
     assert collection.naming is Naming.CLASSROOM
     teams = into / ".teams.json"
-    assert json.loads(teams.read_text()) == {"ada": "the-heads", "bo": "the-heads"}
+    assert json.loads(teams.read_text()) == {HW: {"ada": "the-heads", "bo": "the-heads"}}
     teams.unlink()
     assert collected(into) == {"ada": "ours", "bo": "ours", "cy": "mine"}
     people.write_text("lms_id,student,team\nada-gh,ada,cy-gh\ncy-gh,cy,\n")
     with pytest.raises(RosterError, match="line 3: cy-gh is a student and a team"):
         read_roster(people)
+
+
+@pytest.mark.parametrize(
+    "copy", ["{}-Copy1", "{} - Copy", "{} - Copy (2)", "Copy of {}", "{} copy", "{} (1)"]
+)
+def test_a_copy_by_its_usual_name_counts_as_an_attempt(tmp_path, into, copy):
+    name, folder = f"{HW}.ipynb", f"{HW}-ada"
+    other = f"{copy.format(HW)}.ipynb"
+    later = {f"ada/{name}": ("blank", JULY), f"ada/{other}": ("work", AUGUST)}
+    told = collect(make_zip(tmp_path / "f.zip", later), HW, into)
+    assert outcomes(told)["ada"][1] == "the newest of 2 notebooks"
+    assert collected(into) == {"ada": "work"}
+    # A clone's times are those of cloning.
+    clone = {f"{folder}/{name}": ("blank", AUGUST), f"{folder}/{other}": ("work", JULY)}
+    told = collect(make_zip(tmp_path / "c.zip", clone), HW, tmp_path / "clone")
+    assert outcomes(told)["ada"][1] == f"{other} of 2 notebooks, not {name}"
+    assert collected(tmp_path / "clone") == {"ada": "work"}
+
+
+def test_a_newer_notebook_of_another_name_is_told(tmp_path, into):
+    files = {f"{HW}.ipynb": JULY, f"{HW}-solved.ipynb": AUGUST, "hw04-x.ipynb": AUGUST}
+    files |= {"Copy of hw04-x.ipynb": AUGUST, f"old/{HW}.ipynb": (2026, 6, 1, 12, 0, 0)}
+    source = make_zip(tmp_path / "f.zip", {f"ada/{n}": (n, date) for n, date in files.items()})
+    told = collect(source, HW, into)
+    assert collected(into) == {"ada": f"{HW}.ipynb"}
+    assert outcomes(told)["ada"][1] == (
+        f"{HW}.ipynb of 3 notebooks, not {HW}-solved.ipynb; 2 other files stay where they are"
+    )
+
+
+def test_teams_are_of_one_homework(tmp_path, into):
+    def step(homework, rows, teams):
+        source = make_folder(tmp_path / homework, {f"ada/{homework}.ipynb": "x"})
+        collect(source, homework, into, roster=class_list(tmp_path, rows) if rows else None)
+        assert read_teams(into, homework) == teams
+
+    into.mkdir()
+    (into / ".teams.json").write_text('{"ada": "red", "bo": "red"}')  # as it was once written
+    step("hw02-x", "", {})
+    step(HW, "ada,ada,red\nbo,bo,red\n", {"ada": "red", "bo": "red"})
+    step("hw02-x", "ada,ada,\nbo,bo,\n", {})
+    step("hw04-y", "ada,ada,blue\nbo,bo,\n", {"ada": "blue"})
+    assert read_teams(into, HW) == {"ada": "red", "bo": "red"}
+    step("hw04-y", "ada,ada,\nbo,bo,\n", {})
+    step("hw04-y", "", {})
 
 
 def class_list(tmp_path, rows) -> Roster:
@@ -161,6 +209,30 @@ def test_numbers_in_a_name_of_canvas_make_nobody_another(tmp_path, into, name, l
     told = collect(make_zip(tmp_path / "c.zip", files), HW, into, roster=roster)
     assert collected(into) == {"eve_77": "eve"} | ({owner: "x"} if owner else {})
     assert told.complete == bool(owner)
+
+
+def test_who_is_called_otherwise_at_canvas_is_still_the_same(tmp_path, into):
+    def step(files, moment=AUGUST, roster=None):
+        told = collect(make_zip(tmp_path / "c.zip", files, moment), HW, into, roster=roster)
+        return {s: t for s, t in outcomes(told).items() if t[0] is not Outcome.MISSING}
+
+    step({f"lovelaceada_12345_900_{HW}.ipynb": "ada", f"hopper_777_901_{HW}.ipynb": "g"}, JULY)
+    assert step({f"byronada_12345_950_{HW}-1.ipynb": "again", f"cy_22_951_{HW}.ipynb": "cy"}) == {
+        "lovelaceada_12345": (Outcome.REPLACED, "called byronada_12345 now"),
+        "cy_22": (Outcome.COLLECTED, ""),
+    }
+    everybody = {"lovelaceada_12345": "again", "hopper_777": "g", "cy_22": "cy"}
+    assert collected(into) == everybody
+    # Names that hold another's number make nobody another.
+    step({f"eve_22_500_x_777_900_{HW}.ipynb": "eve", f"anon_777_9_{HW}.ipynb": "anonymous"})
+    assert collected(into) == everybody | {"eve_22": "eve", "anon_777": "anonymous"}
+    listed = class_list(tmp_path, "1,hopper_777,\n")
+    step({f"di_777_960_{HW}.ipynb": "di", f"e_5_961_{HW}.ipynb": "e"}, roster=listed)
+    assert collected(into)["di_777"] == "di"
+    # In one download both have it: nobody is replaced.
+    both = {f"cy_5_970_{HW}.ipynb": "c", f"e_5_971_{HW}.ipynb": "e"}
+    assert step(both)["e_5"][0] is Outcome.SAME
+    assert collected(into)["e_5"] == "e"
 
 
 def test_canvas(tmp_path, into):
@@ -473,6 +545,36 @@ def test_an_unchanged_notebook_that_was_in_time_is_not_late_by_being_handed_in_a
     assert [step("ada_LATE_1_3"), step("ada_LATE_1_3"), step("ada_1_3")] == [True, True, False]
 
 
+@pytest.mark.parametrize("name", ["ada/{}.ipynb", "ada_LATE_1_3_{}.ipynb"])
+@pytest.mark.parametrize("writes", [0, 1])
+def test_a_run_that_is_ended_leaves_no_new_notebook_with_an_old_time(
+    tmp_path, into, monkeypatch, name, writes
+):
+    old = make_zip(tmp_path / "old.zip", {name.replace("_LATE", "").format(HW): "old"}, JULY)
+    new = make_zip(tmp_path / "new.zip", {name.format(HW): "new"}, AUGUST)
+    collect(old, HW, into, zone=UTC)
+    left = writes
+
+    def write(path, data):
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        write_atomically(path, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(placing, "write_atomically", write)
+        with pytest.raises(KeyboardInterrupt):
+            collect(new, HW, into, zone=UTC)
+    collect(new, HW, into, zone=UTC)
+    ((student, text),) = collected(into).items()
+    assert text == "new"
+    moment = read_handed_in(into / student / HW)
+    assert (moment and moment.month, is_marked_late(into / student / HW)) in [
+        (8, False), (None, True),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("made", [make_folder, make_zip])
 @pytest.mark.parametrize("root", ["", "out/"])
 def test_what_grading_wrote_is_no_class(tmp_path, into, made, root):
@@ -521,7 +623,7 @@ def test_the_command_shows_trouble_first_and_says_so_by_its_exit_code(tmp_path, 
     assert "\x1b" not in outcome.output
     assert len(collected(into)) == 80
     del files
-    good = make_zip(tmp_path / "good.zip", {f"s_1_1_{HW}.ipynb": "y"})
+    good = make_zip(tmp_path / "good.zip", {f"s_100_1_{HW}.ipynb": "y"})
     assert run("hw03", good, "--into", into).exit_code == 0
 
 

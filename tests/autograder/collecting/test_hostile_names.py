@@ -256,7 +256,7 @@ def test_members_that_are_there_twice_are_one_students(tmp_path, into):
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr(f"ada_1_1_{HW}.ipynb", "second")
     told = outcomes(collect(path, HW, into))
-    assert told["ada_1"] == (Outcome.COLLECTED, "the newest of 2 notebooks")
+    assert told["ada_1"] == (Outcome.COLLECTED, f"{HW}.ipynb of 2 notebooks, not {HW}.ipynb")
     assert collected(into)["bo_2"] == "bo"
 
 

@@ -91,6 +91,8 @@ def test_it_may_be_saved_with_a_mark_before_its_text_but_not_in_another_encoding
         ("2026-10-06T21:59:01", 2, 0.2),
         ("2026-12-24T00:00:00", 80, 0.25),
         ("", 0, 0.0),
+        ("9999-12-31T23:59:59", 0, 0.0),  # as a student may have written it: known to be no time
+        ("0001-01-01T00:00:00", 0, 0.0),
     ],
 )
 def test_each_day_begun_costs_up_to_the_most(read, moment, days, share):

@@ -1,0 +1,47 @@
+"""Who is called otherwise at Canvas than before: its number is the person, not the name."""
+
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.collecting.attempts import Attempt
+from autograder.collecting.folder_names import folder_name
+from autograder.collecting.lms_names import canvas_readings
+from autograder.collecting.roster import Roster
+
+_ANONYMOUS = "anon"  # with letters for a number, which may be digits
+
+
+def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster) -> None:
+    """Give those who are not listed, and have another name at Canvas now, the folder they have.
+
+    Only where a file's name can be read in one way: else the number may be one of the file's.
+
+    Args:
+        people: What each person handed in; changed.
+        target: The class's folder.
+        roster: The class list: folders of its students are theirs, whatever number they end in.
+    """
+    folders: dict[str, list[str]] = defaultdict(list)
+    for path in target.iterdir() if target.is_dir() else ():
+        name, _, number = path.name.rpartition("_")
+        if name != _ANONYMOUS and path.is_dir() and not roster.of(path.name):
+            folders[number].append(path.name)
+    for person, attempts in people.items():
+        owner, number = attempts[0].owner, attempts[0].name.lms_id
+        named = folders.get(number, [])
+        if owner.listed or person == f"{_ANONYMOUS}_{number}" or len(named) != 1:
+            continue
+        if all(len(canvas_readings(a.file.parts[-1:])) == 1 for a in attempts):
+            renamed = replace(owner, student=named[0])
+            people[person] = [replace(attempt, owner=renamed) for attempt in attempts]
+
+
+def renaming(attempt: Attempt) -> str:
+    """Say how a person is called now; empty if that is what the folder is called.
+
+    Args:
+        attempt: Of the person's, with Canvas's names.
+    """
+    now = folder_name(attempt.name.person)
+    return "" if attempt.owner.listed or now == attempt.owner.student else f"called {now} now"

@@ -1,0 +1,66 @@
+"""Who hands in together, in each homework: a file in the folder of what a class hands in."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from autograder.atomic_write import write_atomically
+from autograder.class_folders import TEAMS
+
+
+def read_teams(submissions: Path, homework_id: str) -> dict[str, str]:
+    """Read who hands in a homework together.
+
+    Args:
+        submissions: The class's folder.
+        homework_id: Such as ``hw03-self-attention``.
+
+    Returns:
+        Student to team; nobody if nothing says so.
+    """
+    return read_all_teams(submissions).get(homework_id, {})
+
+
+def read_all_teams(submissions: Path) -> dict[str, dict[str, str]]:
+    """Read who hands in together.
+
+    Args:
+        submissions: The class's folder.
+
+    Returns:
+        Homework to the teams of its students.
+    """
+    try:
+        found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {
+        homework: {student: team for student, team in of.items() if isinstance(team, str)}
+        for homework, of in (found.items() if isinstance(found, dict) else ())
+        if isinstance(of, dict)
+    }
+
+
+def put_teams(submissions: Path, homework_id: str, teams: Mapping[str, str]) -> None:
+    """Write who hands in a homework together; what is known of the others stays.
+
+    Args:
+        submissions: The class's folder.
+        homework_id: Such as ``hw03-self-attention``.
+        teams: Student to team.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    known = read_all_teams(submissions)
+    if teams != known.get(homework_id, {}):
+        write_atomically(submissions / TEAMS, teams_text(known | {homework_id: dict(teams)}))
+
+
+def teams_text(teams: Mapping[str, Mapping[str, str]]) -> str:
+    """Return what such a file holds.
+
+    Args:
+        teams: Homework to the teams of its students.
+    """
+    return json.dumps(teams, indent=1, ensure_ascii=False)
