@@ -18,7 +18,7 @@ from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import LOCK
 from autograder.cli.options import DatabaseUrl, Graded
 from autograder.cli.plan import usable_database
-from autograder.cli.terminal import output
+from autograder.cli.terminal import listed, output
 from course_lib.atomic_write import UNFINISHED
 
 _GRADEBOOK = f"{NBGRADER}/{GRADEBOOK}"
@@ -41,7 +41,8 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
         db: The gradebook's database.
 
     Raises:
-        Exit: With code 2, if there is nothing to copy, the file exists, or it can't be written.
+        Exit: With code 2, if there is nothing to copy, the file exists, or it can't be written;
+            with code 1, if something is left out because it is a link.
     """
     from sqlalchemy.engine import make_url
 
@@ -67,6 +68,11 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
             f"  pg_dump --format=custom --file={shlex.quote(f'{file}.dump')} {shlex.quote(shown)}",
             soft_wrap=True,
         )
+    links = [path for path in _paths(out) if path.is_symlink()]
+    if links:
+        names = listed([path.relative_to(out).as_posix() for path in links])
+        typer.echo(f"Error: links, not followed and not in it: {names}", err=True)
+        raise typer.Exit(1)
 
 
 def restore(
@@ -122,7 +128,9 @@ def _write(file: Path, out: Path, gradebook: Path | None) -> int:
             if gradebook and gradebook.is_file():
                 _copy_database(gradebook, copy)
                 digests[_GRADEBOOK] = _add(archive, copy, _GRADEBOOK)
-            for path in _files(out):
+            for path in _paths(out):
+                if path.is_symlink() or not path.is_file():
+                    continue
                 name = path.relative_to(out).as_posix()
                 with contextlib.suppress(FileNotFoundError):  # replaced by a newer one
                     digests[name] = _add(archive, path, name)
@@ -131,12 +139,13 @@ def _write(file: Path, out: Path, gradebook: Path | None) -> int:
     return len(digests)
 
 
-def _files(out: Path) -> Iterator[Path]:
+def _paths(out: Path) -> Iterator[Path]:
+    """Yield what is to be copied, but for the gradebook, with folders and links."""
     for path in sorted(out.rglob("*")):
         parts = path.relative_to(out).parts
         passing = parts[-1] == LOCK or any(part.startswith(UNFINISHED) for part in parts)
         database = PurePosixPath(*parts).as_posix().startswith(_GRADEBOOK)  # and its journal
-        if path.is_file() and not path.is_symlink() and not passing and not database:
+        if not passing and not database:
             yield path
 
 

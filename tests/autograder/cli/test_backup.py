@@ -74,6 +74,19 @@ def test_what_is_restored_is_what_was_copied(graded, archive, tmp_path):
     assert [path.name for path in archive.parent.iterdir()] == [archive.name]
 
 
+def test_what_is_left_out_because_it_is_a_link_is_named(graded, tmp_path):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    shutil.copytree(graded, out)
+    (out / "results").rename(elsewhere)
+    (out / "results").symlink_to(elsewhere)
+    (out / "report.html").unlink()
+    (out / "report.html").symlink_to("nowhere")
+    outcome = run("backup", tmp_path / "b.zip", "--out", out)
+    assert outcome.exit_code == 1
+    assert outcome.stderr == "Error: links, not followed and not in it: report.html, results\n"
+    assert (tmp_path / "b.zip").exists()
+
+
 def test_the_gradebook_is_copied_as_it_was_before_what_is_just_being_written(graded, tmp_path):
     before = rows_of(graded / "nbgrader" / "gradebook.db")
     writing = sqlite3.connect(graded / "nbgrader" / "gradebook.db")
