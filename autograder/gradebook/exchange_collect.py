@@ -18,6 +18,7 @@ from typing import Any
 from nbgrader.exchange.default import ExchangeCollect
 
 from autograder.clean_text import clean_text, is_plain, one_line
+from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
 _KEPT = {".ipynb", ".txt"}  # notebooks; when it was handed in; what its feedback is found by
@@ -87,8 +88,11 @@ class CollectNotebooks(ExchangeCollect):
         Else the next collecting, which reads it, would end there.
         """
         try:
-            self.coursedir.get_existing_timestamp(str(target))
+            found = self.coursedir.get_existing_timestamp(str(target))
+            is_time = found is None or plausible(found)
         except Exception:  # whatever is said of what is no time
+            is_time = False
+        if not is_time:
             moment = self._path_to_record(src)["timestamp"]
             (target / _TIMESTAMP).write_text(f"{moment} UTC\n")
 

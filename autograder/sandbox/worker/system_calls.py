@@ -32,6 +32,7 @@ import resource
 import struct
 
 _PR_SET_SECCOMP, _PR_FUTEX_HASH = 22, 78
+_PR_SCHED_CORE = 62  # nobody else may use the other half of a processor then
 _FILTER = 2  # SECCOMP_MODE_FILTER
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _LOAD, _AND, _EQUALS, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06  # BPF's instructions
@@ -108,8 +109,10 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
         (call, [(_SECOND, _SOCKET_KIND, _AT_LEAST, _SOCK_DGRAM)])
         for call in ("socket", "socketpair")
     ),
-    ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
-    ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_FUTEX_HASH)]),
+    *(
+        ("prctl", [(_FIRST, _ALL, _EQUALS, option)])
+        for option in (_PR_SET_SECCOMP, _PR_FUTEX_HASH, _PR_SCHED_CORE)
+    ),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("ioctl", [(_SECOND, _ALL, _EQUALS, _TIOCSETD)]),

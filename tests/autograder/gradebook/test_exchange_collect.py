@@ -111,7 +111,9 @@ def test_a_name_that_is_no_submissions_is_nobodys_and_stops_nobody(course, name,
     assert not {"\x1b", "\u202e", "\udcff"} & set(caplog.text)
 
 
-@pytest.mark.parametrize("time", [b"never", b"\xff\xfe\0", b"0001-01-01 00:00:00 +9999"])
+@pytest.mark.parametrize(
+    "time", [b"never", b"\xff\xfe\0", b"0001-01-01 00:00:00 +9999", b"9999-12-31 23:59:59 UTC"]
+)
 def test_what_is_no_time_does_not_stop_the_next_collecting(course, time):
     folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "first"})
     (folder / "timestamp.txt").write_bytes(time)
