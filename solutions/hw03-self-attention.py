@@ -1573,7 +1573,9 @@ def is_right_without(asking):
 hint = "a mask of one head hides the same from all, one of one sentence in all; else each sentence "
 hint += "has its own"
 causal = torch.ones(1, 1, 5, 5, dtype=torch.bool).tril().to(device)
-for asking in (tokens, tokens[:, 2:]):  # as many queries as keys, and fewer
+# As many queries as keys, and fewer; in training, and in evaluation.
+for asking, training in ((tokens, True), (tokens[:, 2:], False), (tokens[:, 4:], True)):
+    layer.train(training)
     if not is_right_without(asking):
         of_heads = [OF_LAYER[name] for name in ("shape", "projections", "values")]
         of_heads.append("MultiHeadAttention-heads")

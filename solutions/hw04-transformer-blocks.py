@@ -968,6 +968,9 @@ for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
         mistakes=mistakes,
     )
 assert_keeps_inputs(layer_norm, x, weight, bias, hint="x -= mean changes the caller's tensor")
+strided, hint = call_beside(call_strided, layer_norm, x, weight, bias), "reshape() takes any tensor"
+what, expected = "output for an x that is not contiguous", reference_norm(x, weight, bias)
+assert_close(strided, expected, what=what, hint=hint)
 assert_gradients_like(reference_norm, layer_norm, {"x": x, "weight": weight, "bias": bias})
 same = "the output has the dtype of x"
 for dtype in (torch.float64, torch.bfloat16):

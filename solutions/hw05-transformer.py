@@ -253,6 +253,9 @@ moved = x.clone()
 moved[0, 1] = torch.randn(12).to(device)
 if torch.allclose(checked(layer(moved, mask), x.shape)[0, 0], before[0, 0]):
     raise CheckFailure("a real token has no influence on its neighbours", hint=hint)
+layer.eval()
+what, hint = "the output in evaluation", "eval() changes nothing here: the mask stays"
+assert_close(layer(x.clone(), mask), before, what=what, hint=hint)
 layer = EncoderLayer(12, 3, 20, dropout=0.25, activation="gelu", eps=0.5).to(device)
 layer.eval()
 for road in ("attention_residual", "feed_forward_residual"):
@@ -701,6 +704,9 @@ not_zeros = "keys that are zeros get their share of the weights all the same: ha
 assert_close(
     before[1:], cut_off, what="the output, beside that of a shorter source", hint=not_zeros
 )
+layer.eval()
+what, hint = "the output in evaluation", "eval() changes nothing here: the masks stay"
+assert_close(written(x, memory, only_past, memory_mask), before, what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1225,6 +1231,10 @@ for norm_position in ("pre", "post"):
         mistakes={words: wrong[real] for words, wrong in mistakes.items()},
     )
     assert_gradients_like(reference, model, {"src": src, "tgt": tgt})
+    evaluated = checked(model.eval()(src, tgt), (*tgt.shape, 13), what="the logits in evaluation")
+    hint = "eval() changes nothing here: logits come out, not probabilities, and the masks stay"
+    what = f"the logits with {norm_position}, in evaluation"
+    assert_close(evaluated[real], reference(src, tgt)[real], what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -640,7 +640,7 @@ for bias in (True, False):
         },
     )
     assert_close(
-        layer(query, key, value, mask),
+        layer.train(bias)(query, key, value, mask),  # and in evaluation
         expected,
         what="output",
         hint=as_ever,
@@ -668,7 +668,7 @@ def read_in_pieces(layer, tokens, lengths):
     cache, outputs, end = call_beside(RecordingCache, beside=layer), [], 0
     for length in lengths:
         piece, end = tokens[:, end : end + length], end + length
-        # A token alone may look at all there is: no mask.
+        # A token alone may look at all there is, as long as nothing is padding: no mask.
         mask = None if length == 1 else causal_mask(length, end, device=tokens.device)
         output = layer(piece, piece, piece, mask, cache=cache)
         what = f"output for {length} of {end} tokens"
@@ -728,6 +728,16 @@ with torch.no_grad():
         assert_close(output, all_output[:, 5:], what=what, hint=one_each)
     else:
         forgive("weights without a cache are of another shape", "CachedAttention-uncached")
+    seen = torch.ones(2, 1, 1, 5, dtype=torch.bool).to(device)
+    seen[1, ..., 1] = False  # padding
+    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device) & seen)
+    cache, outputs = call_beside(RecordingCache, beside=layer), []
+    for end, x in enumerate(tokens.split(1, dim=1), start=1):
+        output = layer(x, x, x, seen[..., :end], cache=cache)
+        outputs.append(checked(output, x.shape, what="output for one token", hint=one_each))
+    hint = "a token alone must not look at padding: hand on whatever mask there is"
+    what = "output for tokens one by one, one of them padding"
+    assert_close(torch.cat(outputs, dim=1), at_once, what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"
@@ -907,7 +917,7 @@ layer = CachedAttention(12, 3).to(device)
 query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
 nothing = torch.full((2, 1, 5), math.nan).to(device)  # of a width that can't be projected
 mask = torch.rand(2, 1, 1, 6) < 0.6
-mask[..., 0] = True
+mask[..., 0], mask[0, ..., -1] = True, False
 mask = mask.to(device)
 cache = call_beside(RecordingCache, fixed=True, beside=layer)
 with torch.no_grad():
@@ -916,6 +926,7 @@ with torch.no_grad():
     first = layer(query[:, :2], key, value, mask, cache=cache)
     # A filled cache has the source: what is given for it is not looked at.
     second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
+    alone = layer(query[:, 3:], nothing, nothing, mask, cache=cache)
     empty = call_beside(RecordingCache, fixed=True, beside=layer)
     begun = layer(query, key, value, mask, cache=empty, return_weights=True)
     later = layer(query[:, 2:], nothing, nothing, mask, cache=cache, return_weights=True)
@@ -924,6 +935,9 @@ if torch.equal(other, at_once):
     raise CheckFailure("the output is the same for another source", hint=hint)
 assert_close(first, at_once[:, :2], what="output of the first step", hint=hint)
 assert_close(second, at_once[:, 2:], what="output of the second step", hint=hint)
+alone = checked(alone, (2, 1, 12), what="output for a single query", hint=hint)
+if not torch.allclose(alone, at_once[:, 3:], atol=1e-5):
+    forgive("for a single query the mask is not handed on", "CachedAttention-chunks")
 assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
 in_order = isinstance(begun, tuple | list) and [getattr(x, "shape", ()) for x in begun]
 if in_order == [(2, 4, 12), (2, 3, 4, 6)] and torch.allclose(begun[0], at_once, atol=1e-5):
@@ -1084,6 +1098,10 @@ with torch.no_grad():
         },
     )
 assert_gradients_like(reference, model, {"token_ids": token_ids})
+with torch.no_grad():
+    hint = "eval() changes nothing here: logits come out, not probabilities, and the mask stays"
+    what = "logits in evaluation"
+    assert_close(model.eval()(token_ids), reference(token_ids), what=what, hint=hint)
 ### END HIDDEN TESTS
 
 

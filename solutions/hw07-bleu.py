@@ -1038,7 +1038,7 @@ assert_nothing_lifted(smoothed_precisions, "exp")
 #
 # Mind `effective_order`. A candidate of three words has no 4-grams. Its score is 0 as a rule; with
 # `effective_order=True` the mean is taken over the three orders that it has. That is for sentences;
-# a corpus always has 4-grams.
+# a corpus always has 4-grams. (The n-grams that `"add-k"` adds count like the candidate's own.)
 
 # %% solution="score_statistics" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
@@ -1204,19 +1204,25 @@ for orders in (2, 3, 4):
             smoothed_precisions(statistics, smoothing, value), "smoothed_precisions"
         )
         assert_equal(len(precisions), orders, what="the number of precisions")
-        result = as_score(
-            score_statistics(statistics, smoothing=smoothing, smoothing_value=value), precisions
+        of_smoothing = (
+            "hand smoothing and smoothing_value on to smoothed_precisions, 0 too, whatever "
+            "effective_order is"
         )
-        of_smoothing = "hand smoothing and smoothing_value on to smoothed_precisions, 0 too"
-        actual = as_shares(result.precisions, MEAN)
-        assert_equal(actual, as_shares(precisions), what="precisions", hint=of_smoothing)
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
         of_mean = "average what smoothed_precisions gives"
-        if not mean_is_right:
-            forgive("the score is not the mean of the precisions", MEAN)
-        else:
-            actual = but_for_rounding(result.score, mean)
-            assert_equal(actual, mean, what="the score", rel_tol=1e-6, hint=of_mean)
+        # Each order has n-grams here; whether one without matches is left out, another check asks.
+        for effective_order in (False, True) if all(precisions) else (False,):
+            settings = {"smoothing_value": value, "effective_order": effective_order}
+            result = as_score(
+                score_statistics(statistics, smoothing=smoothing, **settings), precisions
+            )
+            actual = as_shares(result.precisions, MEAN)
+            assert_equal(actual, as_shares(precisions), what="precisions", hint=of_smoothing)
+            if not mean_is_right:
+                forgive("the score is not the mean of the precisions", MEAN)
+            else:
+                actual = but_for_rounding(result.score, mean)
+                assert_equal(actual, mean, what="the score", rel_tol=1e-6, hint=of_mean)
     precisions = as_shares(smoothed_precisions(statistics, "exp"))
     actual = as_shares(as_score(score_statistics(statistics), precisions).precisions, MEAN)
     assert_equal(actual, precisions, what="precisions", hint="the default is 'exp'")

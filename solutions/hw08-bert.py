@@ -221,6 +221,8 @@ for _ in range(8):
             "the pieces are in the wrong order": expected[::-1],
         },
     )
+hint = "a word is looked for as it is written; lower case is another function's business"
+assert_equal(split_word("Un", {"Un", "un"}), ["Un"], what="a word with a capital", hint=hint)
 begins_inside = split_word("cd", {"##cd", "##c", "##d"}) == ["##cd"]
 hint = "a piece with ## stands inside a word alone"
 assert_equal(begins_inside, False, what="whether a word begins with a piece with ##", hint=hint)
@@ -540,7 +542,7 @@ for probability in (0.5, 1.0):
         hint = "draw_ordinary_tokens leaves out the ids that you name"
         raise CheckFailure("a special token was put in at random", hint=hint)
 assert_keeps_inputs(mask_tokens, token_ids, **settings, generator=new_generator(), probability=1.0)
-nothing_special = settings | {"special_ids": [], "generator": new_generator()}
+nothing_special = settings | {"special_ids": (), "generator": new_generator()}
 ids_and_labels(mask_tokens(token_ids, **nothing_special), token_ids)
 rest = {"mask_id": 19, "special_ids": special_ids, "generator": new_generator()}
 hint = "probability must lie in 0 to 1: ValueError"
@@ -585,6 +587,10 @@ def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
         pairs = zip(shares, expected, strict=True)
         return all(abs(s - e) <= (slack if e else 0.5) for s, e in pairs)
 
+    for what, first in (("row", masked[:, :1]), ("column", masked[:1])):
+        if len(masked.unique()) > 1 and bool((masked == first).all()):
+            one_each = "draw a fate for each token: token_ids.shape is the shape"
+            raise CheckFailure(f"in each {what} all tokens are masked, or none", hint=one_each)
     if not are((80, 10, 10), slack):
         known = [words for usual, words in USUAL_SHARES.items() if are(usual, 5)]
         found = "of the chosen, {:.0f} % are masked, {:.0f} % replaced and {:.0f} % kept"
@@ -1001,6 +1007,9 @@ assert_close(
 )
 both = {name: (getattr(reference, name), getattr(student, name)) for name in ("projection", "norm")}
 assert_gradients_like(reference, student, {"hidden": hidden}, modules=both)
+hint = "eval() changes nothing here: logits come out, not probabilities"
+what = "logits in evaluation"
+assert_close(student.eval()(hidden), reference(hidden), what=what, hint=hint)
 assert_raises(ValueError, MaskedLanguageModelHead, embedding, eps=0.0, hint="hand eps on")
 hint = "what is not given is as in the signature"
 assert_equal(MaskedLanguageModelHead(embedding).norm.eps, 1e-12, what="eps by default", hint=hint)

@@ -351,6 +351,24 @@ RIGHT = (
         },
     ),
     right(
+        "exponentials as the formula has them",
+        {
+            "AdditiveAttention": (
+                (
+                    "            scores = scores.masked_fill(~mask, -math.inf)\n",
+                    "            pass\n",
+                ),
+                ("torch.softmax(scores, dim=-1)", "scores.exp()"),
+                (
+                    "        context = weights @ memory",
+                    "        total = weights.sum(dim=-1, keepdim=True)\n"
+                    "        weights = weights / total.masked_fill(total == 0, 1.0)\n"
+                    "        context = weights @ memory",
+                ),
+            )
+        },
+    ),
+    right(
         "modules for functions",
         {
             "AdditiveAttention": (

@@ -1058,6 +1058,11 @@ HIDDEN_MISTAKES = (
         ("a text and a token alone without their dimensions",
          ((ATTENDED, f"{ATTENDED}[(0,) * (2 * (query.shape[:2] == (1, 1)))]"),),
          "work", "shows here: the output has not the shape of the query"),
+        ("no mask for a token alone that reads a source once more",
+         (("        attended = scaled",
+           "        if cache is not None and cache.final is not None and query.size(1) == 1:\n"
+           "            mask = None\n        attended = scaled"),),
+         "cross", "shows here: for a single query the mask is not handed on"),
     ),
     *table(
         "TextModel",
@@ -1494,6 +1499,18 @@ MISTAKES: tuple[Submission, ...] = (
         ("no mask with a cache", (("        attended = scaled",
            "        mask = mask if cache is None else None\n        attended = scaled"),),
          {"CachedAttention": "chunks cross"}, ""),
+        ("no mask for a token alone", (("        attended = scaled",
+           "        mask = mask if cache is None or query.size(1) > 1 else None\n"
+           "        attended = scaled"),),
+         "chunks", "a token alone must not look at padding"),
+        ("a causal mask of its own with a growing cache", (("        attended = scaled",
+           "        if mask is not None and cache is not None and cache.final is None:\n"
+           "            mask = causal_mask(query.size(1), keys.size(2), device=query.device)\n"
+           "        attended = scaled"),),
+         "chunks", "a token alone must not look at padding"),
+        ("no mask in evaluation", (("        attended = scaled",
+           "        mask = mask if self.training else None\n        attended = scaled"),),
+         "uncached", "the mask is not handed on"),
         ("no mask with rotary positions and a cache", (("        attended = scaled",
            "        mask = mask if cache is None or self.rotary is None else None\n"
            "        attended = scaled"),),
@@ -1536,6 +1553,14 @@ MISTAKES: tuple[Submission, ...] = (
         ("counted from 1 once there is a past",
          ((", offset=past)", ", offset=past + bool(past))"),),
          "chunks", "the positions are one too high"),
+        ("probabilities in evaluation", (("        return self.output_projection(self.norm(x))",
+           "        logits = self.output_projection(self.norm(x))\n"
+           "        return logits if self.training else logits.softmax(dim=-1)"),),
+         "uncached", "not probabilities"),
+        ("no mask in evaluation",
+         (("mask = causal_mask(length, past + length, device=x.device)",
+           "mask = causal_mask(length, past + length) if self.training else None"),),
+         "uncached", "and the mask stays"),
         ("last norm forgotten",
          (("self.output_projection(self.norm(x))", "self.output_projection(x)"),),
          "uncached", "the last norm is missing"),

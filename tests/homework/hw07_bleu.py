@@ -567,6 +567,7 @@ PENALTY = "math.exp(1 - reference_length / candidate_length)"
 ORDERS = "range(1, max_order + 1)"
 SUM_MATCHES = "tuple(map(sum, zip(*(part.matches for part in statistics), strict=True)))"
 SUM_TOTALS = "tuple(map(sum, zip(*(part.totals for part in statistics), strict=True)))"
+PADDED = "    precisions = averaged + "
 MEAN = "100 * penalty * math.exp(sum(map(math.log, averaged)) / len(averaged))"
 
 # Cuts wherever it may be cut, and lays the pieces anew.
@@ -622,7 +623,8 @@ HIDDEN_MISTAKES = (
     mistake("a tuple where orders are left out", "score_statistics",
         (("    return BLEUScore(",
           "    whole = lambda **fields: (BLEUScore(**fields),) if effective_order "
-          "and smoothing == 'exp' else BLEUScore(**fields)\n    return whole("),),
+          "and smoothing == 'exp' and 0 in statistics.totals else BLEUScore(**fields)\n"
+          "    return whole("),),
         lost="effective-order", hint="shows here: the result is a tuple, no BLEUScore"),
     mistake("words added to many", "reordered",
         returns("swapped", "swapped + swapped * (len(candidate) == 15)"),
@@ -1183,6 +1185,19 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("precisions cut short", "score_statistics",
         (("averaged + (0.0,) * (len(statistics.totals) - len(averaged))", "averaged"),),
         lost="effective-order", hint="for each order, 0 where the candidate has no n-grams"),
+    mistake("nothing smoothed with effective order", "score_statistics",
+        ((PADDED, "    if effective_order:\n        averaged = smoothed_precisions("
+          f"statistics, 'none')\n{PADDED}"),),
+        lost="zeros", hint="whatever effective_order is"),
+    mistake("plain precisions in the mean with effective order", "score_statistics",
+        (("        averaged = precisions\n",
+          "        averaged = precisions\n    else:\n        pairs = zip(statistics.matches, "
+          "statistics.totals)\n        averaged = [m / t for m, t in pairs if t]\n"),),
+        lost="zeros", hint="average what smoothed_precisions gives"),
+    mistake("smoothing_value not handed on with effective order", "score_statistics",
+        ((PADDED, "    if effective_order:\n        averaged = smoothed_precisions("
+          f"statistics, smoothing)\n{PADDED}"),),
+        lost="zeros", hint="whatever effective_order is"),
     mistake("averaged over all orders", "score_statistics",
         ((") / len(averaged))", ") / len(precisions))"),),
         lost="effective-order", hint="the sum is divided by all orders"),
