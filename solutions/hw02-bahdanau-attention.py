@@ -108,7 +108,7 @@ def without_biases(layer):
 
 
 def aligns(layer, d_query, d_memory, d_attention, *, smoothly=False):
-    """Say whether your align gives a score for each query and each key; smoothly: without a kink."""
+    """Say whether your align gives a score for each query and each key, or one without a kink."""
     query = torch.zeros(2, 3, d_query).to(device)
     keys = torch.zeros(2, 4, d_attention).to(device)
     try:
