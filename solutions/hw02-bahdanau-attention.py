@@ -107,8 +107,8 @@ def without_biases(layer):
     return layer
 
 
-def aligns(layer, d_query, d_memory, d_attention):
-    """Say whether your align gives a score for each query and each key."""
+def aligns(layer, d_query, d_memory, d_attention, *, smoothly=False):
+    """Say whether your align gives a score for each query and each key, or one without a kink."""
     query = torch.zeros(2, 3, d_query).to(device)
     keys = torch.zeros(2, 4, d_attention).to(device)
     try:
@@ -118,13 +118,18 @@ def aligns(layer, d_query, d_memory, d_attention):
     except Exception:
         return False
     shapes = [getattr(result, "shape", None) for result in (scores, alone)]
-    return shapes == [(2, 3, 4), (1, 1, 4)]
+    if shapes != [(2, 3, 4), (1, 1, 4)] or not smoothly:
+        return shapes == [(2, 3, 4), (1, 1, 4)]
+    step = 1e-3 * torch.randn_like(query)  # ReLU is bent where query and keys cancel
+    bend = layer.align(step, keys) + layer.align(-step, keys) - 2 * scores
+    return bool((bend.abs() < 1e-5).all())
 
 
-def make_attention(attention, *widths):
+def make_attention(attention, *widths, smooth=False):
     """Make your attention without biases.
 
-    Where align gives no score for each pair, its formula stands in.
+    Where align gives no score for each pair, or one with a kink and smooth is True, its formula
+    stands in.
     """
     layer = without_biases(attention(*widths).to(device))
 
@@ -134,6 +139,9 @@ def make_attention(attention, *widths):
 
     if not aligns(layer, *widths):
         forgive("align gives no score for each pair", OF_ATTENTION["scores"])
+        call_beside(setattr, layer, "align", align)
+    elif smooth and not aligns(layer, *widths, smoothly=True):
+        forgive("the scores have a kink", OF_ATTENTION["scores"])
         call_beside(setattr, layer, "align", align)
     return layer
 
@@ -664,7 +672,7 @@ else:
 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
 # Gradients flow to whatever the contexts depend on, also past a query that sees nothing
-layer = make_attention(AdditiveAttention, 5, 5, 5)
+layer = make_attention(AdditiveAttention, 5, 5, 5, smooth=True)
 inputs = {"query": torch.randn(6, 6, 5).to(device), "memory": torch.randn(6, 6, 5).to(device)}
 share = torch.randn(6, 6, 5).to(device)
 
@@ -702,7 +710,7 @@ def assert_finite(layer, blind):
 
 assert_finite(layer, blind=1)
 ### BEGIN HIDDEN TESTS
-layer = make_attention(AdditiveAttention, 5, 5, 5)
+layer = make_attention(AdditiveAttention, 5, 5, 5, smooth=True)
 assert_finite(layer, blind=4)
 matrices = {f"{name}.weight": name for name in ("query_projection", "key_projection", "score")}
 
@@ -743,15 +751,15 @@ def loss_of_matrices(*tensors):
 assert_gradients(loss, inputs, hint=cut)
 assert_gradients(loss_with_weights, inputs, hint=cut)
 assert_gradients(loss_of_all, {**inputs, "keys": keys}, hint=cut)
-layer = make_attention(AdditiveAttention, 5, 5, 5)
+layer = make_attention(AdditiveAttention, 5, 5, 5, smooth=True)
 state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
 result = loss_of_all(*inputs.values(), keys)
 if result.requires_grad:
     result.backward()
 slopes = {name: getattr(layer, matrix).weight.grad for name, matrix in matrices.items()}
-if not aligns(AdditiveAttention(5, 5, 5).to(device), 5, 5, 5):
+if not aligns(AdditiveAttention(5, 5, 5).to(device), 5, 5, 5, smoothly=True):
     matrices = {}  # the formula that stands in for it doesn't use those of your layer
-    forgive("align gives no score for each pair", OF_ATTENTION["scores"])
+    forgive("align gives no score for each pair, or one with a kink", OF_ATTENTION["scores"])
 assert_slopes(loss_of_matrices, {name: state[name] for name in matrices}, slopes, hint=cut)
 ### END HIDDEN TESTS
 

@@ -323,6 +323,9 @@ assert_close(
         "every chosen token is masked; 80 % are": torch.tensor([[4, 4, 4, 14, 4]]).to(device),
         "10 % become a random token": torch.tensor([[4, 12, 13, 14, 4]]).to(device),
         "random and kept have changed places": torch.tensor([[4, 12, 23, 14, 4]]).to(device),
+        "-100 belongs in the labels alone: make them in a tensor of their own": torch.tensor(
+            [[4, 22, 13, -100, 4]]
+        ).to(device),
         "these are the labels; token_ids come first": torch.tensor([[11, 12, 13, -100, 15]]).to(
             device
         ),
@@ -352,6 +355,9 @@ for pair in ((), (0.5, 0.25), (0.0, 0.1), (1.0, 0.0), (0.5, 0.0)):
         hint="below mask_share masked; below mask_share + random_share random; else kept",
         mistakes={
             "only chosen tokens may change": everywhere.token_ids,
+            "-100 belongs in the labels alone: make them in a tensor of their own": (
+                expected.token_ids.masked_fill(~chosen, -100)
+            ),
             "these are the labels; token_ids come first": expected.labels,
         },
     )
@@ -381,6 +387,9 @@ assert_close(
         "the label is what the token was, not what it became": torch.tensor([[4, 22, 13, -100]]).to(
             device
         ),
+        "the label is what the token was, before any was masked": torch.tensor(
+            [[4, 12, 13, -100]]
+        ).to(device),
         "-100 belongs where nothing was chosen": torch.tensor([[-100, -100, -100, 14]]).to(device),
         "0 is a token; -100 is what the loss leaves out": torch.tensor([[11, 12, 13, 0]]).to(
             device
@@ -406,6 +415,9 @@ assert_close(
     mistakes={
         "a token that was not chosen has the label -100": token_ids,
         "chosen tokens that stay must be guessed too": expected.masked_fill(kept, -100),
+        "the label is what the token was, before any was masked": expected.masked_fill(
+            chosen & (fate < 0.8), 3
+        ),
         "-100 belongs where nothing was chosen": token_ids.masked_fill(chosen, -100),
         "0 is a token; -100 is what the loss leaves out": token_ids.masked_fill(~chosen, 0),
     },

@@ -434,6 +434,8 @@ ATTENTION_MISTAKES = (
               "tanh comes before v, not after"),
     attention("a sigmoid for the tanh", SCORED, "self.score(torch.sigmoid(pairs))", "scores",
               "this is the sigmoid; the formula has tanh"),
+    attention("ReLU for the tanh", SCORED, "self.score(torch.relu(pairs))", "scores",
+              "tanh is missing"),
     attention("v forgotten", f"{SCORED}.squeeze(-1)", "torch.tanh(pairs).sum(-1)",
               "scores", "v is missing"),
     attention("every dimension of 1 squeezed away", f"{SCORED}.squeeze(-1)", f"{SCORED}.squeeze()",

@@ -767,6 +767,20 @@ MISTAKES: tuple[Submission, ...] = (
     corrupt("labels of what they became",
         (LABELS, "torch.where(replaced, random_ids, changed).masked_fill(~chosen, NOT_MASKED)"),
         lost="labels", hint="the label is what the token was, not what it became"),
+    corrupt("labels of what is masked", (LABELS, "changed.masked_fill(~chosen, NOT_MASKED)"),
+        lost="labels", hint="the label is what the token was, before any was masked"),
+    replace(
+        corrupt("labels after masking in place",
+            ("changed = token_ids.masked_fill(", "changed = token_ids.masked_fill_("),
+            lost="labels errors", hint="the label is what the token was, before any was masked"),
+        judge_only=True),
+    replace(
+        corrupt("labels made in token_ids",
+            ("    changed = token_ids", "    labels = token_ids\n    labels[~chosen] = NOT_MASKED\n"
+             "    changed = token_ids"),
+            (LABELS, "labels"),
+            lost="fates errors", hint="-100 belongs in the labels alone"),
+        judge_only=True),
     corrupt("labels that are no integers", (LABELS, f"{LABELS}.float()"),
         lost="labels", hint="labels has dtype torch.float32"),
     corrupt("labels with a dimension too much", (LABELS, f"{LABELS}[:, None]"),
