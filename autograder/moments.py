@@ -9,6 +9,6 @@ def plausible(moment: datetime) -> bool:
     """Say whether something can have been handed in then, and the time be reckoned with.
 
     Args:
-        moment: What stands there: of the year 9999 no other zone has a time.
+        moment: What stands there; the last of 9999 can't be told in another zone.
     """
     return moment.year in _YEARS

@@ -98,7 +98,12 @@ def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -
         for descriptor in descriptors:
             os.close(descriptor)
         return {"sandbox": str(error)}
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:  # those that judge already go on
+        os.close(descriptors[0])
+        shared.close()
+        return {"sandbox": f"no judge can be started: {error.strerror}"}
     if not pid:
         _close_all_but(descriptors[0], shared.fileno())
         zygote = Zygote(shared, sandbox.limits, sandbox.groups)

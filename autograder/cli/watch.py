@@ -124,7 +124,9 @@ class _Watch:
                 self.keep()
             came = arrivals.look(but=graded_now)
             graded_now.update(came)
-            teams.update(read_teams(plan.submissions, plan.homework_id) if came else {})
+            if came:
+                teams.clear()  # who was in one may be in none any more
+                teams.update(read_teams(plan.submissions, plan.homework_id))
             return came
 
         for result in grade_notebooks(

@@ -10,11 +10,11 @@ from autograder.collecting.lms_names import Name
 from autograder.collecting.owners import Owner
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_COPY_OF = r"(?:Copy of )?"  # as Colab and Drive call a copy
-_OTHER_HOMEWORK = re.compile(rf"{_COPY_OF}hw(\d+)", re.IGNORECASE)
+_COPY_OF = r"(?P<of>Copy of )?"  # as Colab and Drive call a copy
+_OTHER_HOMEWORK = re.compile(rf"{_COPY_OF}hw(?P<number>\d+)", re.IGNORECASE)
 # what platforms, browsers, Jupyter and Windows put behind the name of a copy, or of a file that was
 # handed in again
-_AGAIN = r"(?: - copy|[ _-]copy)?(?:[ _-]?\(?(?P<again>\d{1,3})\)?)?"
+_AGAIN = r"(?P<copy> - copy|[ _-]copy)?(?:[ _-]?\(?(?P<again>\d{1,3})\)?)?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,11 @@ def choose(
     def age(attempt: Attempt) -> tuple[int, datetime]:
         return attempt.name.attempt, (attempt.file.modified if timed else None) or _NO_TIME
 
+    last = max(map(age, named), default=None)
+    newest = [attempt for attempt in named if age(attempt) == last]
+    if len(newest) > 1 and any(_is_copy(attempt, homework_id) for attempt in newest):
+        raise ChoiceError(f"which one is the work? It may be each of {_listed(newest)}")
+
     def order(attempt: Attempt) -> tuple[tuple[int, datetime], int, int]:
         """Later attempts are larger; of two that are alike, the one less deep in folders."""
         again = _again(attempt, homework_id) or 0
@@ -97,16 +102,26 @@ def _again(attempt: Attempt, homework_id: str) -> int | None:
     stem = _stem(attempt)
     if stem == attempt.name.person:  # ada.ipynb
         return 0
-    found = re.fullmatch(_COPY_OF + re.escape(homework_id) + _AGAIN, stem, re.IGNORECASE)
+    found = _named_like(attempt, homework_id)
     if not found:
         return None
     return int(found["again"] or (stem.lower() != homework_id.lower()))
 
 
+def _is_copy(attempt: Attempt, homework_id: str) -> bool:
+    """Say whether a name is that of a copy made at home: to work in, or to keep what was before."""
+    found = _named_like(attempt, homework_id)
+    return bool(found and (found["of"] or found["copy"]))
+
+
+def _named_like(attempt: Attempt, homework_id: str) -> re.Match[str] | None:
+    return re.fullmatch(_COPY_OF + re.escape(homework_id) + _AGAIN, _stem(attempt), re.IGNORECASE)
+
+
 def _of_another(attempt: Attempt, homework_id: str) -> bool:
     number = _OTHER_HOMEWORK.match(_stem(attempt))
     own = _OTHER_HOMEWORK.match(homework_id)
-    return bool(number and own and number[1].lstrip("0") != own[1].lstrip("0"))
+    return bool(number and own and number["number"].lstrip("0") != own["number"].lstrip("0"))
 
 
 def _stem(attempt: Attempt) -> str:

@@ -155,7 +155,8 @@ def collect(
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
         teams = {p.student: folder_key(p.team) for p in roster.people if p.team}
-        put_teams(target, homework_id, teams)  # first: who watches the folder needs them then
+        if roster.people:
+            put_teams(target, homework_id, teams)  # first: who watches the folder needs them then
         for attempts in people.values():
             lines.append(_take(attempts, download, target, force=force))
             on_student(attempts[0].owner.student)

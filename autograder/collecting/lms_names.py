@@ -60,6 +60,7 @@ _CANVAS_ANONYMOUS = re.compile(
 # Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders.
 _MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
 _NOT_IN_MOODLES_FILES = re.compile(r"""[\x00-\x1f\x7f&<>"`|':\\/]""")
+_MOST_READINGS = 32  # a name that can be read in more ways is none of theirs
 _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 
 
@@ -88,8 +89,13 @@ def canvas_readings(parts: Sequence[str]) -> list[Name]:
     anonymous = _CANVAS_ANONYMOUS.fullmatch(parts[0])
     if anonymous:
         return [_of_canvas(anonymous["name"], anonymous)]
-    found = _CANVAS.finditer(parts[0])
-    return [_of_canvas(parts[0][: f.start()], f) for f in found if f.start()]
+    found = [f for f in _first(_CANVAS, parts[0]) if f.start()]
+    return [_of_canvas(parts[0][: f.start()], f) for f in found]
+
+
+def _first(pattern: re.Pattern[str], name: str) -> list[re.Match[str]]:
+    found = list(itertools.islice(pattern.finditer(name), _MOST_READINGS + 1))
+    return found if len(found) <= _MOST_READINGS else []
 
 
 def _of_canvas(name: str, found: re.Match[str]) -> Name:
@@ -131,7 +137,7 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
                 part for part in (parts[0][found.end() :].removeprefix("_"), *parts[1:]) if part
             ),
         )
-        for found in _MOODLE.finditer(parts[0])
+        for found in _first(_MOODLE, parts[0])
         if found.start()
     ]
 

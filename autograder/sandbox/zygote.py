@@ -65,7 +65,13 @@ class Zygote:
         group = self._make_group()
         with theirs:
             entrance = [group.entrance] if group else []
-            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno(), *entrance])
+            try:
+                answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno(), *entrance])
+            except SandboxError:
+                ours.close()
+                if group:
+                    group.remove()
+                raise
         return Worker(connection=_made_there(ours), pid=answer["worker"], group=group)
 
     def _make_group(self) -> WorkerGroup | None:

@@ -102,14 +102,17 @@ def watch_scripts() -> None:
     for kind in filter(None, (getattr(torch._C, name, None) for name in _SCRIPTS)):
         for member, value in list(vars(kind).items()):
             if _RUNS.fullmatch(member) and callable(value):
-                setattr(kind, member, functools.partialmethod(_run_script, value))
+                setattr(kind, member, _running_script(value))
 
 
-def _run_script(self: Any, run: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return run(self, *args, **kwargs)
+def _running_script(run: Any) -> Any:
+    def run_script(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return run(self, *args, **kwargs)
+
+    return run_script
 
 
-RUNS_SCRIPT = _run_script.__code__
+RUNS_SCRIPT = _running_script(None).__code__
 
 
 def noting(name: str, words: str, function: Any, note: Note) -> Any:

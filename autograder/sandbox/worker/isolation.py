@@ -36,7 +36,7 @@ _KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's nu
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _STUDENT_ID = 1000
 NO_CORE = 1  # byte; where a machine pipes cores to a program, 0 starts it all the same, as root
-_LOCKED_BYTES = 1 << 16  # of a file too, and those count for nobody
+_LOCKED_BYTES = 1 << 16  # those of files count for no process
 _TERMINALS = 32  # the whole machine has about four thousand
 
 _libc = ctypes.CDLL(None, use_errno=True)

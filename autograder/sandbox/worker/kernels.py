@@ -55,7 +55,7 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
     own = {torch._C._dispatch_key_parse(key) for key in kernels}
     register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
     # The kernel of one key: of several backends' too, as what ``decompose`` runs, or ``vmap``.
-    dispatched._op_dk = functools.partial(_note_and_ask, note, dispatched._op_dk)
+    dispatched._op_dk = _noting(note, dispatched._op_dk)
     _asked[f"{namespace}::{name}", overload] = dispatched._op_dk
 
 
@@ -85,11 +85,14 @@ def _library(namespace: str) -> torch.library.Library:
     return torch.library.Library(namespace, "IMPL")
 
 
-def _note_and_ask(
-    note: Callable[[], None], run: Callable[..., Any], /, *args: Any, **kw: Any
-) -> Any:
-    note()
-    return run(*args, **kw)
+def _noting(note: Callable[[], None], run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what notes before it runs; a partial function would show what it runs."""
+
+    def noting(*args: Any, **kw: Any) -> Any:
+        note()
+        return run(*args, **kw)
+
+    return noting
 
 
 _asked: dict[tuple[str, str], Callable[..., Any]] = {}

@@ -19,7 +19,7 @@ FREE_SOCKETS = 128
 
 _HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
 _SLAB = re.compile(rb"^SUnreclaim:\s+(\d+) kB", re.MULTILINE)
-_MAPPING, _FOREBEAR = 256, 64  # bytes that the kernel keeps of each mapping, and of whence it came
+_MAPPING, _ANCESTOR = 256, 64  # bytes that the kernel keeps of a mapping, and for each ancestor
 _SOCKETS = re.compile(rb"^sockets: used (\d+)", re.MULTILINE)
 
 
@@ -54,7 +54,7 @@ class Usage:
         self._inherited = _holdings(os.getpid()).anonymous
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
-        self._inner: psutil.Process | None = None
+        self._inner: psutil.Process | None = None  # the first inside, while the outer one lives
 
     def seconds(self) -> float:
         """Return what was used so far, by those that have ended too."""
@@ -93,6 +93,12 @@ class Usage:
         for process in reversed(self._processes()):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
+
+    def kill_inner(self) -> None:
+        """Kill the first process inside, and with its namespace all others, where it is known."""
+        if self._inner:
+            with contextlib.suppress(psutil.NoSuchProcess):  # it knows it by its beginning, too
+                self._inner.kill()
 
     def _processes(self) -> list[psutil.Process]:
         """Return its processes, parents before their children.
@@ -136,7 +142,7 @@ def _records(processes: list[psutil.Process], enough: int) -> int:
     for process in processes:
         if held > enough:
             break
-        held += _mappings(process.pid) * (_MAPPING + _FOREBEAR * len(processes))
+        held += _mappings(process.pid) * (_MAPPING + _ANCESTOR * len(processes))
     return held
 
 

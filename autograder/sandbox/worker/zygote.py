@@ -8,6 +8,7 @@ no thread and touches no GPU, so that its forks are sound.
 """
 
 import contextlib
+import errno
 import gc
 import importlib
 import json
@@ -36,7 +37,7 @@ _TRIES = 10  # of a second each
 _LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
 _NO_PROCESS_MORE = (
     "the machine starts no process more: grade with fewer workers, or raise the limit on the "
-    "processes of a user or container (ulimit -u, pids.max)"
+    "processes of a user or container (ulimit -u, pids.max), or on memory"
 )
 _Seen = TypeVar("_Seen")
 
@@ -116,7 +117,9 @@ class _Zygote:
     def _answer_if_allowed(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         try:
             return self._answer(request, descriptors)
-        except BlockingIOError:  # of a fork: what runs already goes on
+        except OSError as error:  # of a fork: what runs already goes on
+            if error.errno not in (errno.EAGAIN, errno.ENOMEM):
+                raise
             for descriptor in descriptors:
                 os.close(descriptor)
             return {"refused": _NO_PROCESS_MORE}
@@ -165,7 +168,7 @@ class _Zygote:
         ended = _wait(pid, grace)
         if ended is None:
             _kill(pid, usage, self._isolated)
-        usage.kill()  # what is inside, where the process around it was killed alone
+        usage.kill_inner()  # where the process around it was killed alone
         if pid in self._greedy:
             self._greedy.remove(pid)
             return -signal.SIGKILL
@@ -173,10 +176,10 @@ class _Zygote:
 
     def _end_the_greedy(self) -> None:
         """Kill what is in a worker, if its processes together hold more than one of them may."""
-        for pid in self._workers:
+        for pid, usage in self._workers.items():
             if self._look(pid, Usage.is_greedy, False):
                 self._greedy.add(pid)  # it may take long to end, and give back all that it holds
-                _end(pid, self._isolated)  # reaped when the judge, who sees it gone, asks
+                _end(pid, usage, self._isolated)  # reaped when the judge, who sees it gone, asks
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
         """Look at what a worker uses; one that can't be looked at is ended, and no other."""
@@ -184,7 +187,7 @@ class _Zygote:
         try:
             return look(usage) if usage else otherwise
         except Exception:
-            _end(pid, self._isolated)
+            _end(pid, self._workers[pid], self._isolated)
             return otherwise
 
 
@@ -210,20 +213,21 @@ def _wait(pid: int, seconds: float) -> int | None:
 
 def _kill(pid: int, usage: Usage, isolated: bool) -> None:
     """End and reap a worker; one that does not end keeps nobody waiting for ever."""
-    _end(pid, isolated)
+    _end(pid, usage, isolated)
     for _ in range(_TRIES):
         if _wait(pid, 1.0) is not None:
             return
         usage.kill()
 
 
-def _end(pid: int, isolated: bool) -> None:
-    """End a worker; asked to end, the process around an isolated one ends it first."""
+def _end(pid: int, usage: Usage, isolated: bool) -> None:
+    """End a worker; asked to end, the process around an isolated one ends it, if it still can."""
     with contextlib.suppress(ProcessLookupError):
         if isolated:
             os.kill(pid, signal.SIGTERM)
         else:
             os.killpg(pid, signal.SIGKILL)
+    usage.kill_inner()
 
 
 def _enter_group(entrance: int) -> None:

@@ -13,7 +13,7 @@ from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
-from autograder.collecting.lms_names import READERS
+from autograder.collecting.lms_names import READERS, canvas_readings
 from autograder.collecting.roster import RosterError, read_roster
 from tests.autograder.collecting.test_collect import (
     AUGUST,
@@ -333,3 +333,9 @@ def test_a_class_list_that_says_two_things_is_refused(tmp_path, text, words):
 def test_any_name_is_read_or_is_not(read, name):
     read((name,), HW)
     read((name, name), HW)
+
+
+def test_a_name_that_may_be_read_in_many_ways_is_read_in_none():
+    few, many = f"eve{'_1_2' * 3}_{HW}.ipynb", f"eve{'_1_2' * 9_000}_{HW}.ipynb"
+    assert 1 < len(canvas_readings((few,))) < 10
+    assert canvas_readings((many,)) == []  # each would hold the name once more

@@ -377,7 +377,7 @@ def double(x):
 
 def test_who_cant_be_looked_at_is_ended_alone(monkeypatch):
     ended = []
-    monkeypatch.setattr(zygote, "_end", lambda pid, isolated: ended.append(pid))
+    monkeypatch.setattr(zygote, "_end", lambda pid, usage, isolated: ended.append(pid))
     monkeypatch.setattr(usage.Usage, "is_greedy", lambda self: self._pid == 8 and 1 / 0)
     forking = zygote._Zygote(None, True)
     forking._workers = {pid: usage.Usage(pid, most_bytes=1, isolated=False) for pid in (7, 8, 9)}

@@ -1,6 +1,7 @@
 """What a worker can reach, and what it leaves behind."""
 
 import ctypes
+import errno
 import os
 import re
 import resource
@@ -220,7 +221,8 @@ found = 1
     assert after <= before
 
 
-def test_a_worker_whose_process_around_it_is_killed_is_watched_and_ended(worker, sandbox):
+@pytest.mark.parametrize("greedy", [False, True])
+def test_a_worker_whose_process_around_it_is_killed_is_watched_and_ended(worker, sandbox, greedy):
     peer, started = worker()
     run(
         peer, "import ctypes; found = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)"
@@ -231,7 +233,13 @@ def test_a_worker_whose_process_around_it_is_killed_is_watched_and_ended(worker,
     inner.parent().kill()
     assert run(peer, "import os\nif not os.fork(): __import__('time').sleep(60)\nfound = 1") == 1
     assert sandbox.company(started) == 1
-    sandbox.stop(started)
+    if greedy:
+        program = "held = b'1' * (700 << 20); import time; time.sleep(60)"
+        start = f"subprocess.Popen([sys.executable, '-c', {program!r}])"
+        with pytest.raises(WireClosed):
+            run(peer, f"import subprocess, sys, time\n{start}\n{start}\ntime.sleep(60)")
+    else:
+        sandbox.stop(started)
     inner.wait(timeout=10)
 
 
@@ -261,7 +269,7 @@ def test_workers_end_with_the_process_that_they_were_forked_from(library):
 
 def test_a_process_that_the_machine_refuses_ends_none_that_runs(monkeypatch):
     def refuse():
-        raise BlockingIOError
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
     monkeypatch.setattr(zygote.os, "fork", refuse)
     ours, theirs = socket.socketpair()
