@@ -47,12 +47,12 @@ def choose(
         timed: Whether the files' times say when they were handed in.
 
     Returns:
-        The newest notebook with the homework's name, where that is not known the last copy of it;
-        if none has the name, the only one there is. And which were left out; empty if none.
+        The newest notebook with the homework's name, where that is not known the last by its
+        number; if none has the name, the only one there is. And which were left out; empty if none.
 
     Raises:
-        ChoiceError: There is no notebook, it must not be read, or there are several and none has
-            the name.
+        ChoiceError: There is no notebook, it must not be read, there are several and none has the
+            name, or it isn't known whether the work is in a copy made at home.
     """
     notebooks = [a for a in attempts if is_notebook_of(a, homework_id)]
     if not notebooks:

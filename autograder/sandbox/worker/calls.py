@@ -63,12 +63,12 @@ def watch_functions(name: str, words: str, places: Iterable[tuple[Any, str]], no
 
     Args:
         name: What to note.
-        words: As for ``noting``.
+        words: As for ``Note``.
         places: Where they are, and what they are called there.
         note: As for ``watch_calls``.
     """
     for place, member in dict.fromkeys(places):
-        _put(place, member, noting(name, words, getattr(place, member), note))
+        _put(place, member, noting(getattr(place, member), functools.partial(note, name, words)))
 
 
 def watch_twins(families: Iterable[Family], note: Note) -> None:
@@ -86,7 +86,8 @@ def watch_twins(families: Iterable[Family], note: Note) -> None:
     instead: dict[FunctionType, Any] = {}
     for (place, member, name), names in words.items():
         function = getattr(place, member)
-        instead[function] = noting(name, rf"\b({'|'.join(names)})\b", function, note)
+        words_of_all = rf"\b({'|'.join(names)})\b"
+        instead[function] = noting(function, functools.partial(note, name, words_of_all))
         _put(place, member, instead[function])
     for keeper in keepers:
         if isinstance(keeper, CellType):
@@ -115,12 +116,12 @@ def _running_script(run: Any) -> Any:
 RUNS_SCRIPT = _running_script(None).__code__
 
 
-def noting(name: str, words: str, function: Any, note: Note) -> Any:
-    """Return what takes a function's place, and notes its calls."""
+def noting(function: Any, note: Callable[[], None]) -> Any:
+    """Return what takes a function's place, and notes its calls: it shows nothing of the other."""
 
     @functools.wraps(function)
     def noting(*args: Any, **kwargs: Any) -> Any:
-        note(name, words)
+        note()
         return function(*args, **kwargs)
 
     del noting.__wrapped__

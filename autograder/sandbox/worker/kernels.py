@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from .calls import noting
 from .operators import FAMILIES
 
 with contextlib.suppress(ImportError):  # PyTorch 2.13 and later: registers operators when asked for
@@ -32,6 +33,7 @@ OPERATORS = {
 _KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
 _BACKENDS = "(|Mkldnn|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
 _OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
+_asked: dict[tuple[str, str], Callable[..., Any]] = {}  # for the kernel of one key, by operator
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
 
@@ -55,7 +57,7 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
     own = {torch._C._dispatch_key_parse(key) for key in kernels}
     register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
     # The kernel of one key: of several backends' too, as what ``decompose`` runs, or ``vmap``.
-    dispatched._op_dk = _noting(note, dispatched._op_dk)
+    dispatched._op_dk = noting(dispatched._op_dk, note)
     _asked[f"{namespace}::{name}", overload] = dispatched._op_dk
 
 
@@ -85,17 +87,6 @@ def _library(namespace: str) -> torch.library.Library:
     return torch.library.Library(namespace, "IMPL")
 
 
-def _noting(note: Callable[[], None], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what notes before it runs; a partial function would show what it runs."""
-
-    def noting(*args: Any, **kw: Any) -> Any:
-        note()
-        return run(*args, **kw)
-
-    return noting
-
-
-_asked: dict[tuple[str, str], Callable[..., Any]] = {}
 _get_overload = torch._C._get_operation_overload
 
 

@@ -141,9 +141,8 @@ def _watch_engine() -> None:
     watch_functions("torch.autograd.gradcheck", "grad", differences, _note)
     engine = type(torch.autograd.Variable._execution_engine)
     (methods,) = gc.get_referents(vars(engine))  # it is one of C's, to which nobody can assign
-    methods["run_backward"] = noting(
-        "torch.autograd.backward", "backward", engine.run_backward, _note
-    )
+    note = functools.partial(_note, "torch.autograd.backward", "backward")
+    methods["run_backward"] = noting(engine.run_backward, note)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(engine))  # else the old one is remembered
 
 

@@ -44,16 +44,20 @@ class Usage:
         pid: The worker.
         most_bytes: The memory that all its processes may hold together.
         isolated: Whether it has a network of its own, and one of its processes is around it.
+
+    Attributes:
+        was_greedy: Whether it was ended for what it held.
     """
 
     def __init__(self, pid: int, *, most_bytes: int, isolated: bool) -> None:
-        self._pid = pid
-        self._isolated = isolated
+        self.pid = pid
+        self.isolated = isolated
         self._most_bytes = most_bytes
         self._slab = _slab()
         self._inherited = _holdings(os.getpid()).anonymous
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
+        self.was_greedy = False
         self._inner: psutil.Process | None = None  # the first inside, while the outer one lives
 
     def seconds(self) -> float:
@@ -72,7 +76,7 @@ class Usage:
     def company(self) -> int:
         """Count the processes that a worker has started and that live."""
         processes = self._processes()
-        own = {self._pid, self._inner.pid if self._inner else 0}
+        own = self._own()
         others = [_states(process.pid) for process in processes if process.pid not in own]
         return sum(any(state not in b"ZX" for state in states) for states in others)
 
@@ -81,9 +85,9 @@ class Usage:
         processes = self._processes()
         holdings = [_holdings(process.pid) for process in processes]
         shared = sum(min(self._inherited, max(own.anonymous - own.faulted, 0)) for own in holdings)
-        sockets = max(_sockets(self._pid) - FREE_SOCKETS, 0) if self._isolated else 0
+        sockets = max(map(_sockets, self._own()), default=0) if self.isolated else 0
         held = sum(own.anonymous for own in holdings) - min(shared, self._most_bytes)
-        room = self._most_bytes - held - sockets * _bytes_of_a_socket()
+        room = self._most_bytes - held - max(sockets - FREE_SOCKETS, 0) * _bytes_of_a_socket()
         if room < 0 or self._grown() <= room:
             return room < 0
         return _records(processes, room) > room
@@ -100,13 +104,17 @@ class Usage:
             with contextlib.suppress(psutil.NoSuchProcess):  # it knows it by its beginning, too
                 self._inner.kill()
 
+    def _own(self) -> list[int]:
+        """Return the processes that are ours: the one around the worker, and the first inside."""
+        return [self.pid, self._inner.pid] if self._inner else [self.pid]
+
     def _processes(self) -> list[psutil.Process]:
         """Return its processes, parents before their children.
 
         The first inside lives on where the one around it was killed and it would not end with that.
         """
-        found = _tree(self._pid)
-        if self._isolated and not self._inner:
+        found = _tree(self.pid)
+        if self.isolated and not self._inner:
             self._inner = found[1] if len(found) > 1 else None
         if self._inner and self._inner not in found:
             found += _tree(self._inner.pid) if self._inner.is_running() else []

@@ -94,7 +94,6 @@ class _Zygote:
         self._control = control
         self._isolated = isolated
         self._workers: dict[int, Usage] = {}
-        self._greedy: set[int] = set()  # of the workers, those ended for what they held
         self._copies: set[int] = set()  # of this process, for other judges
         self._looked = time.monotonic()
 
@@ -111,8 +110,8 @@ class _Zygote:
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
                 self._end_the_greedy()
                 self._looked = time.monotonic()
-        for pid, usage in self._workers.items():
-            _kill(pid, usage, self._isolated)
+        for usage in self._workers.values():
+            _kill(usage)
 
     def _answer_if_allowed(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         try:
@@ -167,19 +166,16 @@ class _Zygote:
         # A worker that has ended may not be reaped yet: give it a moment before killing it.
         ended = _wait(pid, grace)
         if ended is None:
-            _kill(pid, usage, self._isolated)
+            _kill(usage)
         usage.kill_inner()  # where the process around it was killed alone
-        if pid in self._greedy:
-            self._greedy.remove(pid)
-            return -signal.SIGKILL
-        return ended
+        return -signal.SIGKILL if usage.was_greedy else ended
 
     def _end_the_greedy(self) -> None:
         """Kill what is in a worker, if its processes together hold more than one of them may."""
         for pid, usage in self._workers.items():
             if self._look(pid, Usage.is_greedy, False):
-                self._greedy.add(pid)  # it may take long to end, and give back all that it holds
-                _end(pid, usage, self._isolated)  # reaped when the judge, who sees it gone, asks
+                usage.was_greedy = True  # it may take long to end, and give back all that it holds
+                _end(usage)  # reaped when the judge, who sees it gone, asks
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
         """Look at what a worker uses; one that can't be looked at is ended, and no other."""
@@ -187,7 +183,7 @@ class _Zygote:
         try:
             return look(usage) if usage else otherwise
         except Exception:
-            _end(pid, self._workers[pid], self._isolated)
+            _end(self._workers[pid])
             return otherwise
 
 
@@ -211,22 +207,22 @@ def _wait(pid: int, seconds: float) -> int | None:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if ready else None
 
 
-def _kill(pid: int, usage: Usage, isolated: bool) -> None:
+def _kill(usage: Usage) -> None:
     """End and reap a worker; one that does not end keeps nobody waiting for ever."""
-    _end(pid, usage, isolated)
+    _end(usage)
     for _ in range(_TRIES):
-        if _wait(pid, 1.0) is not None:
+        if _wait(usage.pid, 1.0) is not None:
             return
         usage.kill()
 
 
-def _end(pid: int, usage: Usage, isolated: bool) -> None:
+def _end(usage: Usage) -> None:
     """End a worker; asked to end, the process around an isolated one ends it, if it still can."""
     with contextlib.suppress(ProcessLookupError):
-        if isolated:
-            os.kill(pid, signal.SIGTERM)
+        if usage.isolated:
+            os.kill(usage.pid, signal.SIGTERM)
         else:
-            os.killpg(pid, signal.SIGKILL)
+            os.killpg(usage.pid, signal.SIGKILL)
     usage.kill_inner()
 
 

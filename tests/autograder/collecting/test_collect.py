@@ -2,10 +2,7 @@
 
 import json
 import os
-import zipfile
 from datetime import UTC, datetime
-from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from nbgrader.utils import parse_utc
@@ -21,12 +18,19 @@ from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
-from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.collecting.roster import RosterError, read_roster
 from autograder.teams import read_teams
+from tests.autograder.collecting.downloads import (
+    AUGUST,
+    HW,
+    JULY,
+    class_list,
+    collected,
+    make_folder,
+    make_zip,
+    outcomes,
+)
 
-HW = "hw03-self-attention"
-JULY = (2026, 7, 1, 12, 0, 0)
-AUGUST = (2026, 8, 1, 12, 0, 0)
 GRADESCOPE = """---
 submission_111:
   :submitters:
@@ -45,39 +49,6 @@ submission_112:
     :email: ada@example.org
   :created_at: !ruby/object:Time 2026-09-09 18:16:24 UTC
 """
-
-
-def make_zip(path: Path, files: dict, date=JULY) -> Path:
-    """A zip of names to contents; a content may be a pair with a date."""
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            content, moment = content if isinstance(content, tuple) else (content, date)
-            member = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name)
-            member.date_time = moment
-            archive.writestr(member, content)
-    return path
-
-
-def make_folder(path: Path, files: dict) -> Path:
-    for name, content in files.items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_text(content)
-    return path
-
-
-def collected(into: Path) -> dict[str, str]:
-    """Student to text of the notebook that is there; there is nothing else."""
-    found = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
-    assert {p.parts[1:] for p in found} <= {
-        (HW, f"{HW}.ipynb"),
-        (HW, "timestamp.txt"),
-        (HW, "late.txt"),
-    }
-    return {p.parts[0]: f.read_text() for p, f in found.items() if p.suffix == ".ipynb"}
-
-
-def outcomes(collection) -> dict[str, tuple[str, str]]:
-    return {line.student: (line.outcome, line.remark) for line in collection.lines}
 
 
 def test_canvas_without_names(tmp_path, into):
@@ -161,11 +132,6 @@ def test_teams_are_of_one_homework(tmp_path, into):
     assert read_teams(into, HW) == {"ada": "red", "bo": "red"}
     step("hw04-y", "", {"ada": "blue"})  # who comes late, without the list
     step("hw04-y", "ada,ada,\nbo,bo,\n", {})
-
-
-def class_list(tmp_path, rows) -> Roster:
-    (tmp_path / "class.csv").write_text("lms_id,student,team\n" + rows)
-    return read_roster(tmp_path / "class.csv")
 
 
 def test_a_group_of_moodles_is_no_participant_of_its_number(tmp_path, into):
@@ -278,9 +244,6 @@ def test_moodle(tmp_path, into, flat):
     if not flat:
         expected = (Outcome.PROBLEM, "no notebook of this homework, only onlinetext.html")
         assert outcomes(collection)["Bo-ONeil"] == expected
-
-
-BERLIN = ZoneInfo("Europe/Berlin")
 
 
 @pytest.mark.parametrize("root", ["", "assignment_9_export/"])

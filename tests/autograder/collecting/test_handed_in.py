@@ -15,7 +15,7 @@ from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.handed_in import SourceError, UnreadableFileError, open_source
 from autograder.collecting.roster import Roster
-from tests.autograder.collecting.test_collect import (
+from tests.autograder.collecting.downloads import (
     BERLIN,
     HW,
     JULY,

@@ -15,7 +15,7 @@ from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import READERS, canvas_readings
 from autograder.collecting.roster import RosterError, read_roster
-from tests.autograder.collecting.test_collect import (
+from tests.autograder.collecting.downloads import (
     AUGUST,
     HW,
     JULY,

@@ -11,7 +11,7 @@ from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.moodle_worksheet import WorksheetError, read_worksheet
 from autograder.collecting.roster import read_roster
-from tests.autograder.collecting.test_collect import (
+from tests.autograder.collecting.downloads import (
     BERLIN,
     HW,
     class_list,

@@ -377,8 +377,8 @@ def double(x):
 
 def test_who_cant_be_looked_at_is_ended_alone(monkeypatch):
     ended = []
-    monkeypatch.setattr(zygote, "_end", lambda pid, usage, isolated: ended.append(pid))
-    monkeypatch.setattr(usage.Usage, "is_greedy", lambda self: self._pid == 8 and 1 / 0)
+    monkeypatch.setattr(zygote, "_end", lambda usage: ended.append(usage.pid))
+    monkeypatch.setattr(usage.Usage, "is_greedy", lambda self: self.pid == 8 and 1 / 0)
     forking = zygote._Zygote(None, True)
     forking._workers = {pid: usage.Usage(pid, most_bytes=1, isolated=False) for pid in (7, 8, 9)}
     forking._end_the_greedy()

@@ -14,6 +14,7 @@ import time
 import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -276,11 +277,14 @@ def test_a_process_that_the_machine_refuses_ends_none_that_runs(monkeypatch):
     with ours, theirs, ThreadPoolExecutor() as pool:
         serving = pool.submit(zygote._Zygote(theirs, isolated=False).serve)
         asking = Zygote(ours, Limits())
+        group = Mock(entrance=ours.fileno())
+        monkeypatch.setattr(asking, "_make_group", lambda: group)
         for ask in (asking.start, asking.share, asking.start):  # and goes on answering
             with pytest.raises(SandboxError, match="no process more"):
                 ask()
         ours.shutdown(socket.SHUT_RDWR)
         serving.result(timeout=10)
+    assert group.remove.call_count == 2  # each start's
 
 
 def test_the_wire_is_of_the_workers_own_network(worker):
@@ -366,7 +370,7 @@ def test_a_worker_that_is_slow_to_end_is_killed_and_keeps_nobody_waiting():
             time.sleep(60)
     os.read(awake, 1)
     usage = Usage(pid, most_bytes=1 << 30, isolated=True)
-    zygote._kill(pid, usage, isolated=True)
+    zygote._kill(usage)
     with pytest.raises(ChildProcessError):
         os.waitpid(pid, 0)
 

@@ -1,0 +1,50 @@
+"""What platforms let one download, made for tests, and what became of it."""
+
+import zipfile
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from autograder.collecting.roster import Roster, read_roster
+
+HW = "hw03-self-attention"
+JULY = (2026, 7, 1, 12, 0, 0)
+AUGUST = (2026, 8, 1, 12, 0, 0)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def make_zip(path: Path, files: dict, date=JULY) -> Path:
+    """A zip of names to contents; a content may be a pair with a date."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            content, moment = content if isinstance(content, tuple) else (content, date)
+            member = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name)
+            member.date_time = moment
+            archive.writestr(member, content)
+    return path
+
+
+def make_folder(path: Path, files: dict) -> Path:
+    for name, content in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(content)
+    return path
+
+
+def collected(into: Path) -> dict[str, str]:
+    """Student to text of the notebook that is there; there is nothing else."""
+    found = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
+    assert {p.parts[1:] for p in found} <= {
+        (HW, f"{HW}.ipynb"),
+        (HW, "timestamp.txt"),
+        (HW, "late.txt"),
+    }
+    return {p.parts[0]: f.read_text() for p, f in found.items() if p.suffix == ".ipynb"}
+
+
+def outcomes(collection) -> dict[str, tuple[str, str]]:
+    return {line.student: (line.outcome, line.remark) for line in collection.lines}
+
+
+def class_list(tmp_path, rows) -> Roster:
+    (tmp_path / "class.csv").write_text("lms_id,student,team\n" + rows)
+    return read_roster(tmp_path / "class.csv")
