@@ -1553,21 +1553,25 @@ else:
     )
 
 
-def by_heads(asking, *mask):
-    """Put the output together from your projections and your attention."""
+def heads_of(asking):
+    """Project with your projections; once for all masks, as each call of yours takes its time."""
     parts = layer.query_projection(asking), layer.key_projection(tokens)
-    heads = [x.view(4, -1, 3, 4).transpose(1, 2) for x in (*parts, layer.value_projection(tokens))]
+    return [x.view(4, -1, 3, 4).transpose(1, 2) for x in (*parts, layer.value_projection(tokens))]
+
+
+def join(heads, *mask):
+    """Put the output together with your attention and your projection."""
     joined = checked(attend(scaled_dot_product_attention, *heads, *mask), heads[0].shape)
     return layer.output_projection(joined.transpose(1, 2).flatten(-2))
 
 
-def is_right_without(asking):
+def is_right_without(asking, heads):
     """Say whether several heads give the right output without a mask."""
     try:
         unmasked = checked(ask(layer, asking, tokens, tokens), asking.shape)
     except RuntimeError:  # where there are more keys than queries
         return False
-    return torch.allclose(unmasked, by_heads(asking), rtol=1e-4, atol=1e-5)
+    return torch.allclose(unmasked, join(heads), rtol=1e-4, atol=1e-5)
 
 
 hint = "a mask of one head hides the same from all, one of one sentence in all; else each sentence "
@@ -1576,7 +1580,8 @@ causal = torch.ones(1, 1, 5, 5, dtype=torch.bool).tril().to(device)
 # As many queries as keys, and fewer; in training, and in evaluation.
 for asking, training in ((tokens, True), (tokens[:, 2:], False), (tokens[:, 4:], True)):
     layer.train(training)
-    if not is_right_without(asking):
+    heads = heads_of(asking)
+    if not is_right_without(asking, heads):
         of_heads = [OF_LAYER[name] for name in ("shape", "projections", "values")]
         of_heads.append("MultiHeadAttention-heads")
         forgive("without a mask, too, several heads give another output", *of_heads)
@@ -1584,9 +1589,9 @@ for asking, training in ((tokens, True), (tokens[:, 2:], False), (tokens[:, 4:],
     for mask in (is_real[:, None, None], per_head, per_head[:1], per_head[..., :1], causal):
         mask = mask[:, :, -asking.size(1) :]
         pair = ask(layer, asking, tokens, tokens, mask, return_weights=True)
-        alone = ask(layer, asking, tokens, tokens, mask)
+        alone, expected = ask(layer, asking, tokens, tokens, mask), join(heads, mask)
         for output in (alone, pair[0] if isinstance(pair, tuple | list) else alone):
-            assert_close(output, by_heads(asking, mask), what="output of three heads", hint=hint)
+            assert_close(output, expected, what="output of three heads", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
