@@ -15,6 +15,7 @@ import dataclasses
 import datetime
 import json
 import platform
+from collections.abc import Collection, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,29 +33,34 @@ NO_GPU = (
 )
 
 
-def measure(bench: Bench) -> dict[str, Any]:
-    """Measure everything."""
-    peak = peak_operations(bench)
-    results: dict[str, Any] = {
-        "peak_teraflops": peak / 1e12,
-        "training": [],
-        "generation": [],
-        "attention": [],
-    }
-    for ours, theirs, batch, length in (bert_pair(bench), gpt_pair(bench)):
-        results["training"].append(training_row(bench, ours, theirs, batch * length, length, peak))
-    for batch in bench.sizes.generation_batches:
-        results["generation"] += generation_rows(bench, batch)
-    results["attention"] = [
-        attention_row(bench, length, way)
-        for length in bench.sizes.lengths
-        for way in ("formula", "fused")
-    ]
-    return results
+PARTS = ("training", "generation", "attention")
+
+
+def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, Any]]:
+    """Measure these parts; gives everything measured so far, anew after each row."""
+    results: dict[str, Any] = {part: [] for part in PARTS}
+    if "training" in parts:
+        peak = peak_operations(bench)
+        results = {"peak_teraflops": peak / 1e12, **results}
+        for make_pair in (bert_pair, gpt_pair):
+            ours, theirs, batch, length = make_pair(bench)
+            row = training_row(bench, ours, theirs, batch * length, length, peak)
+            results["training"].append(row)
+            yield results
+    if "generation" in parts:
+        for batch in bench.sizes.generation_batches:
+            for row in generation_rows(bench, batch):
+                results["generation"].append(row)
+                yield results
+    if "attention" in parts:
+        for length in bench.sizes.lengths:
+            for way in ("formula", "fused"):
+                results["attention"].append(attention_row(bench, length, way))
+                yield results
 
 
 def main(arguments: list[str] | None = None) -> Path:
-    """Measure, show, and write a file named after date and card."""
+    """Measure, show, and write a file named after date and card, anew after each row."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu",
         description=__doc__,
@@ -62,6 +68,7 @@ def main(arguments: list[str] | None = None) -> Path:
     )
     parser.add_argument("--dry-run", action="store_true", help="on the CPU, at toy sizes")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the results")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="no others")
     options = parser.parse_args(arguments)
     if not options.dry_run and not torch.cuda.is_available():
         raise SystemExit(NO_GPU)
@@ -73,7 +80,7 @@ def main(arguments: list[str] | None = None) -> Path:
         card = torch.cuda.get_device_name()
     torch.manual_seed(0)
     now = datetime.datetime.now(datetime.UTC)
-    results = {
+    about = {
         "date": now.isoformat(timespec="seconds"),
         "card": card,
         "dry_run": options.dry_run,
@@ -82,14 +89,13 @@ def main(arguments: list[str] | None = None) -> Path:
         "torch": version("torch"),
         "transformers": version("transformers"),
         "sizes": dataclasses.asdict(bench.sizes),
-        **measure(bench),
     }
-    for row in (*results["training"], *results["generation"], *results["attention"]):
-        print(json.dumps(row))
     name = "-".join([now.strftime("%Y-%m-%d"), *card.lower().split()])
     path: Path = options.out / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    for results in measure(bench, options.parts):  # a run that is stopped leaves what it has
+        print(json.dumps(next(results[part][-1] for part in reversed(PARTS) if results[part])))
+        path.write_text(json.dumps(about | results, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path}")
     return path
 

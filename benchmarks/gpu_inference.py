@@ -1,5 +1,6 @@
 """Generation with the cache on a GPU, beside ``transformers``, and what long attention costs."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from course_lib.layers.attention import scaled_dot_product_attention
 
 
 @torch.no_grad()
-def generation_rows(bench: Bench, batch: int) -> list[dict[str, Any]]:
+def generation_rows(bench: Bench, batch: int) -> Iterator[dict[str, Any]]:
     """Measure greedy search with the cache, as it is and compiled, ours and the peer's."""
     sizes = bench.sizes
     capacity = sizes.prompt + sizes.new_tokens
@@ -42,24 +43,23 @@ def generation_rows(bench: Bench, batch: int) -> list[dict[str, Any]]:
             **options,
         )
 
-    rows = []
     for way, our_run, their_run in (
         ("eager", lambda: write(CachedDecoder(ours, capacity=capacity)), generate),
         ("compiled", write_compiled, lambda: generate(cache_implementation="static")),
     ):
-        our_time, their_time = bench.seconds(our_run), bench.seconds(their_run)
-        written = batch * sizes.new_tokens
-        rows.append(
-            {
-                "what": f"greedy, {way}, batch {batch}, {sizes.prompt} + {sizes.new_tokens} tokens",
-                "peer": "transformers.generate",
-                "tokens_a_second": written / our_time,
-                "peer_tokens_a_second": written / their_time,
-                "ratio": their_time / our_time,
-            }
+        our_time, their_time = (
+            bench.seconds(run, warm_up=2, repeats=sizes.generation_repeats)
+            for run in (our_run, their_run)
         )
+        written = batch * sizes.new_tokens
         torch.compiler.reset()
-    return rows
+        yield {
+            "what": f"greedy, {way}, batch {batch}, {sizes.prompt} + {sizes.new_tokens} tokens",
+            "peer": "transformers.generate",
+            "tokens_a_second": written / our_time,
+            "peer_tokens_a_second": written / their_time,
+            "ratio": their_time / our_time,
+        }
 
 
 def attention_row(bench: Bench, length: int, way: str) -> dict[str, Any]:

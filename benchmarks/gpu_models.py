@@ -29,7 +29,8 @@ class Sizes:
         new_tokens: Tokens to write.
         generation_batches: Texts written at once.
         lengths: Tokens that attention is measured at.
-        repeats: Times that anything but a step is timed.
+        generation_repeats: Times that a generation is timed.
+        repeats: Times that anything else is timed.
     """
 
     product: int = 8192
@@ -44,6 +45,7 @@ class Sizes:
     new_tokens: int = 256
     generation_batches: tuple[int, ...] = (1, 8)
     lengths: tuple[int, ...] = (1024, 2048, 4096, 8192, 16_384)
+    generation_repeats: int = 3
     repeats: int = 10
 
 
@@ -60,6 +62,7 @@ TOY = Sizes(
     new_tokens=4,
     generation_batches=(2,),
     lengths=(8, 16),
+    generation_repeats=2,
     repeats=2,
 )
 
@@ -78,10 +81,12 @@ class Bench:
     sizes: Sizes
     backend: str
 
-    def seconds(self, run: Callable[[], object], *, warm_up: int = 3) -> float:
+    def seconds(
+        self, run: Callable[[], object], *, warm_up: int = 3, repeats: int | None = None
+    ) -> float:
         """Give the median time of a call, after some that are not timed."""
         times = []
-        for number in range(warm_up + self.sizes.repeats):
+        for number in range(warm_up + (repeats or self.sizes.repeats)):
             self.wait()
             began = time.perf_counter()
             run()

@@ -134,10 +134,7 @@ def step_seconds(bench: Bench, trained: Trained) -> float:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
-    longer = dataclasses.replace(
-        bench, sizes=dataclasses.replace(bench.sizes, repeats=bench.sizes.steps)
-    )
-    seconds = longer.seconds(step)
+    seconds = bench.seconds(step, repeats=bench.sizes.steps)
     model.to("cpu")
     torch.compiler.reset()
     return seconds
