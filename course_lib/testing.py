@@ -28,6 +28,8 @@ _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.float16: (1e-3, 1e-3),
 }
 
+_TENSORS = (Tensor, torch.nn.Parameter)
+
 _BRIEF = reprlib.Repr()  # a list may hold one tensor a hundred thousand times
 _BRIEF.maxlevel, _BRIEF.maxother, _BRIEF.maxstring = 2, 60, 400
 _BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxset = _BRIEF.maxdict = 24
@@ -107,15 +109,15 @@ def assert_close(
     Raises:
         CheckFailure: They differ; the message says how.
     """
-    assert_shape(actual, expected.shape, what=what, hint=_diagnose(actual, mistakes) or hint)
+    if type(actual) in _TENSORS and _close(actual, expected) and not actual.isnan().any():
+        return
     hint = _diagnose(actual, mistakes) or hint
+    assert_shape(actual, expected.shape, what=what, hint=hint)
     if actual.dtype != expected.dtype:
         raise CheckFailure(f"{what} has dtype {actual.dtype}, expected {expected.dtype}", hint=hint)
     if actual.device != expected.device:
         raise CheckFailure(f"{what} is on {actual.device}, expected {expected.device}", hint=hint)
     _assert_finite_where(actual, expected, what, hint)
-    if _close(actual, expected):
-        return
     differs = ~_elementwise_close(actual, expected)
     where = tuple(int(i) for i in differs.nonzero()[0])
     numbers = f"got {actual[where].item():.6g}, expected {expected[where].item():.6g}"
@@ -391,7 +393,7 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
 
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     # A subclass could answer every comparison as it likes.
-    if type(actual) not in (Tensor, torch.nn.Parameter):
+    if type(actual) not in _TENSORS:
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected torch.Tensor"
         if actual is None and not what.startswith("gradient"):

@@ -139,7 +139,9 @@ def derive_seed(seed: int, label: str) -> int:
 
 def _seed_everything(seed: int, label: str) -> None:
     derived = derive_seed(seed, label)
-    torch.manual_seed(derived)
+    torch.default_generator.manual_seed(derived)  # torch's own takes a stack trace for each GPU
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(derived)
     random.seed(derived)
     np.random.seed(derived % 2**32)
 
