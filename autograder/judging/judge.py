@@ -46,6 +46,9 @@ class Judge:
         limits: How long students' code may run.
         isolated: Whether ``sandbox`` is one; told to the report.
         device: Where the tests put their tensors: ``cpu`` or ``cuda``.
+
+    Attributes:
+        watched: Full names of what its exercises forbid.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Judge:
         self._device = device
         self._reference: dict[str, float] = {}
         rules = rules_of(homework).values()
-        self._watched = sorted({name for names in rules for name in names})
+        self.watched = sorted({name for names in rules for name in names})
         self._exercises = [
             cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION
         ]
@@ -161,7 +164,7 @@ class Judge:
             seconds=self._limits.check_seconds,
             submission_seconds=self._limits.submission_seconds,
             began=began,
-            watched=self._watched,
+            watched=self.watched,
             exercises=self._exercises,
         )
         try:

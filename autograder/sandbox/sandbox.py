@@ -102,9 +102,10 @@ class Sandbox(Zygote):
             self._await_ready()
         try:
             return super()._ask(request, descriptors)
-        except SandboxError:
+        except SandboxError as error:
             self._end_process()
-            raise
+            words = self._last_words()
+            raise SandboxError(f"{error}: {words}" if words else str(error)) from error
 
     def _await_ready(self) -> None:
         try:
@@ -114,8 +115,15 @@ class Sandbox(Zygote):
                 super()._ask({"preload": sorted(self._preloaded)})
         except (OSError, EOFError) as error:
             self._end_process()
-            reason = self._process.stderr.read().decode(errors="replace")  # type: ignore[union-attr]
-            raise SandboxError(f"the sandbox did not start: {reason.strip() or error}") from error
+            reason = self._last_words() or str(error)
+            raise SandboxError(f"the sandbox did not start: {reason}") from error
+
+    def _last_words(self) -> str:
+        """Return what the forking process wrote before it ended; its copies may live on."""
+        errors = self._process.stderr
+        assert errors is not None
+        os.set_blocking(errors.fileno(), False)
+        return (errors.read() or b"").decode(errors="replace").strip()
 
     def close(self) -> None:
         """End the forking process and with it all workers; closing twice is allowed."""

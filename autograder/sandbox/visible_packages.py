@@ -15,6 +15,7 @@ from pathlib import Path
 from autograder.sandbox.student_packages import STUDENT_PACKAGES
 
 _WITH_PYTHON = ("pip", "setuptools")  # an environment is made with them
+_OF_WORKERS = ("ipython", "psutil")  # run them, also where no notebook server brings them along
 
 
 @functools.cache
@@ -32,7 +33,7 @@ def show_packages(
     """
     installed = {folder: _installed(folder) for folder in folders}
     everywhere = {package.name: package for folder in folders for package in installed[folder]}
-    left = _required([*wanted, *_WITH_PYTHON], everywhere)
+    left = _required([*wanted, *_WITH_PYTHON, *_OF_WORKERS], everywhere)
     mounts: list[str] = []
     for folder in folders:
         theirs = [package.files() for package in installed[folder] if package.name in left]

@@ -136,6 +136,19 @@ class Zygote:
         """
         self._ask({"preload": list(modules)})
 
+    def watch(self, names: Sequence[str]) -> None:
+        """Have all workers that are started from now on note what runs of these.
+
+        A worker can be told so itself, and takes longer to begin then; see ``worker.recorder``.
+
+        Args:
+            names: Full names of what is forbidden; the same for all workers.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        self._ask({"watch": list(names)})
+
     def share(self) -> socket.socket:
         """Fork the forking process itself, so that another judge has one.
 

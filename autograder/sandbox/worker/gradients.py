@@ -98,10 +98,7 @@ class ReceivedTensors:
         return self._made[index]
 
     def _make(self, code: dict[str, Any]) -> Tensor:
-        device = torch.device(code.get("device", "cpu"))
-        if device.type not in ("cpu", "cuda"):
-            raise WireError(f"a tensor on {device} can't cross")
-        tensor = self._tensors[code["tensor"]].to(device)
+        tensor = self._at_home(code)
         if self._as_leaves and "grad" in code:
             leaf = tensor.requires_grad_()
             self.leaves.append(leaf)
@@ -113,18 +110,26 @@ class ReceivedTensors:
             return parameter
         return tensor
 
-    def attach_gradient(self, indices: Any, backward: Any, inputs: list[Tensor]) -> None:
-        """Make the tensors at ``indices`` outputs of a graph node that calls ``backward``."""
-        if not isinstance(indices, list) or len(indices) > len(self._tensors):
+    def _at_home(self, code: dict[str, Any]) -> Tensor:
+        """Return the tensor of a code on its device; all come by the CPU."""
+        device = torch.device(code.get("device", "cpu"))
+        if device.type not in ("cpu", "cuda"):
+            raise WireError(f"a tensor on {device} can't cross")
+        return self._tensors[code["tensor"]].to(device)
+
+    def attach_gradient(self, codes: Any, backward: Any, inputs: list[Tensor]) -> None:
+        """Make the tensors of these codes outputs of a graph node that calls ``backward``."""
+        if not isinstance(codes, list) or len(codes) > len(self._tensors):
             raise WireError("the outputs of a call are malformed")
         try:
-            outputs = [self._tensors[index] for index in indices]
+            indices = [code["tensor"] for code in codes]
+            outputs = [self._at_home(code) for code in codes]
             for output in outputs:
                 self._count(output)
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
             # Who gets them may change them in place, as what any function returned.
             attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
-        except (TypeError, IndexError, RuntimeError) as error:
+        except (AssertionError, LookupError, TypeError, RuntimeError) as error:
             raise WireError("the outputs of a call are malformed") from error
         self._made.update(zip(indices, attached, strict=True))

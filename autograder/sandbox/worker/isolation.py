@@ -27,6 +27,8 @@ _MS_RDONLY = 0x1
 _MS_BIND_REC = 0x1000 | 0x4000
 _MS_NOSUID = 0x2
 _MS_NOSUID_NODEV = _MS_NOSUID | 0x4
+_MS_MOVE = 0x2000
+_MS_SEALED = _MS_RDONLY | _MS_NOSUID_NODEV | 0x20 | 0x1000  # a mount that is there, from now on
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -37,6 +39,7 @@ _KEYCTL_JOIN_SESSION_KEYRING = 1
 _STUDENT_ID = 1000
 NO_CORE = 1  # byte; where a machine pipes cores to a program, 0 starts it all the same, as root
 _LOCKED_BYTES = 1 << 16  # those of files count for no process
+_NAMED_THREADS = 500  # so many processes and threads can a worker have begun when CUDA starts
 _TERMINALS = 32  # the whole machine has about four thousand
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -102,9 +105,34 @@ def enter_own_namespaces(limits: Limits) -> None:
         source = f"/proc/self/fd/{handle}".encode()
         _check(_libc.mount(source, folder.encode(), None, _MS_BIND_REC, None), f"mount {folder}")
         os.close(handle)
-    # No /proc: what the kernel writes there for who reads it, it keeps as long as it is open.
-    _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
+    _cover_proc()
     os.chdir("/tmp")  # noqa: S108
+
+
+def _cover_proc() -> None:
+    """Show no /proc: what the kernel writes there for who reads it, it keeps while it is open.
+
+    But with a GPU what CUDA does not start without: what is mapped, and a place where each thread
+    writes its name. These have numbers of this namespace, which the /proc around it does not know.
+    """
+    if os.environ.get("COURSE_DEVICE") != "cuda":
+        _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
+        return
+    proc = Path("/tmp/proc")  # noqa: S108 -- the worker's own
+    proc.mkdir()
+    size = f"size=64k,nr_inodes={_NAMED_THREADS + 10},mode=755".encode()
+    _check(_libc.mount(b"tmpfs", bytes(proc), b"tmpfs", _MS_NOSUID_NODEV, size), "mount tmpfs")
+    tasks = proc / "self" / "task"
+    (tasks / "1").mkdir(parents=True)
+    (tasks / "1" / "comm").symlink_to("/dev/null")
+    for thread in range(2, _NAMED_THREADS + 1):
+        (tasks / str(thread)).symlink_to("1")
+    maps = proc / "self" / "maps"
+    maps.touch()
+    _check(_libc.mount(b"/proc/self/maps", bytes(maps), None, _MS_BIND_REC, None), "mount maps")
+    _check(_libc.mount(bytes(proc), b"/proc", None, _MS_MOVE, None), "move /proc")
+    _check(_libc.mount(None, b"/proc", None, _MS_SEALED, None), "seal /proc")
+    proc.rmdir()
 
 
 def mapped_bytes() -> int:
@@ -123,6 +151,8 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
         OSError: The kernel refused; the message names the step.
     """
     memory = mapped + (limits.memory_mb << 20)
+    if os.environ.get("COURSE_DEVICE") == "cuda":  # CUDA maps far more than there is
+        memory = resource.RLIM_INFINITY  # what is held is watched all the same
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, NO_CORE),

@@ -6,6 +6,7 @@ callee allows it, a function named as ``module:function``. Reading an attribute 
 """
 
 import importlib
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -141,6 +142,7 @@ class Peer:
         self.is_asked_by_name = allow_named
         """Whether the other side may; of two only one, so this one may not then."""
         self._exports: dict[int, Any] = {}
+        self._named: dict[str, Callable[..., Any]] = {}
         self._next_export = 0
         self._next_call = 0
         self._released: list[int] = []
@@ -293,7 +295,7 @@ class Peer:
         outputs = [t for t in table.tensors if t.requires_grad and not t.is_leaf]
         outputs += [t for t in table.tensors if any(t is leaf for leaf in received.leaves)]
         if outputs and message.get("grad"):
-            reply["outputs"] = [table.add(t) for t in outputs]
+            reply["outputs"] = [self._encode(t, table) for t in outputs]
             reply["backward"] = self._refer(Backward(received.leaves, outputs))
         return reply, table
 
@@ -303,11 +305,11 @@ class Peer:
 
     def _target(self, target: Any) -> Callable[..., Any]:
         if isinstance(target, str) and self.is_asked_by_name:
-            module, _, path = target.partition(":")
-            found: Any = importlib.import_module(module)
-            for name in path.split("."):
-                found = getattr(found, name)
-            return found
+            if target not in self._named:
+                module, _, path = target.partition(":")
+                found = importlib.import_module(module)
+                self._named[target] = operator.attrgetter(path)(found)
+            return self._named[target]
         if isinstance(target, dict):
             return self._exports[target["yours"]]
         raise WireError("only what was handed over can be called or built")

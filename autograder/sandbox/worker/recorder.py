@@ -85,6 +85,8 @@ _exercises: set[str] = set()
 _loaded: set[str] = set()  # PyTorch's files, as they were before any of the student's code ran
 _main_thread: list[int] = []  # as it was before any of the student's code ran
 
+_prepared: list[list[str]] = []  # the names that notes are made of, once it is settled
+
 find_twins()
 
 
@@ -92,15 +94,34 @@ def watch(names: list[str], exercises: list[str]) -> None:
     """Note from now on what runs of these.
 
     Args:
-        names: Full names such as ``torch.nn.LayerNorm``; those that are not here are passed over.
+        names: As for ``prepare``, which is done now unless it was before the worker was forked.
         exercises: The labels of the cells that stand for something.
     """
+    prepare(names)
     _exercises.update(exercises)
+    _main_thread[:] = [_this_thread()]
+    _installed()
+    if names:
+        sys.addaudithook(_note_events)
+
+
+def prepare(names: list[str]) -> None:
+    """Have all that can run of these say so: once, it may be for all workers of one judge.
+
+    Args:
+        names: Full names such as ``torch.nn.LayerNorm``; those that are not here are passed over.
+
+    Raises:
+        ValueError: It was done for others: what says so can't be taken back.
+    """
+    if _prepared:
+        if _prepared != [sorted(names)]:
+            raise ValueError("what runs here is noted for another homework already")
+        return
+    _prepared.append(sorted(names))
     files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
     _loaded.update(file for file in files if file.startswith(_TORCH))
-    _main_thread[:] = [_this_thread()]
     _library_files()
-    _installed()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
         watch_calls(name, _note)
@@ -120,8 +141,6 @@ def watch(names: list[str], exercises: list[str]) -> None:
     if "torch.autograd" in names:
         _watch_engine()
         take_away_other_engines()
-    if names:
-        sys.addaudithook(_note_events)
     if families:
         watch_twins([family for _, family in families], _note)
         watch_scripts()

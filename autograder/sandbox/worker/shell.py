@@ -132,7 +132,7 @@ def run_cell(label: str, source: str) -> None:
 def _load_again(shell: InteractiveShell) -> None:
     """Have ``%autoreload`` do its work, if a cell has asked for it: it is no callback any more."""
     with contextlib.suppress(Exception):
-        shell.magics_manager.registry["AutoreloadMagics"].pre_run_cell(None)
+        shell.magics_manager.registry.get("AutoreloadMagics").pre_run_cell(None)
 
 
 def _end_helpers(shell: InteractiveShell) -> None:
@@ -141,8 +141,8 @@ def _end_helpers(shell: InteractiveShell) -> None:
     The thread that waits for the scripts of ``%%bash``; the processes that start, and clean up
     after, those of ``multiprocessing``. Nobody has left them at work.
     """
-    with contextlib.suppress(Exception):
-        shell.magics_manager.registry["ScriptMagics"].stop_event_loop()
+    with contextlib.suppress(Exception):  # ``get``: what no cell has used is not there to be loaded
+        shell.magics_manager.registry.get("ScriptMagics").stop_event_loop()
     for place, name in (("forkserver", "_forkserver"), ("resource_tracker", "_resource_tracker")):
         with contextlib.suppress(Exception):
             getattr(sys.modules[f"multiprocessing.{place}"], name)._stop()

@@ -107,10 +107,7 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
     ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
-    *(
-        (call, [(_SECOND, _SOCKET_KIND, _AT_LEAST, _SOCK_DGRAM)])
-        for call in ("socket", "socketpair")
-    ),
+    ("socketpair", [(_SECOND, _SOCKET_KIND, _AT_LEAST, _SOCK_DGRAM)]),
     *(
         ("prctl", [(_FIRST, _ALL, _EQUALS, option)])
         for option in (_PR_SET_SECCOMP, _PR_FUTEX_HASH, _PR_SCHED_CORE)
@@ -128,9 +125,19 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ),
 ]
 _REFUSED_WITHOUT_GPU = [
-    ("mmap", [(_FOURTH, flags, _EQUALS, flags)]) for flags in (_SHARED_WITHOUT_FILE, _HUGE_PAGES)
+    ("socket", [(_SECOND, _SOCKET_KIND, _AT_LEAST, _SOCK_DGRAM)]),
+    *(
+        ("mmap", [(_FOURTH, flags, _EQUALS, flags)])
+        for flags in (_SHARED_WITHOUT_FILE, _HUGE_PAGES)
+    ),
 ]
 """A driver may want them."""
+
+_REFUSED_WITH_GPU = [
+    *(("socket", [(_SECOND, _SOCKET_KIND, _EQUALS, kind)]) for kind in (2, 3, 4)),
+    ("socket", [(_SECOND, _SOCKET_KIND, _AT_LEAST, 6)]),
+]
+"""CUDA does not start without a socket of kind 5, packets in order, that others may ask it by."""
 
 
 def filter_system_calls() -> None:
@@ -157,7 +164,7 @@ def filter_system_calls() -> None:
 def _steps(machine: str) -> list[tuple[int, int, int, int]]:
     """Write the filter: instruction, how far to jump if so and if not, operand."""
     has_gpu = os.environ.get("COURSE_DEVICE") == "cuda"
-    conditions = _REFUSED_IF if has_gpu else [*_REFUSED_IF, *_REFUSED_WITHOUT_GPU]
+    conditions = [*_REFUSED_IF, *(_REFUSED_WITH_GPU if has_gpu else _REFUSED_WITHOUT_GPU)]
     answers = [errno.ENOSYS, *sorted({*_ANSWERS.values()})]
     newer = len(_NEWER_ALLOWED) + 2
     allow = 4 + newer + len(_REFUSED[machine]) + sum(2 + 3 * len(t) for _, t in conditions)

@@ -133,8 +133,9 @@ class Wire:
     def _limit(self) -> None:
         """Let the connection wait no longer than there is time."""
         patience = self._patience()
-        if patience != self._connection.gettimeout():  # to set it asks the kernel
-            self._connection.settimeout(patience)
+        waits = self._connection.gettimeout()
+        if patience is None or waits is None or not patience / 2 < waits <= patience:
+            self._connection.settimeout(patience)  # asks the kernel: not for each message
 
     def _patience(self) -> float | None:
         if self.time_left is None:

@@ -126,6 +126,8 @@ class _Zygote:
     def _answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         if "preload" in request:
             return _preload(request["preload"])
+        if "watch" in request:
+            return _prepare_watch(request["watch"])
         if "share" in request:
             return self._share(descriptors[0])
         if "start" in request:
@@ -190,10 +192,18 @@ class _Zygote:
 def _preload(modules: list[str]) -> dict[str, Any]:
     gc.disable()
     for name in modules:
-        with contextlib.suppress(ImportError):  # a module that is withheld, or not there
-            importlib.import_module(name)
+        with contextlib.suppress(Exception):  # withheld, not there, or not at ease here: the cell
+            importlib.import_module(name)  # that imports it is told
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].get_backend()
+    _settle()
+    return {}
+
+
+def _prepare_watch(names: list[str]) -> dict[str, Any]:
+    from .recorder import prepare
+
+    prepare(names)
     _settle()
     return {}
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from autograder.sandbox.time_limit import by_the_clock
-from autograder.sandbox.worker.gradients import Backward
+from autograder.sandbox.worker.gradients import Backward, ReceivedTensors
 from autograder.sandbox.worker.peer import (
     MAX_BROUGHT,
     MAX_RETURNED,
@@ -23,6 +23,7 @@ from autograder.sandbox.worker.peer import (
     Proxy,
     RemoteError,
 )
+from autograder.sandbox.worker.values import EntryCount
 from autograder.sandbox.worker.wire import LEAST_BYTES, Wire, WireClosed, WireError
 from course_lib.metrics.bleu_statistics import BLEUStatistics
 from tests.daily import with_proofs
@@ -525,3 +526,21 @@ def test_what_is_said_of_an_error_is_cut():
         peer.call("builtins:len", ([],))
     texts = (caught.value.type_name, caught.value.message, caught.value.traceback)
     assert [len(text) for text in texts] == [100, 2_000, 6_000]
+
+
+def test_what_a_call_computes_on_a_gpu_stays_there(monkeypatch):
+    """All comes by the CPU, also what gradients flow back from."""
+    moved = []
+    monkeypatch.setattr(torch.Tensor, "to", lambda self, device: moved.append(device) or self)
+    received = ReceivedTensors([torch.ones(2)], EntryCount(None), as_leaves=False)
+    code = {"tensor": 0, "device": "cuda:1", "grad": "node"}
+    received.attach_gradient([code], lambda gradients: [], [])
+    assert moved == [torch.device("cuda:1")]
+    assert received(code).requires_grad
+
+
+@pytest.mark.parametrize("code", [{"device": "cuda"}, {"tensor": "x"}, {"tensor": 1}, [], 0, None])
+def test_outputs_that_are_no_tensors_of_the_message_are_malformed(code):
+    received = ReceivedTensors([torch.ones(2)], EntryCount(None), as_leaves=False)
+    with pytest.raises(WireError, match="the outputs of a call are malformed"):
+        received.attach_gradient([code], lambda gradients: [], [])

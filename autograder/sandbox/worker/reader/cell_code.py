@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import re
+import unicodedata
 from collections.abc import Iterator
 from string import Formatter
 
@@ -31,7 +32,8 @@ LINE_MAGICS = {
 }  # fmt: skip
 """Line magics that need no sign where they are all of a cell: ``pip install einops``."""
 
-_FILLED_IN = ("getoutput", "run_cell_magic", "run_line_magic", "system")
+_RUN_MAGICS = ("run_cell_magic", "run_line_magic")
+_FILLED_IN = (*_RUN_MAGICS, "getoutput", "system")
 _FIRST_WORD = re.compile(r"\s*(\w+)(?![\w.*])\s*(?![\s=,])")  # what follows these is Python's
 
 
@@ -70,18 +72,27 @@ def code_of(source: str) -> Iterator[tuple[str, int]]:
     before = len(source) - len(source.lstrip("\n"))
     code = TransformerManager().transform_cell(with_sign(source))
     yield code, before
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Call) and called(node) in ("run_cell_magic", "run_line_magic"):
+    for node in _ask_ipython(code):
+        if called(node) in _RUN_MAGICS:
             body = node.args[-1] if node.args else None
             if isinstance(body, ast.Constant) and isinstance(body.value, str):
                 inside = 1 if called(node) == "run_cell_magic" else node.lineno - 1
                 yield from _if_python(body.value, before + inside)
-        if isinstance(node, ast.Call) and called(node) in _FILLED_IN:
-            for value in _filled_in(node):
-                yield from _if_python(value, before + node.lineno - 1)
+        for value in _filled_in(node):
+            yield from _if_python(value, before + node.lineno - 1)
     signed = _as_magic(source)
     if signed:
         yield from _if_python(signed, before)
+
+
+def _ask_ipython(code: str) -> Iterator[ast.Call]:
+    """Yield the calls in which IPython fills in something; most cells have none to look for."""
+    tree = ast.parse(code)
+    text = unicodedata.normalize("NFKC", code)  # as Python reads names
+    if any(name in text for name in _FILLED_IN):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and called(node) in _FILLED_IN:
+                yield node
 
 
 def _filled_in(asked: ast.Call) -> Iterator[str]:

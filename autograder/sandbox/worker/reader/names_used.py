@@ -64,10 +64,9 @@ class Notebook:
             for node in _parse(code, label).body
             for each in self._bind(node, label, offset)
         ]
-        for node, reader in bound:  # what functions call by name, they look up when all has run
-            reader.visit(node)
-            if students:
-                self.statements.append(reader.found)
+        for node, reader in bound if students else ():
+            reader.visit(node)  # only now: what functions call by name, they look up later
+            self.statements.append(reader.found)
 
     def check(self, exercise: str) -> None:
         """Note that an exercise is checked before the next cell runs."""
@@ -105,6 +104,8 @@ class Notebook:
 def _parse(code: str, label: str) -> ast.Module:
     """Parse, but refuse what is nested so deep that Python's compiler breaks down over it."""
     tree = ast.parse(code, f'cell "{label}"')
+    if len(code) < _DEPTH // 4:  # no text has so many levels a character
+        return tree
     level: list[ast.AST] = [tree]
     for _ in range(_DEPTH):
         level = [inner for node in level for inner in ast.iter_child_nodes(node)]

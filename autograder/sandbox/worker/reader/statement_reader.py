@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 from collections.abc import Iterator, Sequence
 
 from .definitions import reads_at
@@ -33,7 +34,7 @@ class StatementReader(ast.NodeVisitor):
         self._known = known
         self._imported = dict(known.imported)
         self._in_function: dict[str, Use] = {}  # imported there, or around it
-        self._reads_at = reads_at(statement)
+        self._statement = statement
         self._label = label
         self._offset = offset
         self._often = often
@@ -60,6 +61,10 @@ class StatementReader(ast.NodeVisitor):
             imported = self._known.imported if late else self._imported
             use = imported.get(node.id, use)
         return use.name if use else None
+
+    @functools.cached_property
+    def _reads_at(self) -> dict[tuple[int, int], bool]:
+        return reads_at(self._statement)
 
     def _is_late(self, node: ast.Name) -> bool | None:
         """Whether a global name is read only when a function is called; None: it is not global."""
