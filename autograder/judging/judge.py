@@ -7,6 +7,9 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
 
+import torch
+
+from autograder.clean_text import one_line
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.check import derive_seed
 from autograder.judging.check_limits import CheckLimits, TimeLimits
@@ -25,15 +28,17 @@ from autograder.judging.results import (
     ungraded,
 )
 from autograder.judging.second_try import SecondTry, to_try_again
-from autograder.judging.student_process import StudentProcess
+from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import (
     SubmissionError,
     instructors_step,
     read_submission,
     unanswered_questions,
 )
-from autograder.sandbox.zygote import Zygote
+from autograder.sandbox.worker.peer import RemoteError
+from autograder.sandbox.zygote import SandboxError, Zygote
 
+_GPU_SECONDS = 60.0  # for CUDA to start
 _MOST_FAILURES = 20  # cells whose errors are told
 
 
@@ -66,6 +71,7 @@ class Judge:
         self._isolated = isolated
         self._device = device
         self._reference: dict[str, float] = {}
+        self._has_reached_device = device == "cpu"
         rules = rules_of(homework).values()
         self.watched = sorted({name for names in rules for name in names})
         self._exercises = [
@@ -98,6 +104,9 @@ class Judge:
 
         Returns:
             One outcome for each check, whatever the notebook holds.
+
+        Raises:
+            SandboxError: The sandbox broke down, or no GPU can be reached from it.
         """
         seed = secrets.randbits(62) if seed is None else seed
         started = time.monotonic() - taken
@@ -106,6 +115,7 @@ class Judge:
         except SubmissionError as error:
             return ungraded(self._homework, student, str(error), seed=seed)
         unanswered = unanswered_questions(notebook, self._homework)
+        self._reach_device()
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 
         def run_all(process: StudentProcess, reading: Reading, **how: Any) -> NotebookRun:
@@ -193,6 +203,21 @@ class Judge:
             progress=known,
             second_try=second_try,
         )
+
+    def _reach_device(self) -> None:
+        """Make sure, once, that a student's process reaches the GPU: it is no fault of theirs."""
+        if self._has_reached_device:
+            return
+        with self._process() as process:
+            try:
+                with process.limited(_GPU_SECONDS):
+                    process.ask("torch:Tensor.to", torch.zeros(1), self._device)
+            except (ProcessEnded, RemoteError) as error:
+                raise SandboxError(
+                    f"CUDA does not start where students' code runs ({one_line(str(error), 300)}): "
+                    "see what doctor says, or grade with --device cpu"
+                ) from error
+        self._has_reached_device = True
 
     def _reference_seconds(self, check: str) -> float:
         """Return how long a check takes with the instructor's own solution; tried out once.

@@ -148,7 +148,14 @@ def _text(path: Path) -> str:
 
 
 def _sandbox() -> Finding:
-    """Run one cell as grading does."""
+    refused = _refusal_of("import torch; torch.ones(2).sum()", device="cpu")
+    if refused:
+        return Finding(subject="sandbox", state="missing", found="", fix=refused)
+    return Finding(subject="sandbox", state="ok", found="a cell ran in it")
+
+
+def _refusal_of(cell: str, *, device: str) -> str:
+    """Run one cell as grading does, and say what is in its way; nothing if it ran."""
     from autograder.judging.student_process import StudentProcess
     from autograder.sandbox.sandbox import Sandbox, check_sandbox
     from autograder.sandbox.worker.isolation import Limits
@@ -158,15 +165,14 @@ def _sandbox() -> Finding:
         check_sandbox()
         with tempfile.TemporaryDirectory() as library:
             (Path(library) / "course_lib").mkdir()
-            with contextlib.closing(Sandbox(Path(library), limits=Limits())) as sandbox:
+            made = Sandbox(Path(library), limits=Limits(), device=device)
+            with contextlib.closing(made) as sandbox:
                 process = StudentProcess(sandbox, seconds=60.0, submission_seconds=60.0)
-                failure = process.run_cell("a cell", "import torch; torch.ones(2).sum()")
+                failure = process.run_cell("a cell", cell)
     except SandboxError as error:
         *_, reason = str(error).splitlines()  # below a worker's traceback stands what it was
-        return Finding(subject="sandbox", state="missing", found="", fix=reason)
-    if failure:
-        return Finding(subject="sandbox", state="missing", found="", fix=failure.message)
-    return Finding(subject="sandbox", state="ok", found="a cell ran in it")
+        return reason
+    return failure.message if failure else ""
 
 
 def _memory() -> Finding:
@@ -188,7 +194,12 @@ def _gpu() -> Finding:
     if not torch.cuda.is_available():
         return Finding(subject="GPU", state="without", found="none; grading runs on the CPU")
     names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
-    return Finding(subject="GPU", state="ok", found=f"{', '.join(names)}; use --device cuda")
+    found = ", ".join(names)
+    refused = _refusal_of("import torch; torch.ones(2, device='cuda').sum()", device="cuda")
+    if refused:
+        in_words = f"{found}, but CUDA does not start in the sandbox"
+        return Finding(subject="GPU", state="without", found=in_words, fix=refused)
+    return Finding(subject="GPU", state="ok", found=f"{found}; use --device cuda")
 
 
 def _database(root: Path, db_url: str) -> Finding:

@@ -10,6 +10,7 @@ import socket
 
 import psutil
 import pytest
+import torch
 
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging import student_process
@@ -537,3 +538,10 @@ def test_who_left_a_question_as_it_was_is_told(grade):
     named = {"nbgrader": {"grade_id": question.grade_id}}
     data["cells"].append({"cell_type": "markdown", "metadata": named, "source": "## Why?\nSo."})
     assert grade(json.dumps(data).encode()).checks[-1].message == ""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_students_code_cant_reach_costs_nobody_points(sandbox):
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits(), device="cuda")
+    with pytest.raises(SandboxError, match=r"CUDA does not start where students' code runs .*CUDA"):
+        judge.grade(notebook(("double", "def double(x): return 2 * x")), "ada")
