@@ -162,7 +162,9 @@ def test_the_figures_on_the_front_page(figures):
 
 def test_each_record_names_its_command_and_machine():
     records = [
-        path for path in RUNS.rglob("*.json") if path.name not in ("history.json", "analysis.json")
+        path
+        for path in RUNS.rglob("*.json")
+        if path.name not in ("history.json", "analysis.json") and path.parent.name != "gpu"
     ]
     assert len(records) >= 10
     for path in records:
@@ -171,3 +173,21 @@ def test_each_record_names_its_command_and_machine():
         for field in ("device", "threads", "torch", "python", "date"):
             assert record[field], (path, field)
         assert record.get("cpu_seconds") or record["total_cpu_seconds"], path
+
+
+def test_each_figure_of_a_gpu(figures):
+    (path,) = (RUNS / "gpu").glob("*.json")
+    record = json.loads(path.read_text())
+    assert record["dry_run"] is False
+    for version in (record["cuda"], record["python"], record["torch"], record["transformers"]):
+        assert version in figures
+    assert f"{record['peak_teraflops']:.0f} TFLOP/s" in figures
+    measured = [*record["training"], *record["generation"]]
+    for row, run in zip(rows(figures, "what | ours, tokens a second"), measured, strict=True):
+        shares = [run[side] for side in ("share_of_peak", "peer_share_of_peak") if side in run]
+        assert row[1:4] == [
+            f"{run['tokens_a_second']:,.0f}",
+            f"{run['peer_tokens_a_second']:,.0f}",
+            f"{run['ratio']:.2f}",
+        ]
+        assert [cell for cell in row[4:] if cell] == [f"{share:.0%}" for share in shares]
