@@ -1593,10 +1593,13 @@ for number, (asking, training) in enumerate(settings):
         masks.append(per_head[..., :1])
     masks = [mask[:, :, -asking.size(1) :] for mask in masks]
     for place, (mask, expected) in enumerate(zip(masks, join(heads, masks), strict=True)):
-        how = {"return_weights": True} if (number + place) % 2 else {}  # in turn: calls take time
-        output = ask(layer, asking, tokens, tokens, mask, **how)
-        output = output[0] if isinstance(output, tuple | list) else output
-        assert_close(output, expected, what="output of three heads", hint=hint)
+        ways = {}, {"return_weights": True}
+        if mask.shape[:2] != per_head.shape[:2] or mask.size(3) == 1:
+            ways = [ways[(number + place) % 2]]  # in turn, as calls take time
+        for how in ways:  # both, for a mask that nothing shares
+            output = ask(layer, asking, tokens, tokens, mask, **how)
+            output = output[0] if isinstance(output, tuple | list) else output
+            assert_close(output, expected, what="output of three heads", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
@@ -1646,10 +1649,10 @@ def loss_with_masks(*inputs):
     return sum((loss(*inputs, mask) for mask in masks), start=alone)
 
 
-def loss_of_all(*tensors):
-    """Put parameters into the layer, then call it with the inputs: these are the last three."""
-    layer.load_state_dict(state | dict(zip(parameters, tensors[:-3], strict=True)))
-    return loss_with_masks(*tensors[-3:])
+def loss_of_parameters(*tensors):
+    """Put parameters into the layer, and weight the numbers of its output by chance."""
+    layer.load_state_dict(state | dict(zip(parameters, tensors, strict=True)))
+    return loss_with_masks(*inputs.values())
 
 
 leaves = {name: tensor.clone().requires_grad_() for name, tensor in inputs.items()}
@@ -1657,11 +1660,9 @@ result = loss_with_masks(*leaves.values())
 if result.requires_grad:
     result.backward()
 slopes = call_beside(take_gradients, layer)
-slopes |= {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-parts = parameters | inputs
-assert_slopes(loss_of_all, parts, {name: slopes.get(name) for name in parts}, hint=cut)
-if not any(bool(slopes[name].any()) for name in parameters if name in slopes):
-    raise CheckFailure("the result is the same whatever the parameters are", hint=cut)
+slopes = {name: slopes.get(name) for name in parameters}
+assert_slopes(loss_with_masks, inputs, {name: leaf.grad for name, leaf in leaves.items()}, hint=cut)
+assert_slopes(loss_of_parameters, parameters, slopes, hint=cut)
 ### END HIDDEN TESTS
 
 # %% [markdown]
