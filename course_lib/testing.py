@@ -109,7 +109,8 @@ def assert_close(
     Raises:
         CheckFailure: They differ; the message says how.
     """
-    if type(actual) in _TENSORS and _close(actual, expected) and not actual.isnan().any():
+    is_close = type(actual) in _TENSORS and _close(actual, expected)
+    if is_close and not (expected.is_floating_point() and actual.isnan().any()):
         return
     hint = _diagnose(actual, mistakes) or hint
     assert_shape(actual, expected.shape, what=what, hint=hint)

@@ -139,9 +139,9 @@ def derive_seed(seed: int, label: str) -> int:
 
 def _seed_everything(seed: int, label: str) -> None:
     derived = derive_seed(seed, label)
-    torch.default_generator.manual_seed(derived)  # torch's own takes a stack trace for each GPU
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(derived)
+    # For a GPU that has not been used yet, torch's own keeps the seed, and takes a stack trace.
+    seed_torch = torch if torch.cuda.device_count() else torch.default_generator
+    seed_torch.manual_seed(derived)
     random.seed(derived)
     np.random.seed(derived % 2**32)
 

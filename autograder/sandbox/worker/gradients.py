@@ -123,13 +123,17 @@ class ReceivedTensors:
             raise WireError("the outputs of a call are malformed")
         try:
             indices = [code["tensor"] for code in codes]
+            for index in indices:  # before any of them takes memory of a GPU
+                self._count(self._tensors[index])
+            if len({*indices}) < len(indices):
+                raise WireError("an output of a call is there twice")
             outputs = [self._at_home(code) for code in codes]
-            for output in outputs:
-                self._count(output)
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
             # Who gets them may change them in place, as what any function returned.
             attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
-        except (AssertionError, LookupError, TypeError, RuntimeError) as error:
+        except WireError:
+            raise
+        except Exception as error:  # whatever Python says of hostile data
             raise WireError("the outputs of a call are malformed") from error
         self._made.update(zip(indices, attached, strict=True))

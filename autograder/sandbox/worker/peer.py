@@ -142,7 +142,6 @@ class Peer:
         self.is_asked_by_name = allow_named
         """Whether the other side may; of two only one, so this one may not then."""
         self._exports: dict[int, Any] = {}
-        self._named: dict[str, Callable[..., Any]] = {}
         self._next_export = 0
         self._next_call = 0
         self._released: list[int] = []
@@ -305,11 +304,9 @@ class Peer:
 
     def _target(self, target: Any) -> Callable[..., Any]:
         if isinstance(target, str) and self.is_asked_by_name:
-            if target not in self._named:
-                module, _, path = target.partition(":")
-                found = importlib.import_module(module)
-                self._named[target] = operator.attrgetter(path)(found)
-            return self._named[target]
+            module, _, path = target.partition(":")
+            found: Callable[..., Any] = operator.attrgetter(path)(importlib.import_module(module))
+            return found
         if isinstance(target, dict):
             return self._exports[target["yours"]]
         raise WireError("only what was handed over can be called or built")

@@ -118,7 +118,6 @@ def prepare(names: list[str]) -> None:
         if _prepared != [sorted(names)]:
             raise ValueError("what runs here is noted for another homework already")
         return
-    _prepared.append(sorted(names))
     files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
     _loaded.update(file for file in files if file.startswith(_TORCH))
     _library_files()
@@ -145,6 +144,7 @@ def prepare(names: list[str]) -> None:
         watch_twins([family for _, family in families], _note)
         watch_scripts()
         take_away_undispatched()
+    _prepared.append(sorted(names))  # only now: what failed half-way is not taken for done
 
 
 def seen() -> list[Note]:

@@ -539,8 +539,26 @@ def test_what_a_call_computes_on_a_gpu_stays_there(monkeypatch):
     assert received(code).requires_grad
 
 
-@pytest.mark.parametrize("code", [{"device": "cuda"}, {"tensor": "x"}, {"tensor": 1}, [], 0, None])
-def test_outputs_that_are_no_tensors_of_the_message_are_malformed(code):
+@pytest.mark.parametrize(
+    "codes",
+    [
+        *([code] for code in ({"device": "cuda"}, {"tensor": "x"}, {"tensor": 1}, [], 0, None)),
+        [{"tensor": 0, "device": 2**70}],
+        [{"tensor": 0, "device": "nowhere"}],
+    ],
+)
+def test_outputs_that_are_no_tensors_of_the_message_are_malformed(codes):
     received = ReceivedTensors([torch.ones(2)], EntryCount(None), as_leaves=False)
     with pytest.raises(WireError, match="the outputs of a call are malformed"):
-        received.attach_gradient([code], lambda gradients: [], [])
+        received.attach_gradient(codes, lambda gradients: [], [])
+
+
+def test_outputs_are_counted_before_they_take_memory_of_a_gpu(monkeypatch):
+    moved = []
+    monkeypatch.setattr(torch.Tensor, "to", lambda self, device: moved.append(device) or self)
+    tensors = [torch.ones(50), torch.ones(1), torch.ones(1)]
+    for codes in ([{"tensor": 0}] * 3, [{"tensor": 1}, {"tensor": 1}]):
+        received = ReceivedTensors(tensors, EntryCount(100), as_leaves=False)
+        with pytest.raises(WireError):
+            received.attach_gradient(codes, lambda gradients: [], [])
+    assert not moved

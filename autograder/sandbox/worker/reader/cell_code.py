@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import re
-import unicodedata
 from collections.abc import Iterator
 from string import Formatter
 
@@ -88,8 +87,7 @@ def code_of(source: str) -> Iterator[tuple[str, int]]:
 def _ask_ipython(code: str) -> Iterator[ast.Call]:
     """Yield the calls in which IPython fills in something; most cells have none to look for."""
     tree = ast.parse(code)
-    text = unicodedata.normalize("NFKC", code)  # as Python reads names
-    if any(name in text for name in _FILLED_IN):
+    if not code.isascii() or any(name in code for name in _FILLED_IN):  # Python spells names anew
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and called(node) in _FILLED_IN:
                 yield node
