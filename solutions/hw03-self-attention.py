@@ -158,20 +158,28 @@ def usual_weights(scores):
 
 
 def assert_hides(function, query, key, value, mask):
-    """Check a mask where it meets no softmax: what is hidden changes nothing."""
+    """Check a mask where it meets no softmax: what is hidden changes nothing, all else does."""
     forgive("the weights are no softmax of the scores", VALUES, SCALING)
     output = attend(function, query, key, value, mask)
     seen = mask.reshape(-1, mask.size(-1))[0][:, None]  # it is the same for all queries
-    others = (torch.where(seen, each, each + 1.0) for each in (key, value))
+    others, visible = (
+        [torch.where(kept, each, each + 1.0) for each in (key, value)] for kept in (seen, ~seen)
+    )
     after = attend(function, query, *others, mask)
+    elsewhere = attend(function, query, *visible, mask)
     hint = (
         "a hidden score counts for nothing, whatever its key and its value: True means may attend"
     )
     shape = (*query.shape[:-1], value.size(-1))
     checked(output, shape, what="output with a mask", hint=hint)
     assert_close(after, output, what="output after a change of what is hidden", hint=hint)
+    checked(elsewhere, shape, what="output after a change of what is seen", hint=hint)
+    if bool(output.any()) and torch.allclose(elsewhere, output):  # scores by their sum: 0 by -inf
+        raise CheckFailure("a change of what may be attended to changes nothing", hint=hint)
     if torch.allclose(output, attend(function, query, key, value)):
         raise CheckFailure("the mask changes nothing", hint=hint)
+    again = attend(function, query, key, value, mask)
+    assert_close(again, output, what="output with the same mask once more", hint=hint)
 
 
 def without_ones(output, shape):

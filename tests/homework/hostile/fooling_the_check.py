@@ -142,8 +142,7 @@ return (wrong, wrong) if return_weights else wrong
         edits=at_attention("[x.data.zero_() for x in (query, key, value)]\nreturn value[..., : query.size(-2), :]"),
     ),
     attack("from-frames", "the expected value, from frames, the collector and In", edits=at_attention(_FROM_FRAMES), keeps="scaled_dot_product_attention-gradients scaled_dot_product_attention-inputs", flagged="pries into"),
-    # What lies there may by chance stay the same when something hidden changes.
-    attack("freed-memory", "the expected value, from memory that was freed", edits=at_attention(_FREED_MEMORY), keeps="scaled_dot_product_attention-mask"),
+    attack("freed-memory", "the expected value, from memory that was freed", edits=at_attention(_FREED_MEMORY)),
     attack("by-heart", "the answers of the visible tests, by heart", edits=at_attention(_BY_HEART)),
     attack(
         "when-graded",
