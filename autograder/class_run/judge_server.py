@@ -145,14 +145,11 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
     judge = Judge(
         homework, zygote, limits=options.limits, isolated=options.isolated, device=options.device
     )  # fmt: skip
-    is_watching = False
+    zygote.watch(judge.watched)  # once for all workers: this forking process is this judge's alone
     while True:
         gc.collect()  # while nobody waits: the next submission has the memory to itself
         notebook, student, seed, known, taken = connection.recv()
         try:
-            if not is_watching:  # once for all workers: this forking process is this judge's alone
-                zygote.watch(judge.watched)
-                is_watching = True
             result = judge.grade(
                 notebook, student, seed=seed, known=known, taken=taken,
                 on_cell=lambda label: connection.send(("cell", label)),

@@ -15,14 +15,14 @@ any number (a whole file's, by ``flock``, are as many as descriptors). A lease o
 everybody who opens it wait for most of a minute. Tracing: who is traced can be held where no signal
 ends it. Keys: those of a user are the same in all of that user's processes, and asking for one may
 start a program outside. Namespaces of one's own, in which it would be root. All sockets but Unix
-streams: who sends a descriptor by another kind may wait past the point where it is asked how many
-of its user's are on their way, and that many are then too many for the judge; some no network
-namespace holds, such as those to a virtual machine's host, of some the machine's memory is one for
-all, and for each kind that it does not know the kernel starts a program outside, as it does for
-what a terminal is to speak. Another limit on cores than ``isolation.NO_CORE``. What looks at the
-machine: its log, its counters, who opens which file. Pages for which whoever reads them waits, the
-kernel too. And what is newer than Linux 5.0, but for a few that programs ask for first: libraries
-do without the others.
+streams (and, for CUDA, packets in order): who sends a descriptor by another kind may wait past the
+point where it is asked how many of its user's are on their way, and that many are then too many for
+the judge; some no network namespace holds, such as those to a virtual machine's host, of some the
+machine's memory is one for all, and for each kind that it does not know the kernel starts a program
+outside, as it does for what a terminal is to speak. Another limit on cores than
+``isolation.NO_CORE``. What looks at the machine: its log, its counters, who opens which file. Pages
+for which whoever reads them waits, the kernel too. And what is newer than Linux 5.0, but for a few
+that programs ask for first: libraries do without the others.
 """
 
 import ctypes
