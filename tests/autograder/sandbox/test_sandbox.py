@@ -334,63 +334,19 @@ def test_there_is_no_proc(worker):
     assert run(peer, "import os; found = os.listdir('/proc')") == []
 
 
-@pytest.fixture
-def worker_for_gpu(library):
-    """Start a worker as for a GPU; whether there is one does not matter to it."""
-    limits = Limits(memory_mb=512, scratch_mb=16)
-    with contextlib.closing(Sandbox(library, limits=limits, device="cuda")) as sandbox:
-        started = sandbox.start()
-        yield peer_of(started)
-        sandbox.stop(started)
-
-
-def test_with_a_gpu_proc_has_what_cuda_starts_with_and_no_more(worker_for_gpu):
-    source = """
-import os, threading
-names = [os.listdir("/proc"), sorted(os.listdir("/proc/self")), os.listdir("/tmp")]
-def tell_name():
-    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file:
-        file.write("cuda-EvtHandlr")
-thread = threading.Thread(target=tell_name)
-thread.start()
-thread.join()
-def is_refused(path):
-    try:
-        open(path, "w")
-    except OSError:
-        return True
-refused = [is_refused(f"/proc/{name}") for name in ("x", "self/x", "self/task/x", "self/maps")]
-found = [names, "python" in open("/proc/self/maps").read(), refused]
-"""
-    assert run(worker_for_gpu, source) == [[["self"], ["maps", "task"], []], True, [True] * 4]
-
-
-def test_with_a_gpu_unix_sockets_may_send_packets_in_order(worker_for_gpu):
-    """CUDA does not start unless it can bind one, and listen."""
-    source = """
-import socket
-with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC) as asked:
-    asked.bind("\\0cuda-uvmfd-4026531836-1")
-    asked.listen(16)
-def is_refused(family, kind):
-    try:
-        socket.socket(family, kind)
-    except OSError:
-        return True
-found = [is_refused(1, kind) for kind in (1, 2, 3, 4, 6)] + [is_refused(2, 5)]
-"""
-    assert run(worker_for_gpu, source) == [None, True, True, True, True, True]
-
-
+@pytest.mark.usefixtures("sandbox")
 def test_what_cant_be_imported_in_advance_ends_nothing(library):
-    (library / "course_lib" / "unwell.py").write_text("raise RuntimeError('no compiler here')")
+    unwell = library / "course_lib" / "unwell.py"
+    unwell.write_text("raise RuntimeError('no compiler here')")
     with contextlib.closing(Sandbox(library, limits=Limits(memory_mb=512))) as sandbox:
         sandbox.preload(["course_lib.unwell", "course_lib.nowhere"])
         started = sandbox.start()
         assert run(peer_of(started), "found = 1") == 1
         sandbox.stop(started)
+    unwell.unlink()
 
 
+@pytest.mark.usefixtures("sandbox")
 def test_what_runs_is_noted_for_one_homework_alone(library):
     """What says so is put in place once, before workers are forked."""
     names = ["torch.nn.LayerNorm"]

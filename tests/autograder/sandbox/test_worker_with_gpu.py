@@ -1,0 +1,58 @@
+"""What a worker has for a GPU and others have not; whether there is one does not matter to it."""
+
+import contextlib
+
+import pytest
+
+from autograder.sandbox.sandbox import Sandbox
+from autograder.sandbox.worker.isolation import Limits
+from tests.autograder.conftest import peer_of
+from tests.autograder.sandbox.conftest import run
+
+
+@pytest.fixture
+def worker(library, sandbox):
+    """Start one."""
+    limits = Limits(memory_mb=512, scratch_mb=16)
+    with contextlib.closing(Sandbox(library, limits=limits, device="cuda")) as sandbox:
+        started = sandbox.start()
+        yield peer_of(started)
+        sandbox.stop(started)
+
+
+def test_proc_has_what_cuda_starts_with_and_no_more(worker):
+    source = """
+import os, threading
+names = [os.listdir("/proc"), sorted(os.listdir("/proc/self")), os.listdir("/tmp")]
+def tell_name():
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file:
+        file.write("cuda-EvtHandlr")
+thread = threading.Thread(target=tell_name)
+thread.start()
+thread.join()
+def is_refused(path):
+    try:
+        open(path, "w")
+    except OSError:
+        return True
+refused = [is_refused(f"/proc/{name}") for name in ("x", "self/x", "self/task/x", "self/maps")]
+found = [names, "python" in open("/proc/self/maps").read(), refused]
+"""
+    assert run(worker, source) == [[["self"], ["maps", "task"], []], True, [True] * 4]
+
+
+def test_unix_sockets_may_send_packets_in_order(worker):
+    """CUDA does not start unless it can bind one, and listen."""
+    source = """
+import socket
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC) as asked:
+    asked.bind("\\0cuda-uvmfd-4026531836-1")
+    asked.listen(16)
+def is_refused(family, kind):
+    try:
+        socket.socket(family, kind)
+    except OSError:
+        return True
+found = [is_refused(1, kind) for kind in (1, 2, 3, 4, 6)] + [is_refused(2, 5)]
+"""
+    assert run(worker, source) == [None, True, True, True, True, True]
