@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -388,8 +387,35 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
     Returns:
         What the function returns.
     """
-    with mock.patch.object(torch.nn.functional, "dropout", lambda input, *_, **__: input):
+    kept = torch.nn.functional.dropout
+    torch.nn.functional.dropout = lambda input, *_, **__: input
+    try:
         return function(*args, **kwargs)
+    finally:
+        torch.nn.functional.dropout = kept
+
+
+def attributes(owner: Any, *paths: str) -> dict[str, Any]:
+    """Give what attributes of an object hold.
+
+    Under the judge all of them cost one question where each would cost one of its own:
+    ``call_beside(attributes, layer, "query.weight", "key.weight")``.
+
+    Args:
+        owner: The object.
+        *paths: Their names, with dots for attributes of attributes.
+
+    Returns:
+        By path what is there; what is not, or is None, is left out.
+    """
+    found = {}
+    for path in paths:
+        value = owner
+        for name in path.split("."):
+            value = getattr(value, name, None)
+        if value is not None:
+            found[path] = value
+    return found
 
 
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
@@ -469,7 +495,7 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 
 
 __all__ = [
-    "CheckFailure", "assert_close", "assert_equal", "assert_keeps_inputs",
-    "assert_raises", "assert_rows_sum_to_one", "assert_shape", "call_beside", "call_strided",
+    "CheckFailure", "assert_close", "assert_equal", "assert_keeps_inputs", "assert_raises",
+    "assert_rows_sum_to_one", "assert_shape", "attributes", "call_beside", "call_strided",
     "call_without_dropout", "changed_inputs", "forgive", "noting_forgiven",
 ]  # fmt: skip

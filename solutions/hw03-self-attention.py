@@ -73,6 +73,7 @@ from course_lib.testing import (
     assert_raises,
     assert_rows_sum_to_one,
     assert_shape,
+    attributes,
     call_beside,
     call_strided,
     call_without_dropout,
@@ -269,12 +270,13 @@ exchanged_parts = {
 def with_own_projections(layer):
     """Give each projection of your layer weights of its own."""
     names = [f"{name}_projection" for name in ("query", "key", "value", "output")]
-    found = {name: getattr(layer, name, None) for name in names}
-    weights = {name: each.weight for name, each in found.items() if each is not None}
+    parts = [f"{name}.{part}" for name in names for part in ("weight", "bias")]
+    found = call_beside(attributes, layer, *parts)
+    weights = {name: found[f"{name}.weight"] for name in names if f"{name}.weight" in found}
     for first, second in itertools.combinations(weights, 2):
         if torch.equal(weights[first], weights[second]):
             forgive("two projections have the same weights", OF_LAYER["parameters"])
-            sizes, has_bias = weights[second].shape, found[second].bias is not None
+            sizes, has_bias = weights[second].shape, f"{second}.bias" in found
             new = call_beside(nn.Linear, *sizes, bias=has_bias, beside=layer).to(device)
             call_beside(setattr, layer, second, new)
             weights[second] = new.weight

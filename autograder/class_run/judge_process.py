@@ -1,8 +1,8 @@
 """A judge in a process of its own: whatever a result costs it, only that check is lost.
 
-A judge that dies, or computes for too long with what a student's code returned, is followed by
-another, which goes on where it stood. One that does so while a cell of the student's runs is not:
-what is certain by then stays, and the rest is lost.
+A judge that dies, computes for too long with what a student's code returned, or waits longer than
+a notebook may take, is followed by another, which goes on where it stood. One that does so while a
+cell of the student's runs is not: what is certain by then stays, and the rest is lost.
 """
 
 import contextlib
@@ -36,6 +36,7 @@ from autograder.sandbox.zygote import SandboxError
 _LOOK_SECONDS = 0.2
 _MOST_SECONDS = 10.0  # of the processor, for the judge's own part of one check
 _LATER_SECONDS = 3.0  # likewise, once a judge has been ended for the same submission
+_SILENT_SECONDS = 120.0  # by the clock, beyond those of the notebook: whatever it waits for
 _KILLED = "it was killed from outside, or crashed; has this machine run out of memory?"
 _TRIES = 3  # of a judge that ends and nobody knows why: it may have been killed from outside
 
@@ -146,13 +147,16 @@ class JudgeProcess:
         try:
             judge = self._alive()
             judge.connection.send((notebook, student, seed, self._known, taken))
-            began = _used(judge.process)
+            began, heard = _used(judge.process), time.monotonic()
+            most_silent = self._options.limits.submission_seconds + _SILENT_SECONDS
             while True:
                 if not judge.connection.poll(_LOOK_SECONDS):
-                    if self._costs_too_much(judge, began + most_seconds):
+                    is_silent = time.monotonic() - heard > most_silent
+                    if is_silent or self._costs_too_much(judge, began + most_seconds):
                         raise _JudgeEnded(check, cell, by_us=True)
                     continue
                 kind, what = judge.connection.recv()
+                heard = time.monotonic()
                 if not (kind == "cell" and cell and what):  # one after the other, they are one
                     began = _used(judge.process)
                 if kind == "cell":
@@ -179,7 +183,7 @@ class JudgeProcess:
         return self._judge
 
     def _costs_too_much(self, judge: Started, most_seconds: float) -> bool:
-        """Whether a judge computes for too long, or holds too much; waiting costs nothing."""
+        """Whether a judge computes for too long, or holds too much; waiting is measured apart."""
         held = int(judge.process.memory_info().rss)
         return _used(judge.process) > most_seconds or held > judge.most_bytes
 

@@ -145,7 +145,7 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
     judge = Judge(
         homework, zygote, limits=options.limits, isolated=options.isolated, device=options.device
     )  # fmt: skip
-    zygote.watch(judge.watched)  # once for all workers: this forking process is this judge's alone
+    judge.prepare()
     while True:
         gc.collect()  # while nobody waits: the next submission has the memory to itself
         notebook, student, seed, known, taken = connection.recv()

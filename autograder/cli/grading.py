@@ -19,7 +19,8 @@ from autograder.sandbox.zygote import SandboxError
 if TYPE_CHECKING:
     from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
-    from autograder.gradebook.gradebook import GradebookError, GradebookRecorder
+    from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.gradebook import GradebookRecorder
 
 
 def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool":
@@ -60,7 +61,7 @@ def grade_and_record(
     with told_in_one_line(HomeworkError):
         judges.preload(plan.homework)  # before what follows is imported
     from autograder.gradebook.course_config import write_course_config
-    from autograder.gradebook.gradebook import GradebookError
+    from autograder.gradebook.errors import GradebookError
 
     results: list[SubmissionResult] = []
     recorder = make_recorder(plan)

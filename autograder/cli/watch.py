@@ -144,7 +144,7 @@ class _Watch:
     def keep(self) -> None:
         """Record what has come since the last time, and write everything."""
         from autograder.gradebook.course_config import write_course_config
-        from autograder.gradebook.gradebook import GradebookError
+        from autograder.gradebook.errors import GradebookError
 
         if not self._fresh:
             return

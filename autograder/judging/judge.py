@@ -51,9 +51,6 @@ class Judge:
         limits: How long students' code may run.
         isolated: Whether ``sandbox`` is one; told to the report.
         device: Where the tests put their tensors: ``cpu`` or ``cuda``.
-
-    Attributes:
-        watched: Full names of what its exercises forbid.
     """
 
     def __init__(
@@ -73,10 +70,15 @@ class Judge:
         self._reference: dict[str, float] = {}
         self._has_reached_device = device == "cpu"
         rules = rules_of(homework).values()
-        self.watched = sorted({name for names in rules for name in names})
+        self._watched = sorted({name for names in rules for name in names})
         self._exercises = [
             cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION
         ]
+
+    def prepare(self) -> None:
+        """Have ``sandbox``, if it is this judge's alone, do once what all submissions need."""
+        setup = [cell.source for cell in self._homework.cells if cell.kind is CellKind.SETUP]
+        self._sandbox.prepare(self._watched, setup)
 
     def grade(
         self,
@@ -174,7 +176,7 @@ class Judge:
             seconds=self._limits.check_seconds,
             submission_seconds=self._limits.submission_seconds,
             began=began,
-            watched=self.watched,
+            watched=self._watched,
             exercises=self._exercises,
         )
         try:

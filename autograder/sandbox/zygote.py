@@ -136,18 +136,17 @@ class Zygote:
         """
         self._ask({"preload": list(modules)})
 
-    def watch(self, names: Sequence[str]) -> None:
-        """Have all workers that are started from now on note what runs of these.
-
-        A worker can be told so itself, and takes longer to begin then; see ``worker.recorder``.
+    def prepare(self, watched: Sequence[str], cells: Sequence[str] = ()) -> None:
+        """Do once what all workers that are started from now on would do, who then begin sooner.
 
         Args:
-            names: Full names of what is forbidden; the same for all workers.
+            watched: Full names of what they will note, see ``worker.recorder``; the same for all.
+            cells: Texts of cells that each of them will be given to read.
 
         Raises:
             SandboxError: The forking process is gone.
         """
-        self._ask({"watch": list(names)})
+        self._ask({"watch": list(watched), "cells": list(cells)})
 
     def share(self) -> socket.socket:
         """Fork the forking process itself, so that another judge has one.
@@ -165,7 +164,9 @@ class Zygote:
 
     def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         try:
-            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+            line = json.dumps(request).encode() + b"\n"
+            sent = socket.send_fds(self._control, [line], descriptors)
+            self._control.sendall(line[sent:])
             answer = self._read_answer()
         except (OSError, EOFError) as error:
             self._control.close()  # a late one would answer the next question with this answer

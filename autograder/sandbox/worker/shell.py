@@ -2,6 +2,7 @@
 
 import builtins
 import contextlib
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -16,7 +17,7 @@ from traitlets.config import Config
 
 from .machinery import Machinery
 from .outputs import Publisher, begin_cell, capture_streams
-from .reader.cell_code import FRONT_ENDS_MAGICS, with_sign
+from .reader.cell_code import FRONT_ENDS_MAGICS, python_of, with_sign
 
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000
@@ -24,6 +25,7 @@ BEGINS_CELL = "course.begins_cell"
 """The audit event before a cell is read, with its label."""
 
 _FILE_PREFIX = 'cell "'
+_AWAITS = re.compile("await|async")
 _made: list[tuple["_QuietShell", Machinery]] = []  # by ``make_shell``
 
 
@@ -34,6 +36,28 @@ class _CellCompiler(CachingCompiler):
 
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
         return f'{_FILE_PREFIX}{self.label}"'
+
+
+class _OneCell(TransformerManager):
+    """Makes Python of cells as IPython does; of one the judge's reader has made it already."""
+
+    def __init__(self, cell: str) -> None:
+        super().__init__()
+        self._cell = cell
+        self._python: str | None = None
+        with contextlib.suppress(SyntaxError, RuntimeError):  # to be raised where the cell runs
+            self._python = python_of(cell)
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether IPython will read the cell once more, as it does with one line."""
+        return self._python is not None and len(self._python.splitlines()) == 1
+
+    def transform_cell(self, cell: str) -> str:
+        """Return a cell's Python."""
+        if cell == self._cell and self._python is not None:
+            return self._python
+        return super().transform_cell(cell)
 
 
 class _LastValue(DisplayHook):
@@ -62,6 +86,12 @@ class _QuietShell(InteractiveShell):
         """Accept every backend, also one that only the student has: pictures are kept anyway."""
         return super().enable_matplotlib("inline")
 
+    def should_run_async(self, raw_cell: str, *, transformed_cell: Any = None, **how: Any) -> bool:
+        """Tell whether a cell awaits something; IPython compiles it to see, most say it at once."""
+        if isinstance(transformed_cell, str) and not _AWAITS.search(transformed_cell):
+            return False
+        return super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how)
+
     def ask_exit(self) -> None:
         """Go on after ``exit``, as the rest of a cell does; the judge runs the next one itself."""
 
@@ -89,7 +119,7 @@ def make_shell() -> InteractiveShell:
     if (here := str(Path.cwd())) in sys.path:
         sys.path[sys.path.index(here)] = ""  # wherever a cell has gone, as in a kernel
     capture_streams()
-    _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler, _LastValue))]
+    _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler, _LastValue, _OneCell))]
     return shell
 
 
@@ -115,13 +145,16 @@ def run_cell(label: str, source: str) -> None:
     for moment in ("pre_execute", "pre_run_cell", "post_run_cell"):
         shell.events.callbacks[moment] = []
     shell.init_builtins()
-    shell.input_transformer_manager = TransformerManager()
+    cell = with_sign(source)
+    shell.input_transformer_manager = transformers = _OneCell(cell)
+    shell.input_transformers_post = []
     shell.ast_transformers = []
-    shell.init_prefilter()  # reads cells of one line once more
+    if transformers.is_one_line:
+        shell.init_prefilter()
     begin_cell()
     shell.ast_node_interactivity = "none" if source.rstrip().endswith(";") else "last_expr"
     try:
-        result = shell.run_cell(with_sign(source), store_history=False)
+        result = shell.run_cell(cell, store_history=False)
     finally:
         _end_helpers(shell)
     error = result.error_before_exec or result.error_in_exec

@@ -19,6 +19,7 @@ FREE_SOCKETS = 128
 
 _HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
 _SLAB = re.compile(rb"^SUnreclaim:\s+(\d+) kB", re.MULTILINE)
+_MAPS_SECONDS = 0.1  # for a worker's mappings to be counted: their files' paths have no length
 _MAPPING, _ANCESTOR = 256, 64  # bytes that the kernel keeps of a mapping, and for each ancestor
 _SOCKETS = re.compile(rb"^sockets: used (\d+)", re.MULTILINE)
 
@@ -147,22 +148,27 @@ def _records(processes: list[psutil.Process], enough: int) -> int:
     As if each of them were a fork of all others: who was whose, the dead don't tell.
     """
     held = 0
+    until = time.monotonic() + _MAPS_SECONDS
     for process in processes:
         if held > enough:
             break
-        held += _mappings(process.pid) * (_MAPPING + _ANCESTOR * len(processes))
+        held += _mappings(process.pid, until) * (_MAPPING + _ANCESTOR * len(processes))
     return held
 
 
-def _mappings(pid: int) -> int:
-    """Count what a process maps; if it lets nobody look, what it may."""
-    try:
-        with Path(f"/proc/{pid}/maps").open("rb") as maps:
-            return sum(part.count(b"\n") for part in iter(lambda: maps.read(1 << 20), b""))
-    except PermissionError:
-        return int(Path("/proc/sys/vm/max_map_count").read_text())
-    except OSError:  # ended since
-        return 0
+def _mappings(pid: int, until: float) -> int:
+    """Count what a process maps; if it lets nobody look, or that takes long, what it may."""
+    count = 0
+    with contextlib.suppress(PermissionError):
+        try:
+            with Path(f"/proc/{pid}/maps").open("rb", buffering=0) as maps:
+                while time.monotonic() < until:
+                    if not (part := maps.read(1 << 20)):
+                        return count
+                    count += part.count(b"\n")
+        except (FileNotFoundError, ProcessLookupError):  # ended since
+            return count
+    return int(Path("/proc/sys/vm/max_map_count").read_text())
 
 
 def _states(pid: int) -> list[bytes]:

@@ -1,6 +1,6 @@
 """The forking process: imports everything once, then forks a worker for each submission.
 
-It speaks over a Unix socket with the judge: one JSON object a message, one answer each. With
+It speaks over a Unix socket with the judge: one JSON object a line, one answer each. With
 ``start`` comes a socket over which the new worker sends another, of its own network, that it will
 answer on, and where there are control groups the entrance to its own group; with ``share`` the
 socket on which a copy of this process will serve another judge. It runs no code of students, starts
@@ -103,6 +103,9 @@ class _Zygote:
             wait = _LOOK_SECONDS if self._workers else None
             if select.select([self._control], [], [], wait)[0]:
                 data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
+                while data and not data.endswith(b"\n"):
+                    data += (more := self._control.recv(65536))
+                    data = data if more else b""
                 if not data:
                     break
                 answer = self._answer_if_allowed(json.loads(data), descriptors)
@@ -127,7 +130,7 @@ class _Zygote:
         if "preload" in request:
             return _preload(request["preload"])
         if "watch" in request:
-            return _prepare_watch(request["watch"])
+            return _prepare(request["watch"], request["cells"])
         if "share" in request:
             return self._share(descriptors[0])
         if "start" in request:
@@ -200,10 +203,12 @@ def _preload(modules: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _prepare_watch(names: list[str]) -> dict[str, Any]:
-    from .recorder import prepare
+def _prepare(watched: list[str], cells: list[str]) -> dict[str, Any]:
+    from . import recorder
+    from .reader import reading
 
-    prepare(names)
+    recorder.prepare(watched)
+    reading.read([("", cell, False) for cell in cells], {})  # what it makes of them, it remembers
     _settle()
     return {}
 

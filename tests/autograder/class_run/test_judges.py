@@ -137,6 +137,15 @@ def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
     assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
 
 
+def test_a_judge_that_waits_for_ever_costs_one_check(judges, monkeypatch):
+    limits = TimeLimits(submission_seconds=600.0)
+    monkeypatch.setattr(judge_process, "_SILENT_SECONDS", 3.0 - limits.submission_seconds)
+    waits = "import time\ntime.sleep(3600)"
+    judge = judges.open(course_with(GOOD, waits, GOOD), GradingOptions(limits=limits))
+    found = judge.grade(RIGHT, "ada").checks
+    assert [check.status for check in found] == [Status.PASS, Status.FAIL, Status.PASS]
+
+
 def test_who_has_judge_after_judge_ended_has_no_more_time_than_others(judges, monkeypatch):
     monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.7)
     monkeypatch.setattr(judge_process, "_LATER_SECONDS", 0.7)

@@ -8,7 +8,8 @@ import pytest
 from nbgrader.utils import compute_checksum
 
 from autograder.gradebook.course_config import write_course_config
-from autograder.gradebook.gradebook import GradebookError, GradebookRecorder
+from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.gradebook import GradebookRecorder
 from autograder.gradebook.inert_markup import inert_markup, make_inert
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import CellOutput, Status, SubmissionResult
@@ -152,7 +153,8 @@ def test_a_name_that_formgrader_would_take_for_markup_is_refused(tmp_path):
     recorder = GradebookRecorder(tmp_path / "class", homework, course_folder=tmp_path / "course")
     with pytest.raises(GradebookError, match="shows a student's id as HTML"), recorder:
         [recorder.record(result_of(homework, name, {})) for name in names]
-    assert [name for name, why in recorder._refused.items() if "as HTML" in why] == names
+    refused = recorder._opened.result().refused
+    assert [name for name, why in refused.items() if "as HTML" in why] == names
 
 
 def test_ordinary_text_stays_as_it_is():

@@ -2,6 +2,9 @@
 
 import contextlib
 import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -274,10 +277,38 @@ def test_mappings_that_nobody_may_count_are_as_many_as_there_may_be(monkeypatch)
             raise PermissionError
         return opened(path, *given, **named)
 
-    assert 20 < usage._mappings(os.getpid()) < 20_000
-    monkeypatch.setattr(Path, "open", refused)
+    soon = time.monotonic() + 60.0
+    assert 20 < usage._mappings(os.getpid(), soon) < 20_000
     most = int(Path("/proc/sys/vm/max_map_count").read_bytes())
-    assert usage._mappings(os.getpid()) == most
+    assert usage._mappings(os.getpid(), time.monotonic()) == most
+    monkeypatch.setattr(Path, "open", refused)
+    assert usage._mappings(os.getpid(), soon) == most
+
+
+def test_nobody_waits_for_mappings_that_take_long_to_look_at(tmp_path):
+    """A line of it holds the file's path, in which a line's end takes four letters."""
+    source = """
+import mmap, os, sys
+for _ in range(5_000):
+    os.mkdir("\\n" * 255)
+    os.chdir("\\n" * 255)
+with open("f", "wb") as file:
+    file.write(bytes(4096))
+with open("f", "rb") as file:
+    kept = [mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ) for _ in range(1_000)]
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = [sys.executable, "-I", "-S", "-c", source]
+    with subprocess.Popen(
+        program, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as mapping:
+        mapping.stdout.readline()
+        held = usage._records([psutil.Process(mapping.pid)], 1 << 40)
+        mapping.stdin.close()
+    subprocess.run(["rm", "-rf", *tmp_path.iterdir()], check=True)
+    most = int(Path("/proc/sys/vm/max_map_count").read_bytes())
+    assert held == most * (usage._MAPPING + usage._ANCESTOR)  # it was not waited for
 
 
 @pytest.mark.sandbox

@@ -351,7 +351,7 @@ def test_what_runs_is_noted_for_one_homework_alone(library):
     """What says so is put in place once, before workers are forked."""
     names = ["torch.nn.LayerNorm"]
     with contextlib.closing(Sandbox(library, limits=Limits(memory_mb=512))) as sandbox:
-        sandbox.watch(names)
+        sandbox.prepare(names)
         started = sandbox.start()
         peer = peer_of(started)
         peer.call("worker.recorder:watch", (names, ["norm"]))

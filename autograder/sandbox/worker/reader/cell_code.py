@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import re
 from collections.abc import Iterator
 from string import Formatter
@@ -33,6 +34,7 @@ LINE_MAGICS = {
 
 _RUN_MAGICS = ("run_cell_magic", "run_line_magic")
 _FILLED_IN = (*_RUN_MAGICS, "getoutput", "system")
+_REMEMBERED = 512  # texts
 _FIRST_WORD = re.compile(r"\s*(\w+)(?![\w.*])\s*(?![\s=,])")  # what follows these is Python's
 
 
@@ -50,17 +52,30 @@ def _as_magic(source: str) -> str:
     word = _FIRST_WORD.match(source)
     if not word or word[1] not in LINE_MAGICS:
         return ""
-    if len(TransformerManager().transform_cell(source).splitlines()) != 1:
+    if len(python_of(source).splitlines()) != 1:
         return ""
     return f"{source[: word.start(1)]}%{source[word.start(1) :]}"
 
 
 def _is_python(source: str) -> bool:
     try:
-        ast.parse(TransformerManager().transform_cell(source))
+        ast.parse(python_of(source))
     except SyntaxError:
         return False
     return True
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def python_of(source: str) -> str:
+    """Return the Python that IPython makes of a cell's text, whatever else it makes of one line.
+
+    Remembered, as a cell is read before it runs, and the instructor's are alike for all students.
+
+    Raises:
+        SyntaxError: It is no Python that could be taken apart.
+        RuntimeError: Its magics have no end.
+    """
+    return TransformerManager().transform_cell(source)
 
 
 def code_of(source: str) -> Iterator[tuple[str, int]]:
@@ -69,7 +84,7 @@ def code_of(source: str) -> Iterator[tuple[str, int]]:
     With each comes how many lines of the cell stand before it.
     """
     before = len(source) - len(source.lstrip("\n"))
-    code = TransformerManager().transform_cell(with_sign(source))
+    code = python_of(with_sign(source))
     yield code, before
     for node in _ask_ipython(code):
         if called(node) in _RUN_MAGICS:
@@ -86,9 +101,8 @@ def code_of(source: str) -> Iterator[tuple[str, int]]:
 
 def _ask_ipython(code: str) -> Iterator[ast.Call]:
     """Yield the calls in which IPython fills in something; most cells have none to look for."""
-    tree = ast.parse(code)
     if not code.isascii() or any(name in code for name in _FILLED_IN):  # Python spells names anew
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.Call) and called(node) in _FILLED_IN:
                 yield node
 
@@ -105,6 +119,8 @@ def _filled_in(asked: ast.Call) -> Iterator[str]:
 def _if_python(source: str, offset: int) -> Iterator[tuple[str, int]]:
     try:
         pieces = list(code_of(source))  # magics in it too
+        for code, _ in pieces:
+            ast.parse(code)
     except SyntaxError:
         return
     for code, before in pieces:
