@@ -30,6 +30,7 @@ _FOR_PYTORCH = (  # below torch/testing/_internal
     *("__init__.py", "logging_tensor.py", "common_dtype.py"),
     *("distributed/__init__.py", "distributed/fake_pg.py"),
 )
+_NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", "/sys/class/net", "/sys/devices/virtual/net")
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
@@ -338,7 +339,7 @@ def _course_covers() -> list[str]:
 
 
 def _reference_covers() -> list[str]:
-    """Cover what PyTorch has for its own tests: layers written once more, in NumPy too.
+    """Cover where PyTorch has layers written once more: for its own tests, and for some GPUs.
 
     But for the modules that it imports itself.
     """
@@ -350,7 +351,7 @@ def _reference_covers() -> list[str]:
     mounts += ["--perms", "0755", "--dir", str(folder / "distributed")]
     for name in _FOR_PYTORCH:
         mounts += ["--ro-bind-try", str(folder / name), str(folder / name)]
-    return [*mounts, "--remount-ro", str(folder)]
+    return [*mounts, "--remount-ro", str(folder), *_covers(folder.parents[1] / "_vendor" / "quack")]
 
 
 def _course_folders() -> set[Path]:
@@ -361,6 +362,12 @@ def _course_folders() -> set[Path]:
         p for p in places if (p / "pyproject.toml").is_file() and (p / "solutions").is_dir()
     }
     return {package for package in packages if package.is_dir()} | projects
+
+
+def _covers(*folders: Path) -> list[str]:
+    """Put empty folders in the place of those that are there."""
+    there = [str(folder) for folder in folders if folder.is_dir()]
+    return [arg for name in there for arg in ("--tmpfs", name, "--remount-ro", name)]
 
 
 def _readable_mount(source: str, target: str) -> list[str]:
@@ -378,4 +385,4 @@ def _gpu_mounts() -> list[str]:
     mounts = [argument for path in devices for argument in ("--dev-bind", path, path)]
     for path in ("/proc/driver/nvidia", "/sys", "/usr/local/nvidia"):
         mounts += ["--ro-bind-try", path, path]
-    return mounts
+    return [*mounts, *_covers(*map(Path, _NO_BUSINESS_OF_CUDA))]

@@ -60,7 +60,7 @@ FAMILIES = (
     # Over one group, or over rows taken for channels, the other norms are a layer norm.
     Family(
         names="LayerNorm|RMSNorm|layer_norm|rms_norm",
-        operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize(?!_)"
+        operators="(layer|rms|group|instance|batch|local_response)_?norm|(?<!\\w)_normalize(?!_)"
         "|cross_map_lrn",
         shared=r"::(rsqrt|sqrt|var\.correction|var_mean\.correction|pow\.Tensor_Scalar(_out)?"
         "|avg_pool[23]d)$",
@@ -103,7 +103,7 @@ FAMILIES = (
     # Beside the engine: what carries a gradient back by itself, and what carries one forward.
     Family(
         names="autograd|func|backward|enable_grad|set_grad_enabled|inference_mode",
-        operators="norm.*_backward|::_backward|_make_dual$",
+        operators="norm.*_(backward|bwd)|::_backward|_make_dual$",
         shared="::sum.dim_IntList$",
     ),
 )  # fmt: skip

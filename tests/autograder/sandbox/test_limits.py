@@ -269,6 +269,26 @@ def double(x):
         assert_ended_for_memory(Judge(DOUBLE, sandbox, limits=limits), source)
 
 
+def test_mappings_count_where_the_first_thread_has_ended():
+    source = """
+import ctypes, threading, time
+def stay():
+    time.sleep(0.5)
+    print("ready", flush=True)
+    input()
+    import os
+    os._exit(0)
+threading.Thread(target=stay).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+    program = [sys.executable, "-I", "-S", "-c", source]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert not Path(f"/proc/{process.pid}/maps").read_bytes()
+        assert usage._mappings(process.pid, time.monotonic() + 60.0) > 10
+        process.communicate(b"\n")
+
+
 def test_mappings_that_nobody_may_count_are_as_many_as_there_may_be(monkeypatch):
     opened = Path.open
 

@@ -198,7 +198,15 @@ def test_what_pytorch_computes_in_python_is_known_by_its_name():
     for name, family in families_of(asks):
         patterns = ((name, family.operators),)
         assert recorder._forbidden_names(asks[name], patterns) == [name]
-        for honest in ("scaled_dot_product_attention", "flex_attention", "normalize", "softmax"):
+        if name.endswith("LayerNorm"):
+            assert recorder._forbidden_names("rmsnorm_ref", patterns) == [name]
+        for honest in (
+            "renorm",
+            "scaled_dot_product_attention",
+            "flex_attention",
+            "normalize",
+            "softmax",
+        ):
             assert recorder._forbidden_names(honest, patterns) == []
 
 

@@ -64,10 +64,11 @@ def test_what_the_judge_has_and_students_have_not_cannot_be_imported(sandbox):
 
 
 @pytest.mark.sandbox
-def test_the_layers_that_pytorch_tests_itself_with_are_not_there(sandbox):
+def test_the_layers_that_pytorch_has_once_more_are_not_there(sandbox):
     process = StudentProcess(sandbox, seconds=30.0, submission_seconds=60.0)
     for name in ("torch.testing", "torch.utils.checkpoint", "torch._refs", "torch._dynamo"):
         assert process.run_cell("own", f"import {name}") is None
-    tried = process.run_cell("own", "import torch.testing._internal.common_nn")
-    assert tried.message.startswith("ModuleNotFoundError")
+    for name in ("torch.testing._internal.common_nn", "torch._vendor.quack.rmsnorm"):
+        tried = process.run_cell("own", f"import {name}")
+        assert tried.message.startswith("ModuleNotFoundError"), name
     process.stop()

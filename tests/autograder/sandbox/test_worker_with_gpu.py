@@ -41,6 +41,18 @@ found = [names, "python" in open("/proc/self/maps").read(), refused]
     assert run(worker, source) == [[["self"], ["maps", "task"], []], True, [True] * 4]
 
 
+def test_the_machines_network_and_control_groups_are_not_there(worker):
+    source = """
+import os
+places = ["/sys/fs", "/sys/class/net", "/sys/devices/virtual/net", "/sys/firmware"]
+there = bool(os.listdir("/sys/devices/system/cpu"))
+found = [there, [os.listdir(place) for place in places if os.path.isdir(place)]]
+"""
+    there, empty = run(worker, source)
+    assert there
+    assert not any(empty)
+
+
 def test_unix_sockets_may_send_packets_in_order(worker):
     """CUDA does not start unless it can bind one, and listen."""
     source = """
