@@ -267,6 +267,11 @@ exchanged_parts = {
 }
 
 
+def on_device(layer):
+    """Move your layer to where the tests put their tensors."""
+    return layer if device == "cpu" else layer.to(device)
+
+
 def with_own_projections(layer):
     """Give each projection of your layer weights of its own."""
     names = [f"{name}_projection" for name in ("query", "key", "value", "output")]
@@ -860,11 +865,11 @@ assert_close(
     hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all before "
     "it",
 )
-on_device = (
+right_device = (
     "causal_mask does not use its argument device: make the mask there, torch.ones(..., "
     'device=device). PyTorch itself then refuses a device that does not exist, here "nowhere"'
 )
-assert_raises(RuntimeError, causal_mask, 3, device="nowhere", hint=on_device)
+assert_raises(RuntimeError, causal_mask, 3, device="nowhere", hint=right_device)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.masks import causal_mask as reference_mask
 
@@ -884,7 +889,7 @@ for size in (1, int(torch.randint(4, 12, ()))):
         "before it, and nowhere else",
     )
 for lengths in ((3,), (3, 5)):
-    assert_raises(RuntimeError, causal_mask, *lengths, device="nowhere", hint=on_device)
+    assert_raises(RuntimeError, causal_mask, *lengths, device="nowhere", hint=right_device)
 ### END HIDDEN TESTS
 
 # %% test="causal_mask-more-keys" points=1 read="self-attention#masks-in-attention"
@@ -1068,7 +1073,8 @@ for name in ("query", "key", "value", "output"):
 def refuse_copies(layer):
     """Refuse projections that start as copies of each other."""
     names = ("query", "key", "value", "output")
-    weights = [getattr(layer, f"{name}_projection").weight for name in names]
+    found = call_beside(attributes, layer, *[f"{name}_projection.weight" for name in names])
+    weights = found.values()
     if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
         raise CheckFailure(
             "two of the projections start with the same weights",
@@ -1082,7 +1088,7 @@ assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 for bias in (True, False):
-    student = MultiHeadAttention(12, 3, bias=bias).to(device)
+    student = on_device(MultiHeadAttention(12, 3, bias=bias))
     actual, expected = student.state_dict(), ReferenceLayer(12, 3, bias=bias).state_dict()
     if set(actual) != set(expected):
         raise CheckFailure(
@@ -1100,12 +1106,12 @@ assert_raises(ValueError, MultiHeadAttention, 12, -3, hint="12 % -3 is 0 too: Va
 
 # %% test="MultiHeadAttention-shape" points=1 read="self-attention#multi-head-preview"
 # The output is as wide as the input, with one row for each query
-layer = MultiHeadAttention(8, 2).to(device)
+layer = on_device(MultiHeadAttention(8, 2))
 asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
 hint = "query and key may differ in length; take each length from its own tensor"
 assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
 ### BEGIN HIDDEN TESTS
-layer = MultiHeadAttention(12, 3, bias=False).to(device)
+layer = on_device(MultiHeadAttention(12, 3, bias=False))
 asking, asked = torch.randn(2, 4, 12).to(device), torch.randn(2, 7, 12).to(device)
 assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-attention", hint=hint)
 try:
@@ -1118,7 +1124,7 @@ except Exception as error:  # of others the test of values tells
 # %% test="MultiHeadAttention-projections" points=1 read="self-attention#multi-head-preview"
 # The value goes through its projection and the output through another
 # A single head cannot be mixed up with another.
-layer = with_own_projections(MultiHeadAttention(8, 1).to(device))
+layer = with_own_projections(on_device(MultiHeadAttention(8, 1)))
 token = torch.randn(3, 1, 8).to(device)
 # With a single token all of the weight is on it, whatever the scores: its value comes out.
 value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
@@ -1143,7 +1149,7 @@ assert_close(
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 reference = ReferenceLayer(12, 1).to(device)
-student = with_own_projections(MultiHeadAttention(12, 1).to(device))
+student = with_own_projections(on_device(MultiHeadAttention(12, 1)))
 copy_weights(reference, student)
 query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
 projected = reference.value_projection(value)
@@ -1173,7 +1179,7 @@ assert_close(
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
 # Two heads, each three columns wide.
-layer = with_own_projections(MultiHeadAttention(6, 2).to(device))
+layer = with_own_projections(on_device(MultiHeadAttention(6, 2)))
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
 eye = torch.eye(6).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
 # so that a head takes what fits best, and no other
@@ -1230,7 +1236,7 @@ for name in ("query", "key", "value", "output"):
     sharp = 6 if name in ("query", "key") else 1
     state[f"{name}_projection.weight"] = sharp * torch.eye(8).to(device)
 reference.load_state_dict(state)
-student = with_own_projections(MultiHeadAttention(8, 4).to(device))
+student = with_own_projections(on_device(MultiHeadAttention(8, 4)))
 copy_weights(reference, student)
 crossed = ReferenceLayer(8, 4).to(device)
 pair = state["key_projection.weight"], state["value_projection.weight"]
@@ -1296,7 +1302,7 @@ if torch.allclose(output, tokens) and torch.allclose(checked(without_weights, (3
 
 # %% test="MultiHeadAttention-values" points=1 read="self-attention#multi-head-preview"
 # Self-attention and cross-attention give the right output and the weights of each head
-layer = MultiHeadAttention(8, 2).to(device)
+layer = on_device(MultiHeadAttention(8, 2))
 tokens = torch.randn(3, 5, 8).to(device)
 pair = ask(layer, tokens, tokens, tokens, return_weights=True)
 if not (isinstance(pair, tuple | list) and len(pair) == 2):
@@ -1324,7 +1330,7 @@ assert_same_twice(layer, tokens)
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
 own_weights = "return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
-layer = with_own_projections(MultiHeadAttention(6, 2).to(device))
+layer = with_own_projections(on_device(MultiHeadAttention(6, 2)))
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
 for name in ("query", "key", "value", "output"):
     state[f"{name}_projection.weight"] = torch.eye(6).to(device)  # changes nothing
@@ -1383,7 +1389,7 @@ with torch.no_grad():  # whether values and output are projected is another chec
     for projection in (reference.value_projection, reference.output_projection):
         projection.weight.copy_(torch.eye(6))
         projection.bias.zero_()
-student = with_own_projections(MultiHeadAttention(6, 6).to(device))
+student = with_own_projections(on_device(MultiHeadAttention(6, 6)))
 assert_same_twice(student, torch.randn(3, 5, 6).to(device))
 copy_weights(reference, student)
 tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
@@ -1452,7 +1458,7 @@ with torch.no_grad():
     for projection in (reference.value_projection, reference.output_projection):
         projection.weight.copy_(torch.eye(6))
         projection.bias.zero_()
-student = with_own_projections(MultiHeadAttention(6, 2).to(device)).eval()
+student = with_own_projections(on_device(MultiHeadAttention(6, 2))).eval()
 copy_weights(reference, student)
 
 
@@ -1500,7 +1506,7 @@ if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
 
 # %% test="MultiHeadAttention-mask" points=1 read="self-attention#masks-in-attention"
 # What the mask hides has no influence, in any head
-layer = MultiHeadAttention(8, 1).to(device)  # a single head cannot be mixed up with another
+layer = on_device(MultiHeadAttention(8, 1))  # a single head cannot be mixed up with another
 tokens = torch.randn(3, 5, 8).to(device)
 is_real = torch.tensor([[True, True, True, False, False]]).to(device)
 mask = is_real[:, None, None]  # (1, 1, 1, key_len): the last two keys are hidden
@@ -1519,7 +1525,7 @@ four = (
 )
 assert_raises(ValueError, layer, tokens, tokens, tokens, is_real, hint=four)
 ### BEGIN HIDDEN TESTS
-layer = MultiHeadAttention(12, 1).to(device)
+layer = on_device(MultiHeadAttention(12, 1))
 tokens = torch.randn(4, 5, 12).to(device)
 is_real = torch.arange(5) < torch.tensor([5, 3, 1, 2])[:, None]  # (batch, key_len)
 is_real = is_real.to(device)
@@ -1548,7 +1554,7 @@ if torch.allclose(after, before):
 per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
 per_head = per_head.to(device)
-layer = MultiHeadAttention(12, 3).to(device)
+layer = on_device(MultiHeadAttention(12, 3))
 pair = ask(layer, tokens, tokens, tokens, per_head, return_weights=True)
 weights = pair[1] if isinstance(pair, tuple | list) and len(pair) == 2 else None
 if not (isinstance(weights, Tensor) and weights.dim() == 4):
@@ -1614,7 +1620,7 @@ for number, (asking, training) in enumerate(settings):
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
 # Gradients flow to every input and projection that the output depends on
-layer = with_own_projections(MultiHeadAttention(6, 3).to(device))
+layer = with_own_projections(on_device(MultiHeadAttention(6, 3)))
 inputs = {
     "query": torch.randn(5, 7, 6).to(device),
     "key": torch.randn(5, 7, 6).to(device),
@@ -1632,7 +1638,7 @@ def loss(*inputs):
 cut = "detach(), .data and numpy() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
 ### BEGIN HIDDEN TESTS
-layer = with_own_projections(MultiHeadAttention(6, 3).to(device))
+layer = with_own_projections(on_device(MultiHeadAttention(6, 3)))
 projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
 parameters = {}
 for name in projections:
