@@ -15,6 +15,7 @@ _ESCAPE_SEQUENCE = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_LINES_AND_TABS = re.compile("[\n\t]+")
 _JOINERS = "\u200c\u200d"  # written inside the words of several scripts
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")  # controls, formats, half, private, unassigned characters
 _MAX_ACCENTS = 4  # on one letter; more are there to cover the lines around it
@@ -87,6 +88,8 @@ def distinct_line(text: str) -> str:
 
 
 def _clean(text: str) -> str:
+    if text.isascii() and _LINES_AND_TABS.sub("", text).isprintable():  # as nearly all texts are
+        return text
     text = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
     kept: list[str] = []
     accents = 0

@@ -29,6 +29,7 @@ from autograder.gradebook.graded_notebook import (
     transplant,
     write_outcomes,
 )
+from autograder.gradebook.notebook_text import notebook_text
 from autograder.gradebook.rows import Autograded, GradebookRows
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
@@ -152,7 +153,7 @@ class ClassWriter:
         else:
             data = read_notebook(handed_in / name)
             notebook = transplant(self._released, data, self._homework)
-        submitted = nbformat.writes(notebook) + "\n"
+        submitted = notebook_text(notebook)
         restore_instructors_cells(notebook, self._rows.sources)
         write_outcomes(notebook, result, self._homework)
         moment = read_handed_in(handed_in)
@@ -181,7 +182,7 @@ class ClassWriter:
     def _write_files(self, ready: _Ready) -> None:
         copy, graded = (self._place(step, ready.student) for step in (SUBMITTED, AUTOGRADED))
         name = f"{self._homework.id}.ipynb"
-        autograded = nbformat.writes(ready.autograded.notebook) + "\n"
+        autograded = notebook_text(ready.autograded.notebook)
         files = {copy / name: ready.submitted, graded / name: autograded}
         if ready.timestamp:
             files |= {folder / TIMESTAMP: ready.timestamp for folder in (copy, graded)}

@@ -17,7 +17,7 @@ from autograder.gradebook.inert_markup import make_inert
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging import second_try
 from autograder.judging.results import CellOutput, CheckResult, Status, SubmissionResult
-from autograder.judging.submission import read_submission, read_written_answers
+from autograder.judging.submission import read_submission
 
 _KEPT = "course_result"  # in the metadata of a graded notebook
 
@@ -37,8 +37,7 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
         SubmissionError: The bytes are no notebook.
     """
     submission = read_submission(handed_in, homework)
-    answers = read_written_answers(handed_in, homework)
-    answers |= {
+    answers = submission.answers | {
         s.label: s.source for s in submission.steps if s.cell and s.kind is CellKind.SOLUTION
     }
     own_cells: dict[str, list[str]] = {}

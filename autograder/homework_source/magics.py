@@ -5,9 +5,12 @@ what IPython makes of it is ``None``; the rest of the cell means what it means t
 """
 
 import ast
+import contextlib
 import functools
+import re
 from typing import Any
 
+_FOR_IPYTHON = re.compile(r"get_ipython|>>>|\.\.\.|In \[")  # in Python too, which it then changes
 _RUN_PYTHON = ("capture", "prun", "time")  # cell magics whose body defines names in the notebook
 
 
@@ -23,6 +26,9 @@ def without_magics(source: str) -> ast.Module:
     Raises:
         SyntaxError: It is no Python, whatever its magics are.
     """
+    with contextlib.suppress(SyntaxError):  # most cells are Python as they stand
+        if not _FOR_IPYTHON.search(source):
+            return ast.parse(source)
     lines = source.splitlines(keepends=True)
     blank = next((n for n, line in enumerate(lines) if line.strip()), 0)  # IPython drops them
     # Its import takes as long as reading a class's homework: only who reads a cell waits for it.

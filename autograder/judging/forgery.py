@@ -3,6 +3,7 @@
 It counts for nothing, as only the student's own cells are read: it is told to the staff.
 """
 
+import functools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -26,10 +27,7 @@ def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> It
         A remark for each thing that was changed and is not the student's.
     """
     locked = official.kind in (CellKind.TEST, CellKind.SETUP)
-    if locked and _bare(source) not in (
-        _bare(official.source),
-        _bare(students_text(official)),
-    ):
+    if locked and source not in (texts := _its_texts(official)) and _bare(source) not in texts:
         yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
     nbgrader = metadata["nbgrader"]  # it has a grade_id
     points = nbgrader.get("points", official.points)
@@ -99,6 +97,13 @@ def _wanted(official: Cell, flag: str) -> bool:
     answered = official.kind is CellKind.SOLUTION
     graded = official.kind is CellKind.TEST
     return {"grade": graded, "locked": not answered, "solution": answered, "task": False}[flag]
+
+
+@functools.lru_cache(maxsize=1_000)  # the same for each student
+def _its_texts(official: Cell) -> frozenset[str]:
+    """Return a cell's text as the instructor and as students have it, and both bare."""
+    texts = {official.source, students_text(official)}
+    return frozenset(texts | {_bare(text) for text in texts})
 
 
 def _bare(source: str) -> str:

@@ -116,7 +116,7 @@ class Judge:
             submission = read_submission(notebook, self._homework)
         except SubmissionError as error:
             return ungraded(self._homework, student, str(error), seed=seed)
-        unanswered = unanswered_questions(notebook, self._homework)
+        unanswered = unanswered_questions(submission, self._homework)
         self._reach_device()
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 

@@ -57,10 +57,12 @@ class Submission:
         steps: What to run, in the instructor's order, each of the student's own cells after the
             known cell that it follows.
         flags: Remarks for the staff.
+        answers: grade_id to the student's text, for each written answer that the notebook holds.
     """
 
     steps: tuple[Step, ...]
     flags: tuple[Flag, ...]
+    answers: dict[str, str]
 
 
 def read_submission(data: bytes, homework: Homework) -> Submission:
@@ -71,7 +73,7 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         homework: The instructor's notebook.
 
     Returns:
-        The steps that grade it.
+        The steps that grade it, and the written answers.
 
     Raises:
         SubmissionError: The bytes or the code are too many, or it is no notebook of format 4.
@@ -81,7 +83,8 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     sources: dict[str, str] = {}
     extras: dict[str, list[Step]] = defaultdict(list)
     last_seen = ""
-    cells = [cell for cell in _cells(data) if cell.kind == "code"]
+    all_cells = list(_cells(data))
+    cells = [cell for cell in all_cells if cell.kind == "code"]
     _check_amount(cells)
     last_place = {cell.grade_id: place for place, cell in enumerate(cells)}
     for place, cell in enumerate(cells):
@@ -105,7 +108,9 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     numbers = itertools.count(1)
     steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
     flags += missing_cells(homework, sources)
-    return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)))
+    questions = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
+    answers = {cell.grade_id: cell.source for cell in all_cells if cell.grade_id in questions}
+    return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)), answers=answers)
 
 
 def too_large(what: str, size: int) -> str:
@@ -134,42 +139,22 @@ def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
         yield Step(kind=cell.kind, label=cell.grade_id, source=source, cell=cell)
 
 
-def read_written_answers(data: bytes, homework: Homework) -> dict[str, str]:
-    """Take the written answers from a notebook.
-
-    Args:
-        data: The file's bytes, as handed in.
-        homework: The instructor's notebook.
-
-    Returns:
-        grade_id to the student's text, for each written answer that the notebook holds.
-
-    Raises:
-        SubmissionError: As ``read_submission``.
-    """
-    wanted = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
-    return {cell.grade_id: cell.source for cell in _cells(data) if cell.grade_id in wanted}
-
-
-def unanswered_questions(data: bytes, homework: Homework) -> set[str]:
+def unanswered_questions(submission: Submission, homework: Homework) -> set[str]:
     """Find the written questions under which the student has put nothing.
 
     Args:
-        data: The file's bytes, as handed in.
-        homework: The instructor's notebook.
+        submission: The notebook.
+        homework: The instructor's.
 
     Returns:
         Their grade_ids.
-
-    Raises:
-        SubmissionError: As ``read_submission``.
     """
-    answers = read_written_answers(data, homework)
     return {
         cell.grade_id
         for cell in homework.cells
         if cell.kind is CellKind.WRITTEN
-        and _lines(answers.get(cell.grade_id, "")) <= _lines(students_text(cell)) | {ANSWER_STUB}
+        and _lines(submission.answers.get(cell.grade_id, ""))
+        <= _lines(students_text(cell)) | {ANSWER_STUB}
     }
 
 

@@ -115,7 +115,8 @@ def test_a_question_without_an_answer_is_noticed(change, blank):
     for cell in released["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
             cell["source"] = change("".join(cell["source"]))
-    found = unanswered_questions(json.dumps(released).encode(), homework)
+    submission = read_submission(json.dumps(released).encode(), homework)
+    found = unanswered_questions(submission, homework)
     assert found == ({question} if blank else set())
 
 

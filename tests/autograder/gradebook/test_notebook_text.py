@@ -1,0 +1,31 @@
+"""A notebook's text is what nbformat writes, to the letter."""
+
+import nbformat
+import pytest
+
+from autograder.gradebook.notebook_text import notebook_text
+from tests.homework.tables import load_homework, solved_notebook, tabled_homeworks
+
+ODD = 'a "cells": [] \\ \n\n é\u2028\U0001f600 \u0000\t'
+
+
+@pytest.mark.parametrize("homework_id", tabled_homeworks())
+def test_homeworks_are_written_as_nbformat_writes_them(homework_id):
+    load_homework(homework_id)
+    solved = nbformat.reads(solved_notebook(homework_id), as_version=4)
+    assert notebook_text(solved) == nbformat.writes(solved) + "\n"
+
+
+def test_outputs_odd_texts_and_empty_notebooks_are_written_as_nbformat_writes_them():
+    code = nbformat.v4.new_code_cell(ODD, metadata={"trusted": True, "z": [], "a": {}})
+    code.outputs = [
+        nbformat.v4.new_output("stream", text=ODD),
+        nbformat.v4.new_output("display_data", {"text/plain": ODD, "image/png": "aa=="}),
+        nbformat.v4.new_output("error", ename="E", evalue=ODD, traceback=[ODD]),
+    ]
+    cells = [nbformat.v4.new_markdown_cell(""), code, nbformat.v4.new_raw_cell(ODD)]
+    for some in (cells, []):
+        notebook = nbformat.v4.new_notebook(cells=some, metadata={"cells": [], "signature": "s"})
+        text = nbformat.writes(notebook) + "\n"
+        assert notebook_text(notebook) == text
+        assert notebook_text(notebook) == text  # from memory
