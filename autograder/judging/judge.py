@@ -77,8 +77,8 @@ class Judge:
 
     def prepare(self) -> None:
         """Have ``sandbox``, if it is this judge's alone, do once what all submissions need."""
-        setup = [cell.source for cell in self._homework.cells if cell.kind is CellKind.SETUP]
-        self._sandbox.prepare(self._watched, setup)
+        cells = [c for c in self._homework.cells if c.kind is CellKind.SETUP]
+        self._sandbox.prepare(self._watched, [(cell.grade_id, cell.source) for cell in cells])
 
     def grade(
         self,

@@ -136,17 +136,17 @@ class Zygote:
         """
         self._ask({"preload": list(modules)})
 
-    def prepare(self, watched: Sequence[str], cells: Sequence[str] = ()) -> None:
+    def prepare(self, watched: Sequence[str], cells: Sequence[tuple[str, str]] = ()) -> None:
         """Do once what all workers that are started from now on would do, who then begin sooner.
 
         Args:
             watched: Full names of what they will note, see ``worker.recorder``; the same for all.
-            cells: Texts of cells that each of them will be given to read.
+            cells: Labels and texts of cells that each of them will be given to read, and run.
 
         Raises:
             SandboxError: The forking process is gone.
         """
-        self._ask({"watch": list(watched), "cells": list(cells)})
+        self._ask({"watch": list(watched), "begin": list(cells)})
 
     def share(self) -> socket.socket:
         """Fork the forking process itself, so that another judge has one.

@@ -130,7 +130,7 @@ class _Zygote:
         if "preload" in request:
             return _preload(request["preload"])
         if "watch" in request:
-            return _prepare(request["watch"], request["cells"])
+            return _prepare(request["watch"], request["begin"])
         if "share" in request:
             return self._share(descriptors[0])
         if "start" in request:
@@ -203,12 +203,13 @@ def _preload(modules: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _prepare(watched: list[str], cells: list[str]) -> dict[str, Any]:
+def _prepare(watched: list[str], cells: list[list[str]]) -> dict[str, Any]:
     from . import recorder
     from .reader import reading
 
     recorder.prepare(watched)
-    reading.read([("", cell, False) for cell in cells], {})  # what it makes of them, it remembers
+    for label, source in cells:
+        reading.begin((label, source, False))
     _settle()
     return {}
 

@@ -4,6 +4,7 @@ Called in a fresh worker, before any of the student's code runs in it: so its an
 and a text that brings Python's parser down brings down nothing else.
 """
 
+import copy
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -22,6 +23,20 @@ Finding = tuple[str, str, str, int]
 
 Unread = tuple[str, str, str]
 """A cell's label, what Python says of it, and where."""
+
+
+_begun: dict[Cell, Notebook] = {}  # what is known after a cell, by that cell
+
+
+def begin(cell: Cell) -> None:
+    """Read the instructor's cell that notebooks begin with: once, for all that are read later."""
+    label, source, students = cell
+    notebook = Notebook()
+    try:
+        notebook.read(label, source or "", students=students)
+    except (RuntimeError, SyntaxError, ValueError):
+        return  # whoever reads a whole notebook is told
+    _begun[cell] = notebook
 
 
 def read(
@@ -52,7 +67,9 @@ def read(
 def _read(
     cells: Sequence[Cell], rules: Mapping[str, Sequence[str]]
 ) -> tuple[list[Finding], list[Finding], list[Unread]]:
-    notebook = Notebook()
+    begun = _begun.get(cells[0]) if cells else None
+    notebook = copy.deepcopy(begun) if begun else Notebook()
+    cells = cells[1:] if begun else cells
     unread: list[Unread] = []
     for label, source, students in cells:
         if source is None:
