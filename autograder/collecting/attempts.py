@@ -25,26 +25,25 @@ class Attempt:
         owner: Whose it is.
         name: What the path says.
         file: The file.
+        handed_in: When; None if that is not known, whatever time the file bears.
     """
 
     owner: Owner
     name: Name
     file: HandedIn
+    handed_in: datetime | None
 
 
 class ChoiceError(ValueError):
     """No notebook of a student's can be chosen; the message says why."""
 
 
-def choose(
-    attempts: Sequence[Attempt], homework_id: str, *, timed: bool = True
-) -> tuple[Attempt, str]:
+def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]:
     """Choose the notebook that counts.
 
     Args:
         attempts: Everything that one student handed in.
         homework_id: Such as ``hw03-self-attention``.
-        timed: Whether the files' times say when they were handed in.
 
     Returns:
         The newest notebook with the homework's name, where that is not known the last by its
@@ -67,7 +66,7 @@ def choose(
         )
 
     def age(attempt: Attempt) -> tuple[int, datetime]:
-        return attempt.name.attempt, (attempt.file.modified if timed else None) or _NO_TIME
+        return attempt.name.attempt, attempt.handed_in or _NO_TIME
 
     last = max(map(age, named), default=None)
     newest = [attempt for attempt in named if age(attempt) == last]

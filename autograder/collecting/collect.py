@@ -19,7 +19,14 @@ from autograder.collecting.gradescope_export import (
     read_metadata,
 )
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
-from autograder.collecting.lms_names import READERS, READINGS, Name, Naming, recognise
+from autograder.collecting.lms_names import (
+    READERS,
+    READINGS,
+    Name,
+    Naming,
+    classroom_prefixes,
+    recognise,
+)
 from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
 from autograder.collecting.moodle_worksheet import Participant
 from autograder.collecting.owners import owners_by_name, owners_by_record
@@ -91,10 +98,9 @@ class _Download:
     roster: Roster
     worksheet: Mapping[str, Participant] | None
 
-    @property
-    def timed(self) -> bool:
-        """Whether it is known when something was handed in."""
-        return self.naming not in _TELL_NO_TIME or self.worksheet is not None
+    def tells_time(self, file: HandedIn) -> bool:
+        """Whether the time that a file bears may be that of handing it in."""
+        return self.naming not in _TELL_NO_TIME and not file.cloned
 
 
 def collect(
@@ -162,6 +168,15 @@ def collect(
             on_student(attempts[0].owner.student)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
+    if absent and len(absent) == len(roster.people):
+        lines.append(
+            Line(
+                student="",
+                outcome=Outcome.PROBLEM,
+                source=str(source),
+                remark="nobody of the class list is in it: is lms_id what they are called there?",
+            )
+        )
     lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
     return Collection(naming=naming, lines=tuple(lines))
 
@@ -233,11 +248,17 @@ def _with_owners(
     for file, name in named:
         record = records.get(name.person)
         for owner in whose(name):
-            moment = record.created or file.modified if record else file.modified
+            moment = record.created if record else None
             if worksheet is not None:
                 participant = moodle.find(owner.student)
                 moment = participant.handed_in if participant else None
-            attempt = Attempt(owner=owner, name=name, file=replace(file, modified=moment))
+            modified = moment if worksheet is not None else moment or file.modified
+            attempt = Attempt(
+                owner=owner,
+                name=name,
+                file=replace(file, modified=modified),
+                handed_in=moment or (file.modified if download.tells_time(file) else None),
+            )
             people.setdefault(owner.person, []).append(attempt)
     return people
 
@@ -286,6 +307,9 @@ def _named(
             continue
         name = READERS[naming](parts, download.homework_id) if parts else None
         remark = file.problem or f"not named as {naming.value} names what is handed in"
+        if naming is Naming.CLASSROOM and not file.problem:
+            prefixes = " or ".join(f"{p}NAME" for p in classroom_prefixes(download.homework_id))
+            remark += f": {prefixes}"
         if len(readings) > 1:
             name = _meant(readings, naming, known, download.roster)
             remark = f"may be a file of {' or of '.join(x.person for x in readings)}"
@@ -337,7 +361,7 @@ def _records(
 def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, force: bool) -> Line:
     student, homework_id = attempts[0].owner.student, download.homework_id
     try:
-        chosen, passed = choose(attempts, homework_id, timed=download.timed)
+        chosen, passed = choose(attempts, homework_id)
         data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
         if len(data) > MAX_NOTEBOOK_BYTES:
             raise UnreadableFileError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
@@ -345,11 +369,10 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"
-    moment = chosen.file.modified if download.timed else None
     late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
     try:
         outcome, remark = put_notebook(
-            path, data, chosen.file, moment=moment, late=late, force=force
+            path, data, chosen.file, moment=chosen.handed_in, late=late, force=force
         )
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
@@ -365,6 +388,8 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         remarks.append(f"{len(attempts) - notebooks} other files stay where they are")
     if chosen.name.late:
         remarks.append("late")
+    if chosen.file.cloned and not chosen.handed_in and download.naming not in _TELL_NO_TIME:
+        remarks.append("a clone, which does not say when it was handed in")
     return Line(
         student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
     )

@@ -164,12 +164,25 @@ def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
 
 
 def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all."""
-    prefix = f"{homework_id}-"
+    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all.
+
+    The assignment there is called as the homework, or by its number alone.
+    """
+    prefix = next((p for p in classroom_prefixes(homework_id) if parts[0].startswith(p)), "")
     user = parts[0].removeprefix(prefix)
-    if len(parts) < 2 or not parts[0].startswith(prefix) or user in ("", "submissions"):
+    nobody = user in ("", "submissions") or parts[0] == homework_id
+    if len(parts) < 2 or not prefix or nobody:
         return None
     return Name(person=user, lms_id=user, called=user, file="/".join(parts[1:]))
+
+
+def classroom_prefixes(homework_id: str) -> tuple[str, str]:
+    """Return what the names of GitHub Classroom's repositories may begin with.
+
+    Args:
+        homework_id: Such as ``hw03-self-attention``.
+    """
+    return f"{homework_id}-", f"{homework_id.partition('-')[0]}-"
 
 
 def read_folder(parts: Sequence[str], homework_id: str) -> Name | None:
@@ -208,11 +221,14 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
         folders to leave out, because the download, or the class, lies in a folder of its own.
     """
     best, depth, most = Naming.FOLDER, 0, 0
+    around = _around_class(files, homework_id)
     for skipped in (0, 1):
         roots = {file.parts[0] for file in files}
         if skipped and (len(roots) > 1 or any(len(file.parts) < 2 for file in files)):
             break
         for naming in (Naming.CANVAS, Naming.MOODLE, Naming.GRADESCOPE, Naming.CLASSROOM):
+            if naming is Naming.CLASSROOM and skipped < around:
+                continue  # hw03-class holds the clones, and is none
             read = READERS[naming]
             count = sum(read(file.parts[skipped:], homework_id) is not None for file in files)
             if count > most:
@@ -225,7 +241,7 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
         elif file.is_notebook and (len(parts) == 1 or homework_id in parts[-1]):
             plain.add(parts[0])
     if best is Naming.FOLDER or len(plain) > len(named):
-        return Naming.FOLDER, _around_class(files, homework_id)
+        return Naming.FOLDER, around
     return best, depth
 
 

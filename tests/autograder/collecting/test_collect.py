@@ -340,6 +340,48 @@ def test_github_classrooms_folder_of_all_is_nobodys(tmp_path, into):
     assert collected(into) == {"octocat": "octocat", "ada-l": "ada-l"}
 
 
+@pytest.mark.parametrize("made", [make_folder, make_zip])
+@pytest.mark.parametrize("named", ["hw03-{}", "homework-3-{}", "{}"])
+def test_a_clone_tells_no_time_whatever_it_is_called(tmp_path, into, made, named):
+    files = {f"{named.format(s)}/{HW}.ipynb": s for s in ("ada", "bo")}
+    files |= {f"{named.format('ada')}/work/{HW}-Copy1.ipynb": "kept from before"}
+    clones = files | {f"{named.format(s)}/.git/HEAD": "ref" for s in ("ada", "bo")}
+    told = collect(made(tmp_path / "clones", clones), HW, into)
+    called = "{}" if named == "hw03-{}" else named
+    assert collected(into) == {called.format("bo"): "bo"}
+    assert outcomes(told)[called.format("ada")][1].startswith("which one is the work?")
+    assert not list(into.rglob("timestamp.txt"))
+    words = "a clone, which does not say when it was handed in"
+    assert (outcomes(told)[called.format("bo")][1] == words) == (called == named)
+    collect(made(tmp_path / "folders", files), HW, tmp_path / "timed", naming=Naming.FOLDER)
+    assert (tmp_path / "timed" / named.format("bo") / HW / "timestamp.txt").exists()
+
+
+def test_what_is_cloned_again_takes_the_place_of_what_was_cloned_before(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"ada/{HW}.ipynb": "first", "ada/.git": "gitdir: x"})
+    collect(source, HW, into)
+    (source / "ada" / f"{HW}.ipynb").write_text("second")
+    later = (into / "ada" / HW / f"{HW}.ipynb").stat().st_mtime + 60
+    os.utime(source / "ada" / f"{HW}.ipynb", (later, later))
+    assert outcomes(collect(source, HW, into))["ada"][0] is Outcome.REPLACED
+    assert collected(into) == {"ada": "second"}
+
+
+def test_classrooms_names_are_told_where_they_are_others(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"homework-3-ada/{HW}.ipynb": "ada"})
+    told = collect(source, HW, into, naming=Naming.CLASSROOM)
+    (line,) = told.lines
+    assert line.remark.endswith(f"names what is handed in: {HW}-NAME or hw03-NAME")
+
+
+def test_a_class_list_that_has_nobody_of_a_class_is_told(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"homework-3-{s}/{HW}.ipynb": s for s in ("ada", "bo")})
+    told = collect(source, HW, into, roster=class_list(tmp_path, "ada,ada,\nbo,bo,\n"))
+    (problem,) = [line for line in told.lines if line.outcome is Outcome.PROBLEM]
+    assert problem.remark.startswith("nobody of the class list is in it")
+    assert set(collected(into)) == {"homework-3-ada", "homework-3-bo"}
+
+
 @pytest.mark.parametrize("odd", [f"{HW}-eve/{HW}.ipynb", "eve_1_2_x.ipynb"])
 def test_one_name_says_nothing_of_the_others(tmp_path, into, odd):
     files = {f"ada/{HW}.ipynb": "ada", "bo.ipynb": "bo", odd: "eve"}
@@ -382,7 +424,15 @@ def test_a_folder_for_each_student(tmp_path, into):
     assert told["fay"][1] == "no notebook of this homework, only hw04-transformer.ipynb"
 
 
-@pytest.mark.parametrize("around", ["class", "class/of 2026", HW])
+@pytest.mark.parametrize("around", ["hw03-class", f"{HW}-class"])
+def test_a_folder_around_the_clones_is_no_clone(tmp_path, into, around):
+    files = {f"{around}/hw03-{name}/{HW}.ipynb": name for name in ("ada", "bo")}
+    told = collect(make_zip(tmp_path / "c.zip", {**files, f"{around}/README": ""}), HW, into)
+    assert told.naming is Naming.CLASSROOM
+    assert collected(into) == {"ada": "ada", "bo": "bo"}
+
+
+@pytest.mark.parametrize("around", ["class", "class/of 2026", HW, "hw03-class", f"{HW}-class"])
 def test_a_folder_around_the_class_is_no_student(tmp_path, into, around):
     files = {f"{around}/{name}/{HW}.ipynb": name for name in ("ada", "bo", "cy")}
     files[f"{around}/dee/{HW}/{HW}.ipynb"] = "dee"
