@@ -34,7 +34,8 @@ class Name:
         file: Path of the file inside the submission.
         called: The name without the platform's number: a full name, or a team's where teams hand
             in; empty where it is none.
-        attempt: Grows from one attempt to the next.
+        upload: Grows from one file to the next. Which of two that were handed in at once is the
+            work it does not say.
         late: Whether the platform marked it as late.
     """
 
@@ -42,7 +43,7 @@ class Name:
     lms_id: str
     file: str
     called: str = ""
-    attempt: int = 0
+    upload: int = 0
     late: bool = False
 
 
@@ -103,7 +104,7 @@ def _of_canvas(name: str, found: re.Match[str]) -> Name:
         person=f"{name}_{found['user']}",
         lms_id=found["user"],
         file=found["file"],
-        attempt=int(found["upload"]),  # Canvas counts uploads: a later one has a higher number
+        upload=int(found["upload"]),
         late=bool(found["late"]),
     )
 

@@ -106,6 +106,22 @@ def test_a_copy_by_its_usual_name_counts_as_an_attempt(tmp_path, into, copy):
         assert remark.startswith("which one is the work?")
 
 
+@pytest.mark.parametrize("copy", ["{}-Copy1", "Copy of {}", "{} - Copy"])
+@pytest.mark.parametrize("work", ["{}", "{}-1"])
+@pytest.mark.parametrize("first", ["work", "copy"])
+def test_which_of_two_files_of_canvas_was_attached_first_says_nothing(
+    tmp_path, into, copy, work, first
+):
+    names = [work.format(HW), copy.format(HW)]
+    uploads = names if first == "work" else reversed(names)
+    files = {f"ada_1_{900 + n}_{name}.ipynb": name for n, name in enumerate(uploads)}
+    files[f"bo_2_903_{HW}.ipynb"] = "bo"
+    told = collect(make_zip(tmp_path / "c.zip", files), HW, into)
+    assert collected(into) == {"bo_2": "bo"}
+    assert outcomes(told)["ada_1"][0] is Outcome.PROBLEM
+    assert outcomes(told)["ada_1"][1].startswith("which one is the work?")
+
+
 def test_a_newer_notebook_of_another_name_is_told(tmp_path, into):
     files = {f"{HW}.ipynb": JULY, f"{HW}-solved.ipynb": AUGUST, "hw04-x.ipynb": AUGUST}
     files |= {"Copy of hw04-x.ipynb": AUGUST, f"old/{HW}.ipynb": (2026, 6, 1, 12, 0, 0)}
@@ -218,7 +234,8 @@ def test_canvas(tmp_path, into):
     assert collection.naming is Naming.CANVAS
     assert collected(into) == {"lovelaceada_12345": "second", "hopper_777": "late"}
     told = outcomes(collection)
-    assert told["lovelaceada_12345"] == (Outcome.COLLECTED, "the newest of 2 notebooks")
+    last = f"{HW}-1.ipynb of 2 notebooks, not {HW}.ipynb"
+    assert told["lovelaceada_12345"] == (Outcome.COLLECTED, last)
     assert told["hopper_777"][1] == "1 other files stay where they are; late"
     # Canvas's zip bears the time when it was made: it makes nobody late, and nobody in time
     assert not list(into.rglob("timestamp.txt"))
