@@ -8,7 +8,7 @@ import enum
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.collecting.handed_in import HandedIn
 
@@ -29,14 +29,15 @@ class Name:
 
     Attributes:
         person: What the platform calls the student; the same for all files of one submission.
-        lms_id: The platform's number or name for the student; of an anonymous one Canvas's letters,
-            with Moodle the number in this assignment alone.
+        lms_id: The platform's number or name for the student; with Moodle, and where Canvas hides
+            names, what stands for them in this assignment alone.
         file: Path of the file inside the submission.
         called: The name without the platform's number: a full name, or a team's where teams hand
             in; empty where it is none.
         upload: Grows from one file to the next. Which of two that were handed in at once is the
             work it does not say.
         late: Whether the platform marked it as late.
+        hidden: Whether Canvas hides the student's name.
     """
 
     person: str
@@ -45,6 +46,7 @@ class Name:
     called: str = ""
     upload: int = 0
     late: bool = False
+    hidden: bool = False
 
 
 _NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
@@ -89,7 +91,7 @@ def canvas_readings(parts: Sequence[str]) -> list[Name]:
         return []
     anonymous = _CANVAS_ANONYMOUS.fullmatch(parts[0])
     if anonymous:
-        return [_of_canvas(anonymous["name"], anonymous)]
+        return [replace(_of_canvas(anonymous["name"], anonymous), hidden=True)]
     found = [f for f in _first(_CANVAS, parts[0]) if f.start()]
     return [_of_canvas(parts[0][: f.start()], f) for f in found]
 

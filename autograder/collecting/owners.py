@@ -43,11 +43,27 @@ def owners_by_name(roster: Roster) -> Owners:
     def owners(name: Name) -> list[Owner]:
         if members := roster.members(name.called):
             return of_team(members, name)
-        found = roster.find(name.lms_id, name.person)
-        student = found.student if found else folder_name(name.person)
-        return [Owner(person=name.person, student=student, listed=bool(found))]
+        # in the class list digits are a user's
+        found = roster.find(
+            "" if name.hidden and name.lms_id.isdigit() else name.lms_id, name.person
+        )
+        return [
+            Owner(
+                person=name.person,
+                student=found.student if found else folder_name(name.person),
+                listed=bool(found),
+                problem="" if found or not name.hidden else _hidden(name),
+            )
+        ]
 
     return owners
+
+
+def _hidden(name: Name) -> str:
+    return (
+        f"names are hidden, and the letters of {name.person} are of this assignment alone: reveal "
+        "the names in Canvas, and download again"
+    )
 
 
 def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]:

@@ -9,7 +9,7 @@ from autograder.collecting.folder_names import folder_name
 from autograder.collecting.lms_names import canvas_readings
 from autograder.collecting.roster import Roster
 
-_ANONYMOUS = "anon"  # with letters for a number, which may be digits
+_ANONYMOUS = "anon"  # with a submission's letters, which may be digits, for a number
 
 
 def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster) -> None:
@@ -30,7 +30,7 @@ def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster)
     for person, attempts in people.items():
         owner, number = attempts[0].owner, attempts[0].name.lms_id
         named = folders.get(number, [])
-        if owner.listed or person == f"{_ANONYMOUS}_{number}" or len(named) != 1:
+        if owner.listed or owner.problem or len(named) != 1:
             continue
         if all(len(canvas_readings(a.file.parts[-1:])) == 1 for a in attempts):
             renamed = replace(owner, student=named[0])

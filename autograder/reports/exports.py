@@ -5,7 +5,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.clean_text import clean_text, one_line
@@ -15,7 +15,9 @@ from autograder.marks.standing import Standing
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
-_LMS_ID = re.compile(r".+_([0-9]+)")  # how collect ends a student's id if no class list names them
+# how collect ends a student's id if no class list names them; Canvas calls submissions anon_12345
+_LMS_ID = re.compile(r"(?!anon_[0-9]+\Z).+_([0-9]+)")
+_USER = re.compile(r"[0-9]+")  # Canvas's number of a person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,15 @@ def guess_lms_id(student: str) -> str:
     """Return the number that ``collect`` left at the end of a student's id; empty if none."""
     found = _LMS_ID.fullmatch(student)
     return found[1] if found else ""
+
+
+def canvas_mark(mark: Mark) -> Mark:
+    """Return a mark without an ``lms_id`` that can't be a person's number at Canvas.
+
+    Args:
+        mark: A student's. The letters of a submission without a name are nobody's number.
+    """
+    return mark if _USER.fullmatch(mark.lms_id) else replace(mark, lms_id="")
 
 
 def refuse_shared_ids(marks: Iterable[Mark]) -> None:

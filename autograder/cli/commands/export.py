@@ -33,6 +33,7 @@ from autograder.reports.exports import (
     SharedIdError,
     canvas_csv,
     canvas_feedback,
+    canvas_mark,
     comment_of,
     feedback_in_words,
     gradescope_results,
@@ -127,6 +128,8 @@ def export(
             marks = [_moodle_mark(standing, people, moodle) for standing in standings]
         else:
             marks = [_mark(standing, people) for standing in standings]
+        if to is Target.CANVAS:
+            marks = [canvas_mark(mark) for mark in marks]
         try:
             if to is Target.GRADESCOPE:
                 _write_results(standings, file)

@@ -52,21 +52,29 @@ submission_112:
 
 
 def test_canvas_without_names(tmp_path, into):
+    """Its letters are a submission's, others in each assignment: nobody is called by them."""
     files = {
         f"anon_aB3dE_70001_{HW}.ipynb": "one",
         f"LATE_anon_Z9xYw_70002_{HW}.ipynb": "late",
         f"anon_12345_70003_{HW}.ipynb": "digits alone",
     }
-    collection = collect(make_zip(tmp_path / "submissions.zip", files), HW, into)
+    source = make_zip(tmp_path / "submissions.zip", files)
+    collection = collect(source, HW, into)
     assert collection.naming is Naming.CANVAS
-    assert collected(into) == {
-        "anon_aB3dE": "one", "anon_Z9xYw": "late", "anon_12345": "digits alone",
-    }  # fmt: skip
-    assert outcomes(collection)["anon_Z9xYw"][1] == "late"
-    people = tmp_path / "class.csv"
-    people.write_text("lms_id,student\naB3dE,ada\n")
-    collect(tmp_path / "submissions.zip", HW, tmp_path / "named", roster=read_roster(people))
-    assert collected(tmp_path / "named")["ada"] == "one"
+    assert collected(into) == {}
+    assert {line.outcome for line in collection.lines} == {Outcome.PROBLEM}
+    assert outcomes(collection)["anon_Z9xYw"][1] == (
+        "names are hidden, and the letters of anon_Z9xYw are of this assignment alone: reveal the "
+        "names in Canvas, and download again"
+    )
+    # 12345 is the number of a user; the digits of this submission's are another's
+    listed = class_list(tmp_path, "aB3dE,ada,\n12345,bo,\n")
+    collection = collect(source, HW, into, roster=listed)
+    assert collected(into) == {"ada": "one"}
+    assert outcomes(collection)["bo"][0] is Outcome.MISSING
+    listed = class_list(tmp_path, "anon_12345,cy,\nanon_Z9xYw,di,\n")
+    assert outcomes(collect(source, HW, tmp_path / "two", roster=listed))["di"][1] == "late"
+    assert collected(tmp_path / "two") == {"cy": "digits alone", "di": "late"}
 
 
 def test_a_team_hands_in_for_all_its_members(tmp_path, into):
@@ -212,7 +220,7 @@ def test_who_is_called_otherwise_at_canvas_is_still_the_same(tmp_path, into):
     assert collected(into) == everybody
     # Names that hold another's number make nobody another.
     step({f"eve_22_500_x_777_900_{HW}.ipynb": "eve", f"anon_777_9_{HW}.ipynb": "anonymous"})
-    assert collected(into) == everybody | {"eve_22": "eve", "anon_777": "anonymous"}
+    assert collected(into) == everybody | {"eve_22": "eve"}
     listed = class_list(tmp_path, "1,hopper_777,\n")
     step({f"di_777_960_{HW}.ipynb": "di", f"e_5_961_{HW}.ipynb": "e"}, roster=listed)
     assert collected(into)["di_777"] == "di"

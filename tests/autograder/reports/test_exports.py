@@ -97,6 +97,23 @@ def test_moodle_is_given_the_numbers_of_this_assignment(graded, tmp_path, lms_id
     assert written(file, told) == ({"Participant 311": "3", "Participant 7": "0"}, ["311", "7"])
 
 
+def test_canvas_is_given_numbers_that_are_its_users(graded, tmp_path):
+    for student in ("anon_aB3dE", "anon_12345", "byron_12345"):
+        ResultStore(graded / "results" / HW).keep(result(student), made_from="")
+    roster, file, told = (tmp_path / name for name in ("class.csv", "marks.csv", "told.json"))
+    roster.write_text("lms_id,student\naB3dE,ada\nanon_Z9xYw,ben\n77,cho\n")
+    outcome = run(
+        "export", "hw03", "--out", graded, "--to", "canvas", "--column", "x", "--roster", roster,
+        "--file", file, "--feedback", told,
+    )  # fmt: skip
+    assert outcome.exit_code == 1
+    assert "no id there is known (--roster tells it): ada, anon_12345, anon_aB3dE, ben, dee" in (
+        outcome.stderr
+    )
+    assert [row["ID"] for row in rows(file.read_text("utf-8"))] == ["12345", "77"]
+    assert json.loads(told.read_text("utf-8"))["grade_data"].keys() == {"12345", "77"}
+
+
 @pytest.mark.parametrize("student", ["ada_7", "ada_007", "ada_7_8"])
 def test_moodle_is_given_numbers_that_are_its_own(graded, tmp_path, student):
     ResultStore(graded / "results" / HW).keep(result(student), made_from="")
@@ -131,7 +148,8 @@ def test_formulas_are_inert_in_every_csv(text):
 
 
 @pytest.mark.parametrize(
-    ("student", "number"), [("ada_12345", "12345"), ("ada", ""), ("_1", ""), ("ada_1_77", "77")]
+    ("student", "number"),
+    [("ada_12345", "12345"), ("ada", ""), ("_1", ""), ("ada_1_77", "77"), ("anon_12345", "")],
 )
 def test_the_number_that_collect_left_is_read(student, number):
     assert guess_lms_id(student) == number
