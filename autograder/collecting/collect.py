@@ -29,9 +29,14 @@ from autograder.collecting.lms_names import (
 )
 from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
 from autograder.collecting.moodle_worksheet import Participant
-from autograder.collecting.owners import owners_by_name, owners_by_record
+from autograder.collecting.owners import Owner, owners_by_name, owners_by_record
 from autograder.collecting.placing import Outcome, put_notebook
-from autograder.collecting.renamed import keep_folders, renaming
+from autograder.collecting.renamed import (
+    are_called_by_list,
+    keep_folders,
+    other_folder,
+    renaming,
+)
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.teams import put_teams
@@ -209,23 +214,39 @@ def _group(
         if attempts[0].owner.problem:
             leave(person, attempts[0].owner.problem)
     _share(people, roster)
+    if download.naming is Naming.CANVAS and not roster.people and are_called_by_list(target):
+        for person in list(people):
+            leave(person, "folders here are called as a class list says: give it, --roster")
     owners = _owners(people)
-    of_the_listed = {folder_key(listed.student): listed for listed in roster.people}
     for person, attempts in list(people.items()):
-        student = attempts[0].owner.student
-        owner = owners[folder_key(student)]
-        namesake = of_the_listed.get(folder_key(student))
-        if not student:
-            leave(
-                person,
-                f"{person!r} cannot become a folder name; give this student an id with --roster",
-            )
-        elif owner != person:
-            leave(person, f"{person} and {owner} would share a folder; tell them apart by --roster")
-        elif namesake and not attempts[0].owner.listed and download.naming is not Naming.FOLDER:
-            listed = f"{namesake.student} in the class list, but is not in the list"
-            leave(person, f"{person} has the same folder name as {listed}")
+        owner = attempts[0].owner
+        other = owners[folder_key(owner.student)]
+        if remark := _shared(owner, other, download) or _second(owner, download, target):
+            leave(person, remark)
     return people
+
+
+def _shared(owner: Owner, other: str, download: _Download) -> str:
+    """Say why a folder can't be a person's, who may not be the one to have it; empty if it can."""
+    if not owner.student:
+        named = f"{owner.person!r} cannot become a folder name"
+        return f"{named}; give this student an id with --roster"
+    if other != owner.person:
+        return f"{owner.person} and {other} would share a folder; tell them apart by --roster"
+    namesake = download.roster.namesake(owner.student)
+    if namesake and not owner.listed and download.naming is not Naming.FOLDER:
+        listed = f"{namesake.student} in the class list, but is not in the list"
+        return f"{owner.person} has the same folder name as {listed}"
+    return ""
+
+
+def _second(owner: Owner, download: _Download, target: Path) -> str:
+    """Say why a folder would be a person's second one; empty if it would not."""
+    if download.naming is Naming.FOLDER:
+        return ""
+    other = other_folder(owner, target, download.roster, download.homework_id)
+    words = f"the same person's folder is {other} until now: move what is in it to {owner.student}"
+    return words if other else ""
 
 
 def _with_owners(
@@ -272,7 +293,9 @@ def _share(people: dict[str, list[Attempt]], roster: Roster) -> None:
             if theirs:
                 person = f"{mate.lms_id} of {mate.team}"
                 own = [
-                    replace(a, owner=replace(a.owner, person=person, student=mate.student))
+                    replace(
+                        a, owner=replace(a.owner, person=person, student=mate.student, others=())
+                    )
                     for a in theirs
                 ]
                 people[person] = own

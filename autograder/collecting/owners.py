@@ -18,12 +18,14 @@ class Owner:
         student: The student's id in the course.
         listed: Whether the class list has the person.
         problem: Why nothing of theirs can be taken; empty if it can.
+        others: Folders that would be theirs, were less known of them, or more.
     """
 
     person: str
     student: str
     listed: bool = False
     problem: str = ""
+    others: tuple[str, ...] = ()
 
 
 Owners = Callable[[Name], list[Owner]]
@@ -53,6 +55,7 @@ def owners_by_name(roster: Roster) -> Owners:
                 student=found.student if found else folder_name(name.person),
                 listed=bool(found),
                 problem="" if found or not name.hidden else _hidden(name),
+                others=(folder_name(name.person),),
             )
         ]
 
@@ -115,4 +118,5 @@ def _submitter(submitter: Submitter, name: Name, roster: Roster) -> Owner:
     # A name is the student's to choose, so it counts only for who has nothing else.
     listed = roster.find(submitter.sid, submitter.email) or roster.find(identity)
     student = listed.student if listed else folder_name(identity)
-    return Owner(person=identity, student=student, listed=bool(listed))
+    others = tuple(folder_name(known) for known in (submitter.sid, submitter.email) if known)
+    return Owner(person=identity, student=student, listed=bool(listed), others=others)

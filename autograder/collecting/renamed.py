@@ -1,5 +1,6 @@
-"""Who is called otherwise at Canvas than before: its number is the person, not the name."""
+"""Who is called otherwise than before: by another name at Canvas, or by a class list."""
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from autograder.collecting.attempts import Attempt
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.lms_names import canvas_readings
+from autograder.collecting.owners import Owner
 from autograder.collecting.roster import Roster
 
 _ANONYMOUS = "anon"  # with a submission's letters, which may be digits, for a number
@@ -35,6 +37,32 @@ def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster)
         if all(len(canvas_readings(a.file.parts[-1:])) == 1 for a in attempts):
             renamed = replace(owner, student=named[0])
             people[person] = [replace(attempt, owner=renamed) for attempt in attempts]
+
+
+def other_folder(owner: Owner, target: Path, roster: Roster, homework_id: str) -> str:
+    """Return the folder of somebody who would get a second one; empty if nobody has it.
+
+    Args:
+        owner: The person.
+        target: The class's folder.
+        roster: The class list: folders of its students are theirs.
+        homework_id: What the person has nothing of yet in the folder that they would get.
+    """
+    if (target / owner.student / homework_id).exists():
+        return ""
+    others = (other for other in owner.others if other != owner.student and not roster.of(other))
+    return next((other for other in others if (target / other).is_dir()), "")
+
+
+def are_called_by_list(target: Path) -> bool:
+    """Say whether there are students' folders, and Canvas calls nobody so.
+
+    Args:
+        target: The class's folder.
+    """
+    folders = [path.name for path in target.iterdir() if path.is_dir()] if target.is_dir() else []
+    students = [name for name in folders if not name.startswith(".")]
+    return bool(students) and not any(re.search(r"_[0-9]+\Z", name) for name in students)
 
 
 def renaming(attempt: Attempt) -> str:

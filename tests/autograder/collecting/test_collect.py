@@ -230,6 +230,53 @@ def test_who_is_called_otherwise_at_canvas_is_still_the_same(tmp_path, into):
     assert collected(into)["e_5"] == "e"
 
 
+@pytest.mark.parametrize(
+    ("folder", "file", "listed"),
+    [
+        ("lovelaceada_12345", f"lovelaceada_12345_900_{HW}.ipynb", "12345,ada,\n"),
+        ("ada-gh", f"hw03-ada-gh/{HW}.ipynb", "ada-gh,ada,\n"),
+        ("ada@x.org", f"submission_1/{HW}.ipynb", "777,ada,\n"),
+        ("ada@x.org", f"submission_1/{HW}.ipynb", ""),
+    ],
+)
+def test_nobody_gets_a_second_folder_by_what_is_known_later(tmp_path, into, folder, file, listed):
+    """By a class list, or by a number that Gradescope did not know before."""
+    of_ada = "submission_1:\n  :submitters:\n  - {':sid': '777', ':email': 'ada@x.org'}\n"
+    files = {file: "again"} | ({"submission_metadata.yml": of_ada} if "/" in file else {})
+    make_folder(into, {f"{folder}/{HW}/{HW}.ipynb": "ada", f"bo_7/{HW}/{HW}.ipynb": "bo"})
+    people = class_list(tmp_path, f"{listed}7,bo_7,\n") if listed else None
+    source = make_zip(tmp_path / "s.zip", files)
+    told = collect(source, HW, into, roster=people)
+    student = "ada" if listed else "777"
+    assert outcomes(told)[student] == (
+        Outcome.PROBLEM,
+        f"the same person's folder is {folder} until now: move what is in it to {student}",
+    )
+    assert collected(into) == {folder: "ada", "bo_7": "bo"}
+    (into / folder).rename(into / student)
+    collect(source, HW, into, roster=people, force=True)
+    assert collected(into) == {student: "again", "bo_7": "bo"}
+
+
+def test_another_one_of_the_list_may_be_called_as_somebody_is_at_github(tmp_path, into):
+    people = class_list(tmp_path, "ada,grace,\nbo,ada,\n")
+    source = make_folder(tmp_path / "in", {f"hw03-{s}/{HW}.ipynb": s for s in ("ada", "bo")})
+    for _ in range(2):
+        assert collect(source, HW, into, roster=people).complete
+        (into / "grace" / HW / f"{HW}.ipynb").unlink()
+        (into / "grace" / HW).rmdir()
+
+
+def test_a_class_list_that_is_forgotten_once_makes_no_second_folders(tmp_path, into):
+    source = make_zip(tmp_path / "c.zip", {f"lovelaceada_12345_900_{HW}.ipynb": "ada"})
+    collect(source, HW, into, roster=class_list(tmp_path, "12345,ada,\n"))
+    assert outcomes(collect(source, HW, into))["lovelaceada_12345"] == (
+        Outcome.PROBLEM,
+        "folders here are called as a class list says: give it, --roster",
+    )
+    assert collected(into) == {"ada": "ada"}
+
+
 def test_canvas(tmp_path, into):
     files = {
         f"lovelaceada_12345_67890_{HW}.ipynb": "first",
