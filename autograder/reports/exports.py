@@ -12,7 +12,7 @@ from autograder.clean_text import clean_text, one_line
 from autograder.judging import second_try
 from autograder.judging.results import CheckResult, Status, SubmissionResult
 from autograder.marks.standing import Standing
-from autograder.reports.csv_text import csv_text, inert
+from autograder.reports.csv_text import csv_text, inert, inert_html
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
 # how collect ends a student's id if no class list names them; Canvas calls submissions anon_12345
@@ -285,8 +285,9 @@ def _went_wrong(standing: Standing) -> Iterator[str]:
 
 
 def _in_words(mark: Mark) -> str:
+    """Return what Moodle shows below a mark, as HTML, for which it takes whatever it is given."""
     points = f"{format_points(mark.score)} of {format_points(mark.max_score)} points"
-    return f"{points}. {inert(mark.comment)}" if mark.comment else points
+    return f"{points}. {inert_html(mark.comment)}" if mark.comment else points
 
 
 def _points(points: float) -> str:

@@ -2,8 +2,10 @@
 
 import csv
 import dataclasses
+import html
 import json
 import os
+import re
 import zipfile
 
 import pytest
@@ -55,6 +57,17 @@ def test_moodle_finds_its_columns():
     assert row["Last modified (grade)"] == ""
     assert row["Full name"] == "Ada, L."
     assert row["Feedback comments"] == "6.67 of 12 points"
+
+
+def test_what_moodle_shows_as_html_is_read_as_it_was_written():
+    """``set_editor_text`` of its feedback comments takes all for HTML."""
+    said = "a loop while i<=n and len(x)>0,\nsee <your line 3> & 'so on'"
+    (row,) = rows(moodle_csv([Mark(student="a", score=1, max_score=2, lms_id="4", comment=said)]))
+    shown = row["Feedback comments"]
+    plain = shown.replace("<br>", "\n").replace("<wbr>", "")
+    assert html.unescape(plain) == f"1 of 2 points. {said}"
+    assert re.findall("<[^>]*>", shown) == ["<wbr>", "<br>"]
+    assert not [cell for cell in shown.split(";") if cell.lstrip(" '").startswith("=")]
 
 
 def test_ids_that_differ_in_capitals_alone_are_one():
