@@ -121,7 +121,8 @@ def export(
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
         terms = usable_dates(dates)
-        standings = standings_of(results, kept, usable_gradebook(db, out), terms)
+        gradebook = usable_gradebook(db, out, is_read=True)
+        standings = standings_of(results, kept, gradebook, terms)
         if worksheet:
             told = read_worksheet(worksheet, terms.zone)
             moodle = MoodlePeople(told.values(), people)

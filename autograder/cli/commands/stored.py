@@ -44,7 +44,7 @@ def feedback(
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
         usable_book_url(book_url)
-        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out, is_read=True)
         standings = standings_of(results, kept, db_url, course_dates)
         try:
             with staging(out) as stage, StepProgress("Writing") as progress:
@@ -87,7 +87,7 @@ def report(
     with alone_in(out), told_in_one_line(HomeworkError):
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
-        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out, is_read=True)
         standings = standings_of(results, kept, db_url, course_dates)
         terms = terms_so_far(standings, graded.id, kept, db_url, course_dates)
         last_year = KeptResults(compare or out)
