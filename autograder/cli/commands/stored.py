@@ -11,7 +11,7 @@ from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
 from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
-from autograder.cli.standings import standings_of, terms_so_far
+from autograder.cli.standings import standings_of, tell_unequal_teams, terms_so_far
 from autograder.cli.stored_results import KeptResults, end_if_unread, stored_results
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
@@ -82,7 +82,7 @@ def report(
 
     Raises:
         Exit: With code 2, if there are no results, or another command is working in ``out``; with
-            code 1, if a result can't be read.
+            code 1, if a result can't be read, or points by hand were given to some of a team.
     """
     with alone_in(out), told_in_one_line(HomeworkError):
         kept = KeptResults(out)
@@ -100,4 +100,7 @@ def report(
         except OSError as error:
             raise not_written(out, error) from error
     output().print(f"{out / REPORT}\n{out / GRADES}", soft_wrap=True)
+    unequal = tell_unequal_teams(standings)
     end_if_unread(kept, last_year)
+    if unequal:
+        raise typer.Exit(1)

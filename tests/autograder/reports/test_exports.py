@@ -17,7 +17,7 @@ from autograder.cli.app import app
 from autograder.gradebook import hand_grades
 from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.judging.results import Status
-from autograder.marks.standing import HandGrades, stand
+from autograder.marks.standing import HandGrades, stand, unequal_teams
 from autograder.reports.exports import (
     Mark,
     SharedIdError,
@@ -243,6 +243,32 @@ def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
     assert "8 submissions still wait" in outcome.stderr  # all but ada, known there or not
     found = rows((tmp_path / "c.csv").read_text())
     assert [(row["Student"], row["HW (1)"]) for row in found] == [("'=Ada()", "5.5"), ("Ben", "1")]
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_who_handed_in_one_notebook_and_has_other_points_is_named(
+    graded, tmp_path, monkeypatch, command
+):
+    store = ResultStore(graded / "results" / HW)
+    for student, seed in (("red_1", 5), ("red_2", 5), ("blue_3", 6), ("blue_4", 6)):
+        store.keep(result(student, seed=seed), made_from="")
+    given = {s: HandGrades(points={"why": 2.0}) for s in ("blue_3", "blue_4", "red_1")}
+    given |= {r.student: HandGrades(points={"why": 0.0}) for r in make_class()}
+    given["red_2"] = HandGrades(points={"why": 2.0}, extra={"why": 0.5})
+    monkeypatch.setattr(hand_grades, "read_hand_grades", lambda *arguments: given)
+    more = {"report": [], "export": ["--to", "gradescope", "--file", tmp_path / "g"]}[command]
+    outcome = run(command, "hw03", "--out", graded, *more)
+    assert outcome.exit_code == 1
+    assert outcome.stderr == (
+        "One notebook, handed in together, and other points by hand: red_1 5, red_2 5.5\n"
+    )
+    given["red_2"] = given["red_1"]
+    assert run(command, "hw03", "--out", graded, *more).exit_code == 0
+
+
+def test_one_seed_for_all_makes_no_team_of_a_class():
+    made = [result("ada", seed=5), result("ben", values=Status.FAIL, seed=5)]
+    assert unequal_teams([stand(one) for one in made]) == []
 
 
 def test_gradescope_gets_a_file_each(graded, tmp_path):
