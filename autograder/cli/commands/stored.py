@@ -15,7 +15,7 @@ from autograder.cli.standings import standings_of, tell_unequal_teams, terms_so_
 from autograder.cli.stored_results import KeptResults, end_if_unread, stored_results
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
-from autograder.reports.class_outputs import write_feedback, write_report
+from autograder.reports.class_outputs import staging_report, write_feedback, write_report
 from autograder.reports.grades import write_grades
 from autograder.reports.term import write_course, write_indexes
 
@@ -93,7 +93,7 @@ def report(
         last_year = KeptResults(compare or out)
         before = stored_results(homework, last_year)[0] if compare else []
         try:
-            with staging(out) as stage:
+            with staging_report(out) as stage:
                 write_course(terms, stage)
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
