@@ -131,7 +131,8 @@ app.command(
     epilog=_examples("python -m autograder backup backups/week-5.zip --out out"),
 )(backup)
 app.command(
-    help="Lay out what a backup holds, in a new folder; what is not whole is refused.",
+    help="Lay out what a backup holds, in a new folder; what is not whole is refused. Exit code 1 "
+    "says that the gradebook was damaged when it was copied.",
     epilog=_examples("python -m autograder restore backups/week-5.zip --out restored"),
 )(restore)
 app.command(

@@ -48,25 +48,17 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
     """
     from sqlalchemy.engine import make_url
 
-    from autograder.gradebook.database import (
-        DatabaseError,
-        check_gradebook,
-        gradebook_url,
-        without_password,
-    )
+    from autograder.gradebook.database import gradebook_url, without_password
 
     with told_in_one_line():
         if not (out / RESULTS).is_dir():
             raise BadInputError(f"{out} holds no results: it is no folder that grading wrote")
         if file.exists():
             raise BadInputError(f"{file} exists: name another file, or remove it first")
-        db_url, damage = usable_database(db), ""
+        db_url = usable_database(db)
         address = make_url(gradebook_url(out / NBGRADER, db_url))
         is_file = address.get_backend_name() == "sqlite"
-        try:
-            check_gradebook(out / NBGRADER, db_url, is_read=True)
-        except DatabaseError as error:
-            damage = str(error)
+        damage = _damage(out, db_url, is_read=True)
         try:
             gradebook = Path(address.database or "") if is_file else None
             count = _write(file, out, gradebook, shutil.copyfile if damage else _copy_database)
@@ -86,7 +78,7 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
         names = listed([path.relative_to(out).as_posix() for path in links])
         typer.echo(f"Error: links, not followed and not in it: {names}", err=True)
     if damage:
-        typer.echo(f"Error: the gradebook is in it as it is: {damage}", err=True)
+        typer.echo(f"Error: {damage}. All is copied as it is", err=True)
     if links or damage:
         raise typer.Exit(1)
 
@@ -103,7 +95,7 @@ def restore(
 
     Raises:
         Exit: With code 2, if the file is no whole backup, or ``out`` is not empty; nothing is
-            written then.
+            written then. With code 1, if the gradebook was damaged when it was copied.
     """
     with told_in_one_line():
         try:
@@ -126,6 +118,20 @@ def restore(
         except Exception as error:  # whatever zipfile and zlib say of a damaged archive
             raise BadInputError(f"{file} is no whole backup: {error}") from error
     output().print(f"{out}: {count} files", soft_wrap=True)
+    if damage := _damage(out):
+        typer.echo(f"Error: {damage}. It was so when it was copied", err=True)
+        raise typer.Exit(1)
+
+
+def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
+    """Say what is wrong with a gradebook; empty if nothing is."""
+    from autograder.gradebook.database import DatabaseError, check_gradebook
+
+    try:
+        check_gradebook(out / NBGRADER, db_url, is_read=is_read)
+    except DatabaseError as error:
+        return str(error)
+    return ""
 
 
 class _NoBackupError(ValueError):
