@@ -114,8 +114,8 @@ def stand(
 def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
     """Find teams whose members have other points than one another: a person gave them to some.
 
-    The one notebook of a team is graded once, with inputs that nobody else's is graded with, unless
-    the whole class was given one seed.
+    The one notebook of a team is graded once, and each member has that result: no other has the
+    same seed and took just as long.
 
     Args:
         standings: A class, in one homework.
@@ -123,14 +123,11 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
     Returns:
         The members of each such team.
     """
-    teams: dict[int, list[Standing]] = defaultdict(list)
+    teams: dict[tuple[int, float], list[Standing]] = defaultdict(list)
     for standing in standings:
-        teams[standing.result.seed].append(standing)
-    return [
-        team
-        for seed, team in teams.items()
-        if seed and len(team) < len(standings) and len({one.result.score for one in team}) > 1
-    ]
+        if standing.result.seed:
+            teams[standing.result.seed, standing.result.seconds].append(standing)
+    return [team for team in teams.values() if len({one.result.score for one in team}) > 1]
 
 
 def _graded(check: CheckResult, grades: HandGrades) -> CheckResult:

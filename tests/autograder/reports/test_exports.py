@@ -267,7 +267,7 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
 
 
 def test_one_seed_for_all_makes_no_team_of_a_class():
-    made = [result("ada", seed=5), result("ben", values=Status.FAIL, seed=5)]
+    made = [result("ada", seed=5, seconds=0.4), result("ben", Status.FAIL, seed=5, seconds=0.5)]
     assert unequal_teams([stand(one) for one in made]) == []
 
 
