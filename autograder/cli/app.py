@@ -93,7 +93,7 @@ app.command(
 app.command(
     help="Write report.html, grades.csv and the table of the course again, from the results that "
     "grading kept and what was given by hand; with --compare beside another class. Exit code 1 "
-    "says that a result can't be read.",
+    "says that a result can't be read, or that members of a team have other points than others.",
     epilog=_examples(
         "python -m autograder report hw03 --out out",
         "python -m autograder report hw03 --out out --compare last-year/out",
@@ -102,9 +102,9 @@ app.command(
 app.command(
     help="Write the points in the form that another system reads: with those given by hand, if "
     "there are any in the gradebook, and with what lateness takes off; with --feedback also what "
-    "students are told. Exit code 1 says that some points are still to be given, or that "
-    "somebody is left out: for no id there, because grading was interrupted, or because a result "
-    "can't be read.",
+    "students are told. Exit code 1 says that some points are still to be given, or were given to "
+    "some of a team, or that somebody is left out: for no id there, because grading was "
+    "interrupted, or because a result can't be read.",
     epilog=_examples(
         "python -m autograder export hw03 --out out --to canvas --file canvas.csv "
         "--column 'Homework 3 (98765)'",
@@ -126,11 +126,13 @@ app.command(
 )(forget)
 app.command(
     help="Copy all that grading wrote into one file: results, feedback, tables, notebooks, and "
-    "SQLite's gradebook, which may be in use meanwhile. A file that exists is refused.",
+    "SQLite's gradebook, which may be in use meanwhile. A file that exists is refused. Exit code 1 "
+    "says that a link is left out, or that the gradebook is damaged.",
     epilog=_examples("python -m autograder backup backups/week-5.zip --out out"),
 )(backup)
 app.command(
-    help="Lay out what a backup holds, in a new folder; what is not whole is refused.",
+    help="Lay out what a backup holds, in a new folder; what is not whole is refused. Exit code 1 "
+    "says that the gradebook was damaged when it was copied.",
     epilog=_examples("python -m autograder restore backups/week-5.zip --out restored"),
 )(restore)
 app.command(

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import typer
 
-from autograder.atomic_write import staging
 from autograder.class_folders import (
     FEEDBACK,
     GRADEBOOK,
@@ -25,7 +24,7 @@ from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
-from autograder.reports.class_outputs import write_outputs
+from autograder.reports.class_outputs import staging_report, write_outputs
 from autograder.reports.term import write_course, write_indexes
 
 _MOST_CAUSES = 3  # that are told
@@ -58,7 +57,7 @@ def write_everything(
         fresh = None if pages_of is None else {result.student for result in pages_of}
         pages = [s for s in standings if fresh is None or s.student in fresh]
         try:
-            with staging(plan.out) as stage:
+            with staging_report(plan.out) as stage:
                 write_outputs(
                     standings, graded, stage,
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,

@@ -214,24 +214,25 @@ def usable_database(db: str) -> str:
     return db_url
 
 
-def usable_gradebook(db: str, out: Path) -> str:
+def usable_gradebook(db: str, out: Path, *, is_read: bool = False) -> str:
     """Choose the gradebook's database as ``usable_database`` does, and see that it is whole.
 
     Args:
         db: The address asked for; may be empty.
         out: Where the class was graded into, or is to be.
+        is_read: It is read, not made.
 
     Returns:
         The address; empty for a file in ``out``.
 
     Raises:
-        BadInputError: The database can't be used or is damaged.
+        BadInputError: The database can't be used, or is damaged or gone.
     """
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     db_url = usable_database(db)
     try:
-        check_gradebook(out / NBGRADER, db_url)
+        check_gradebook(out / NBGRADER, db_url, is_read=is_read)
     except DatabaseError as error:
         raise BadInputError(str(error)) from error
     return db_url

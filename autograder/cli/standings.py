@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 import typer
 
 from autograder.class_folders import COURSE_TABLE, NBGRADER
+from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
 from autograder.cli.stored_results import KeptResults
@@ -14,8 +15,9 @@ from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates
 from autograder.marks.lateness import Lateness
-from autograder.marks.standing import Standing, stand
+from autograder.marks.standing import Standing, stand, unequal_teams
 from autograder.marks.term import Term, terms_of
+from autograder.reports.status_words import format_points
 
 
 def standings_of(
@@ -52,6 +54,23 @@ def _join(
         raise BadInputError(str(error)) from error
     late = lateness_in(kept, dates)
     return [stand(result, given.get(result.student), late(result)) for result in results]
+
+
+def tell_unequal_teams(standings: Sequence[Standing]) -> bool:
+    """Name on stderr the teams whose members have other points by hand than one another.
+
+    Args:
+        standings: Of one homework.
+
+    Returns:
+        Whether there are any.
+    """
+    teams = unequal_teams(standings)
+    for team in teams:
+        points = [f"{one_line(s.student, 80)} {format_points(s.result.score)}" for s in team]
+        words = f"One notebook, handed in together, and other points by hand: {', '.join(points)}"
+        typer.echo(words, err=True)
+    return bool(teams)
 
 
 def terms_so_far(

@@ -25,26 +25,25 @@ class Attempt:
         owner: Whose it is.
         name: What the path says.
         file: The file.
+        handed_in: When; None if that is not known, whatever time the file bears.
     """
 
     owner: Owner
     name: Name
     file: HandedIn
+    handed_in: datetime | None
 
 
 class ChoiceError(ValueError):
     """No notebook of a student's can be chosen; the message says why."""
 
 
-def choose(
-    attempts: Sequence[Attempt], homework_id: str, *, timed: bool = True
-) -> tuple[Attempt, str]:
+def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]:
     """Choose the notebook that counts.
 
     Args:
         attempts: Everything that one student handed in.
         homework_id: Such as ``hw03-self-attention``.
-        timed: Whether the files' times say when they were handed in.
 
     Returns:
         The newest notebook with the homework's name, where that is not known the last by its
@@ -66,18 +65,18 @@ def choose(
             f"several notebooks, none called {homework_id}.ipynb: {_listed(readable)}"
         )
 
-    def age(attempt: Attempt) -> tuple[int, datetime]:
-        return attempt.name.attempt, (attempt.file.modified if timed else None) or _NO_TIME
+    def age(attempt: Attempt) -> datetime:
+        return attempt.handed_in or _NO_TIME
 
     last = max(map(age, named), default=None)
     newest = [attempt for attempt in named if age(attempt) == last]
     if len(newest) > 1 and any(_is_copy(attempt, homework_id) for attempt in newest):
         raise ChoiceError(f"which one is the work? It may be each of {_listed(newest)}")
 
-    def order(attempt: Attempt) -> tuple[tuple[int, datetime], int, int]:
+    def order(attempt: Attempt) -> tuple[datetime, int, int, int]:
         """Later attempts are larger; of two that are alike, the one less deep in folders."""
         again = _again(attempt, homework_id) or 0
-        return age(attempt), again, -attempt.name.file.count("/")
+        return age(attempt), attempt.name.upload, again, -attempt.name.file.count("/")
 
     chosen = max(named or readable, key=order)
     rest = [attempt for attempt in notebooks if attempt is not chosen]

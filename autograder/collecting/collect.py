@@ -19,12 +19,24 @@ from autograder.collecting.gradescope_export import (
     read_metadata,
 )
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
-from autograder.collecting.lms_names import READERS, READINGS, Name, Naming, recognise
+from autograder.collecting.lms_names import (
+    READERS,
+    READINGS,
+    Name,
+    Naming,
+    classroom_prefixes,
+    recognise,
+)
 from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
 from autograder.collecting.moodle_worksheet import Participant
-from autograder.collecting.owners import owners_by_name, owners_by_record
+from autograder.collecting.owners import Owner, owners_by_name, owners_by_record
 from autograder.collecting.placing import Outcome, put_notebook
-from autograder.collecting.renamed import keep_folders, renaming
+from autograder.collecting.renamed import (
+    are_called_by_list,
+    keep_folders,
+    other_folder,
+    renaming,
+)
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.teams import put_teams
@@ -91,10 +103,9 @@ class _Download:
     roster: Roster
     worksheet: Mapping[str, Participant] | None
 
-    @property
-    def timed(self) -> bool:
-        """Whether it is known when something was handed in."""
-        return self.naming not in _TELL_NO_TIME or self.worksheet is not None
+    def tells_time(self, file: HandedIn) -> bool:
+        """Whether the time that a file bears may be that of handing it in."""
+        return self.naming not in _TELL_NO_TIME and not file.cloned
 
 
 def collect(
@@ -162,6 +173,15 @@ def collect(
             on_student(attempts[0].owner.student)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
+    if absent and len(absent) == len(roster.people):
+        lines.append(
+            Line(
+                student="",
+                outcome=Outcome.PROBLEM,
+                source=str(source),
+                remark="nobody of the class list is in it: is lms_id what they are called there?",
+            )
+        )
     lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
     return Collection(naming=naming, lines=tuple(lines))
 
@@ -194,23 +214,39 @@ def _group(
         if attempts[0].owner.problem:
             leave(person, attempts[0].owner.problem)
     _share(people, roster)
+    if download.naming is Naming.CANVAS and not roster.people and are_called_by_list(target):
+        for person in list(people):
+            leave(person, "folders here are called as a class list says: give it, --roster")
     owners = _owners(people)
-    of_the_listed = {folder_key(listed.student): listed for listed in roster.people}
     for person, attempts in list(people.items()):
-        student = attempts[0].owner.student
-        owner = owners[folder_key(student)]
-        namesake = of_the_listed.get(folder_key(student))
-        if not student:
-            leave(
-                person,
-                f"{person!r} cannot become a folder name; give this student an id with --roster",
-            )
-        elif owner != person:
-            leave(person, f"{person} and {owner} would share a folder; tell them apart by --roster")
-        elif namesake and not attempts[0].owner.listed and download.naming is not Naming.FOLDER:
-            listed = f"{namesake.student} in the class list, but is not in the list"
-            leave(person, f"{person} has the same folder name as {listed}")
+        owner = attempts[0].owner
+        other = owners[folder_key(owner.student)]
+        if remark := _shared(owner, other, download) or _second(owner, download, target):
+            leave(person, remark)
     return people
+
+
+def _shared(owner: Owner, other: str, download: _Download) -> str:
+    """Say why a folder can't be a person's, who may not be the one to have it; empty if it can."""
+    if not owner.student:
+        named = f"{owner.person!r} cannot become a folder name"
+        return f"{named}; give this student an id with --roster"
+    if other != owner.person:
+        return f"{owner.person} and {other} would share a folder; tell them apart by --roster"
+    namesake = download.roster.namesake(owner.student)
+    if namesake and not owner.listed and download.naming is not Naming.FOLDER:
+        listed = f"{namesake.student} in the class list, but is not in the list"
+        return f"{owner.person} has the same folder name as {listed}"
+    return ""
+
+
+def _second(owner: Owner, download: _Download, target: Path) -> str:
+    """Say why a folder would be a person's second one; empty if it would not."""
+    if download.naming is Naming.FOLDER:
+        return ""
+    other = other_folder(owner, target, download.roster, download.homework_id)
+    words = f"the same person's folder is {other} until now: move what is in it to {owner.student}"
+    return words if other else ""
 
 
 def _with_owners(
@@ -233,11 +269,17 @@ def _with_owners(
     for file, name in named:
         record = records.get(name.person)
         for owner in whose(name):
-            moment = record.created or file.modified if record else file.modified
+            moment = record.created if record else None
             if worksheet is not None:
                 participant = moodle.find(owner.student)
                 moment = participant.handed_in if participant else None
-            attempt = Attempt(owner=owner, name=name, file=replace(file, modified=moment))
+            modified = moment if worksheet is not None else moment or file.modified
+            attempt = Attempt(
+                owner=owner,
+                name=name,
+                file=replace(file, modified=modified),
+                handed_in=moment or (file.modified if download.tells_time(file) else None),
+            )
             people.setdefault(owner.person, []).append(attempt)
     return people
 
@@ -251,7 +293,9 @@ def _share(people: dict[str, list[Attempt]], roster: Roster) -> None:
             if theirs:
                 person = f"{mate.lms_id} of {mate.team}"
                 own = [
-                    replace(a, owner=replace(a.owner, person=person, student=mate.student))
+                    replace(
+                        a, owner=replace(a.owner, person=person, student=mate.student, others=())
+                    )
                     for a in theirs
                 ]
                 people[person] = own
@@ -286,6 +330,9 @@ def _named(
             continue
         name = READERS[naming](parts, download.homework_id) if parts else None
         remark = file.problem or f"not named as {naming.value} names what is handed in"
+        if naming is Naming.CLASSROOM and not file.problem:
+            prefixes = " or ".join(f"{p}NAME" for p in classroom_prefixes(download.homework_id))
+            remark += f": {prefixes}"
         if len(readings) > 1:
             name = _meant(readings, naming, known, download.roster)
             remark = f"may be a file of {' or of '.join(x.person for x in readings)}"
@@ -337,7 +384,7 @@ def _records(
 def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, force: bool) -> Line:
     student, homework_id = attempts[0].owner.student, download.homework_id
     try:
-        chosen, passed = choose(attempts, homework_id, timed=download.timed)
+        chosen, passed = choose(attempts, homework_id)
         data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
         if len(data) > MAX_NOTEBOOK_BYTES:
             raise UnreadableFileError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
@@ -345,11 +392,10 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"
-    moment = chosen.file.modified if download.timed else None
     late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
     try:
         outcome, remark = put_notebook(
-            path, data, chosen.file, moment=moment, late=late, force=force
+            path, data, chosen.file, moment=chosen.handed_in, late=late, force=force
         )
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
@@ -365,6 +411,8 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
         remarks.append(f"{len(attempts) - notebooks} other files stay where they are")
     if chosen.name.late:
         remarks.append("late")
+    if chosen.file.cloned and not chosen.handed_in and download.naming not in _TELL_NO_TIME:
+        remarks.append("a clone, which does not say when it was handed in")
     return Line(
         student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
     )

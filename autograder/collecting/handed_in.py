@@ -20,7 +20,9 @@ from autograder.open_regular import open_regular
 
 _MAX_FILES = 200_000
 _MOST_OF_ONE = 1_000  # that are listed of one student's notebooks, and likewise of other files
-_SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
+_GIT = ".git"
+_SKIPPED = (_GIT, ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
+_DEEPEST_CLONE = 4  # folders of a zip around it
 _EXTENDED_TIME = 0x5455
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -40,12 +42,14 @@ class HandedIn:
     Attributes:
         parts: Its path, part by part; no part is empty, ``.`` or ``..``.
         modified: When it was last changed; None if that is not known.
+        cloned: Whether it lies in a clone of git's: then it was last changed when it was cloned.
         problem: Why it must not be read; empty if it may.
         read: Returns at most so many bytes; raises UnreadableFileError.
     """
 
     parts: tuple[str, ...]
     modified: datetime | None = None
+    cloned: bool = False
     problem: str = ""
     read: Callable[[int], bytes] = field(repr=False, default=lambda limit: b"")
 
@@ -121,13 +125,18 @@ def _sorted(files: Iterator[HandedIn], first: Collection[str]) -> list[HandedIn]
 
 def _walk(source: Path) -> Iterator[HandedIn]:
     unread: list[OSError] = []
+    clones: set[Path] = set()
     for folder, folders, names in os.walk(source, onerror=unread.append):
-        linked = [name for name in folders if Path(folder, name).is_symlink()]
+        here = Path(folder)
+        if _GIT in (*folders, *names) or here.parent in clones:
+            clones.add(here)
+        linked = [name for name in folders if (here / name).is_symlink()]
         folders[:] = [n for n in folders if n not in _SKIPPED and n not in linked]
         for name in (*names, *linked):
             if name not in _SKIPPED:
-                path = Path(folder, name)
-                yield _file(path, path.relative_to(source).parts)
+                path = here / name
+                file = _file(path, path.relative_to(source).parts)
+                yield replace(file, cloned=here in clones)
     for error in unread:
         parts = Path(error.filename).relative_to(source).parts
         yield HandedIn(parts=parts or (".",), problem=f"can't be read: {error.strerror}")
@@ -154,17 +163,31 @@ def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
 
 
 def _members(archive: zipfile.ZipFile, zone: tzinfo | None) -> Iterator[HandedIn]:
+    clones = set(_clones(archive))
     for member in archive.infolist():
         name = _decoded(member)
-        parts = tuple(part for part in name.split("/") if part not in ("", "."))
+        parts = _parts(name)
         if member.is_dir() or not parts or any(part in _SKIPPED for part in parts):
             continue
         yield HandedIn(
             parts=tuple(part for part in parts if part != "..") or ("..",),
             modified=_zip_time(member, zone),
+            cloned=any(parts[:depth] in clones for depth in range(_DEEPEST_CLONE + 1)),
             problem=_member_problem(member, name, parts),
             read=_member_reader(archive, member),
         )
+
+
+def _clones(archive: zipfile.ZipFile) -> Iterator[tuple[str, ...]]:
+    """Yield the folders that hold ``.git``."""
+    for member in archive.infolist():
+        parts = _parts(_decoded(member))[: _DEEPEST_CLONE + 1]
+        if _GIT in parts:
+            yield parts[: parts.index(_GIT)]
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part for part in name.split("/") if part not in ("", "."))
 
 
 def _decoded(member: zipfile.ZipInfo) -> str:

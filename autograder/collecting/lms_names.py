@@ -8,7 +8,7 @@ import enum
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.collecting.handed_in import HandedIn
 
@@ -29,21 +29,24 @@ class Name:
 
     Attributes:
         person: What the platform calls the student; the same for all files of one submission.
-        lms_id: The platform's number or name for the student; of an anonymous one Canvas's letters,
-            with Moodle the number in this assignment alone.
+        lms_id: The platform's number or name for the student; with Moodle, and where Canvas hides
+            names, what stands for them in this assignment alone.
         file: Path of the file inside the submission.
         called: The name without the platform's number: a full name, or a team's where teams hand
             in; empty where it is none.
-        attempt: Grows from one attempt to the next.
+        upload: Grows from one file to the next. Which of two that were handed in at once is the
+            work it does not say.
         late: Whether the platform marked it as late.
+        hidden: Whether Canvas hides the student's name.
     """
 
     person: str
     lms_id: str
     file: str
     called: str = ""
-    attempt: int = 0
+    upload: int = 0
     late: bool = False
+    hidden: bool = False
 
 
 _NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
@@ -88,7 +91,7 @@ def canvas_readings(parts: Sequence[str]) -> list[Name]:
         return []
     anonymous = _CANVAS_ANONYMOUS.fullmatch(parts[0])
     if anonymous:
-        return [_of_canvas(anonymous["name"], anonymous)]
+        return [replace(_of_canvas(anonymous["name"], anonymous), hidden=True)]
     found = [f for f in _first(_CANVAS, parts[0]) if f.start()]
     return [_of_canvas(parts[0][: f.start()], f) for f in found]
 
@@ -103,7 +106,7 @@ def _of_canvas(name: str, found: re.Match[str]) -> Name:
         person=f"{name}_{found['user']}",
         lms_id=found["user"],
         file=found["file"],
-        attempt=int(found["upload"]),  # Canvas counts uploads: a later one has a higher number
+        upload=int(found["upload"]),
         late=bool(found["late"]),
     )
 
@@ -164,12 +167,25 @@ def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
 
 
 def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all."""
-    prefix = f"{homework_id}-"
+    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all.
+
+    The assignment there is called as the homework, or by its number alone.
+    """
+    prefix = next((p for p in classroom_prefixes(homework_id) if parts[0].startswith(p)), "")
     user = parts[0].removeprefix(prefix)
-    if len(parts) < 2 or not parts[0].startswith(prefix) or user in ("", "submissions"):
+    nobody = user in ("", "submissions") or parts[0] == homework_id
+    if len(parts) < 2 or not prefix or nobody:
         return None
     return Name(person=user, lms_id=user, called=user, file="/".join(parts[1:]))
+
+
+def classroom_prefixes(homework_id: str) -> tuple[str, str]:
+    """Return what the names of GitHub Classroom's repositories may begin with.
+
+    Args:
+        homework_id: Such as ``hw03-self-attention``.
+    """
+    return f"{homework_id}-", f"{homework_id.partition('-')[0]}-"
 
 
 def read_folder(parts: Sequence[str], homework_id: str) -> Name | None:
@@ -208,11 +224,14 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
         folders to leave out, because the download, or the class, lies in a folder of its own.
     """
     best, depth, most = Naming.FOLDER, 0, 0
+    around = _around_class(files, homework_id)
     for skipped in (0, 1):
         roots = {file.parts[0] for file in files}
         if skipped and (len(roots) > 1 or any(len(file.parts) < 2 for file in files)):
             break
         for naming in (Naming.CANVAS, Naming.MOODLE, Naming.GRADESCOPE, Naming.CLASSROOM):
+            if naming is Naming.CLASSROOM and skipped < around:
+                continue  # hw03-class holds the clones, and is none
             read = READERS[naming]
             count = sum(read(file.parts[skipped:], homework_id) is not None for file in files)
             if count > most:
@@ -225,7 +244,7 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
         elif file.is_notebook and (len(parts) == 1 or homework_id in parts[-1]):
             plain.add(parts[0])
     if best is Naming.FOLDER or len(plain) > len(named):
-        return Naming.FOLDER, _around_class(files, homework_id)
+        return Naming.FOLDER, around
     return best, depth
 
 

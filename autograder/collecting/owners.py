@@ -18,12 +18,14 @@ class Owner:
         student: The student's id in the course.
         listed: Whether the class list has the person.
         problem: Why nothing of theirs can be taken; empty if it can.
+        others: Folders that would be theirs, were less known of them, or more.
     """
 
     person: str
     student: str
     listed: bool = False
     problem: str = ""
+    others: tuple[str, ...] = ()
 
 
 Owners = Callable[[Name], list[Owner]]
@@ -43,11 +45,28 @@ def owners_by_name(roster: Roster) -> Owners:
     def owners(name: Name) -> list[Owner]:
         if members := roster.members(name.called):
             return of_team(members, name)
-        found = roster.find(name.lms_id, name.person)
-        student = found.student if found else folder_name(name.person)
-        return [Owner(person=name.person, student=student, listed=bool(found))]
+        # in the class list digits are a user's
+        found = roster.find(
+            "" if name.hidden and name.lms_id.isdigit() else name.lms_id, name.person
+        )
+        return [
+            Owner(
+                person=name.person,
+                student=found.student if found else folder_name(name.person),
+                listed=bool(found),
+                problem="" if found or not name.hidden else _hidden(name),
+                others=(folder_name(name.person),),
+            )
+        ]
 
     return owners
+
+
+def _hidden(name: Name) -> str:
+    return (
+        f"names are hidden, and the letters of {name.person} are of this assignment alone: reveal "
+        "the names in Canvas, and download again"
+    )
 
 
 def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]:
@@ -99,4 +118,5 @@ def _submitter(submitter: Submitter, name: Name, roster: Roster) -> Owner:
     # A name is the student's to choose, so it counts only for who has nothing else.
     listed = roster.find(submitter.sid, submitter.email) or roster.find(identity)
     student = listed.student if listed else folder_name(identity)
-    return Owner(person=identity, student=student, listed=bool(listed))
+    others = tuple(folder_name(known) for known in (submitter.sid, submitter.email) if known)
+    return Owner(person=identity, student=student, listed=bool(listed), others=others)

@@ -1,5 +1,6 @@
-"""Who is called otherwise at Canvas than before: its number is the person, not the name."""
+"""Who is called otherwise than before: by another name at Canvas, or by a class list."""
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 from autograder.collecting.attempts import Attempt
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.lms_names import canvas_readings
+from autograder.collecting.owners import Owner
 from autograder.collecting.roster import Roster
 
-_ANONYMOUS = "anon"  # with letters for a number, which may be digits
+_ANONYMOUS = "anon"  # with a submission's letters, which may be digits, for a number
 
 
 def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster) -> None:
@@ -30,11 +32,39 @@ def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster)
     for person, attempts in people.items():
         owner, number = attempts[0].owner, attempts[0].name.lms_id
         named = folders.get(number, [])
-        if owner.listed or person == f"{_ANONYMOUS}_{number}" or len(named) != 1:
+        if owner.listed or owner.problem or len(named) != 1:
             continue
         if all(len(canvas_readings(a.file.parts[-1:])) == 1 for a in attempts):
             renamed = replace(owner, student=named[0])
             people[person] = [replace(attempt, owner=renamed) for attempt in attempts]
+
+
+def other_folder(owner: Owner, target: Path, roster: Roster, homework_id: str) -> str:
+    """Return the folder of somebody who would get a second one; empty if nobody has it.
+
+    Args:
+        owner: The person.
+        target: The class's folder.
+        roster: The class list: folders of its students are theirs.
+        homework_id: What the person has nothing of yet in the folder that they would get.
+    """
+    own = target / owner.student
+    if (own / homework_id).exists():
+        return ""
+    there = [o for o in owner.others if (target / o).is_dir() and not roster.of(o)]
+    # some file systems take Ada for ada
+    return next((o for o in there if not own.exists() or not own.samefile(target / o)), "")
+
+
+def are_called_by_list(target: Path) -> bool:
+    """Say whether there are students' folders, and Canvas calls nobody so.
+
+    Args:
+        target: The class's folder.
+    """
+    folders = [path.name for path in target.iterdir() if path.is_dir()] if target.is_dir() else []
+    students = [name for name in folders if not name.startswith(".")]
+    return bool(students) and not any(re.search(r"_[0-9]+\Z", name) for name in students)
 
 
 def renaming(attempt: Attempt) -> str:

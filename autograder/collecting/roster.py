@@ -47,6 +47,7 @@ class Roster:
         self.people = tuple(people)
         self._by_id = {folder_key(person.lms_id): person for person in self.people}
         self._by_student = {person.student: person for person in self.people}
+        self._by_folder = {folder_key(person.student): person for person in self.people}
 
     def find(self, *lms_ids: str) -> Person | None:
         """Return the person whom the platform calls by one of these; None if nobody."""
@@ -60,6 +61,10 @@ class Roster:
     def of(self, student: str) -> Person | None:
         """Return the person with this id in the course; None if nobody."""
         return self._by_student.get(student)
+
+    def namesake(self, student: str) -> Person | None:
+        """Return the person whose folder some file systems take for this one; None if nobody's."""
+        return self._by_folder.get(folder_key(student))
 
 
 def read_roster(path: Path) -> Roster:

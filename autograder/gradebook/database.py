@@ -12,10 +12,8 @@ from autograder.class_folders import AUTOGRADED, GRADEBOOK
 from autograder.homework_source.nbgrader_settings import project_settings
 
 _CONNECT_SECONDS = 10
-_MEND = (
-    "restore a backup, or move it away and run grade again, which makes one without what was "
-    "given by hand"
-)
+_AGAIN = "run grade again, which makes one without what was given by hand"
+_MEND = f"restore a backup, or move it away and {_AGAIN}"
 
 
 class DatabaseError(ValueError):
@@ -83,15 +81,16 @@ def check_database(db_url: str) -> str:
     return f"{names.get(backend, backend)} {version}".strip()
 
 
-def check_gradebook(course_folder: Path, db_url: str = "") -> None:
+def check_gradebook(course_folder: Path, db_url: str = "", *, is_read: bool = False) -> None:
     """Refuse a file of SQLite's that is damaged; one that isn't there yet is made by grading.
 
     Args:
         course_folder: nbgrader's course folder.
         db_url: The gradebook's database; the file in the course folder if empty.
+        is_read: It is read, not made: where something was graded, it must be there.
 
     Raises:
-        DatabaseError: It is damaged; the message says what to do.
+        DatabaseError: It is damaged, or gone; the message says what to do.
     """
     address = make_url(gradebook_url(course_folder, db_url))
     if address.get_backend_name() != "sqlite" or not address.database:
@@ -99,12 +98,15 @@ def check_gradebook(course_folder: Path, db_url: str = "") -> None:
     file = Path(address.database)
     if file.exists() and (damage := _damage(file, course_folder)):
         raise DatabaseError(f"{file} is damaged ({damage}): {_MEND}")
+    if is_read and not file.exists() and _is_graded(course_folder):
+        where = "is its disk there, is --db given?"
+        raise DatabaseError(f"{file} is gone: {where} Else restore a backup, or {_AGAIN}")
 
 
 def _damage(file: Path, course_folder: Path) -> str:
     if not file.is_file():
         return "it is no file"
-    if not file.stat().st_size and any((course_folder / AUTOGRADED).glob("*")):
+    if not file.stat().st_size and _is_graded(course_folder):
         return "it is empty"
     try:
         with closing(sqlite3.connect(file)) as connection:
@@ -114,6 +116,10 @@ def _damage(file: Path, course_folder: Path) -> str:
         code = getattr(error, "sqlite_errorcode", None)
         busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         return "" if busy else str(error)  # who works in it holds it for a moment
+
+
+def _is_graded(course_folder: Path) -> bool:
+    return any((course_folder / AUTOGRADED).glob("*"))
 
 
 def without_password(db_url: str) -> str:

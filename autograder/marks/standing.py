@@ -1,6 +1,7 @@
 """One place where all that decides a mark comes together, for every page and file that shows it."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from autograder.judging.results import CheckResult, Status, SubmissionResult
@@ -108,6 +109,25 @@ def stand(
         comments=grades.comments if grades else {},
         lateness=lateness or Lateness(),
     )
+
+
+def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
+    """Find teams whose members have other points than one another: a person gave them to some.
+
+    The one notebook of a team is graded once, and each member has that result: no other has the
+    same seed and took just as long.
+
+    Args:
+        standings: A class, in one homework.
+
+    Returns:
+        The members of each such team.
+    """
+    teams: dict[tuple[int, float], list[Standing]] = defaultdict(list)
+    for standing in standings:
+        if standing.result.seed:
+            teams[standing.result.seed, standing.result.seconds].append(standing)
+    return [team for team in teams.values() if len({one.result.score for one in team}) > 1]
 
 
 def _graded(check: CheckResult, grades: HandGrades) -> CheckResult:

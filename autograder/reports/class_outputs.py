@@ -1,11 +1,12 @@
 """Everything that a grading writes for people: feedback, report, grades, the reasons of marks."""
 
+import contextlib
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
+from autograder.atomic_write import staging, write_atomically
 from autograder.class_folders import CHANGES, GRADES, LOG, REPORT, SIMILAR
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
@@ -17,6 +18,28 @@ from autograder.reports.grades import write_grades
 from autograder.reports.mark_log import write_marks
 from autograder.reports.report import render_report
 from autograder.reports.similar_code import render_similar
+
+
+@contextlib.contextmanager
+def staging_report(out: Path) -> Iterator[Path]:
+    """Make what goes with a report at once, as ``staging`` does.
+
+    Where no code is nearly the same any more, the page that shows it goes.
+
+    Args:
+        out: The folder that the files are for.
+
+    Yields:
+        An empty folder on the same file system.
+
+    Raises:
+        OSError: A file could not be moved to its place, or removed.
+    """
+    with staging(out) as stage:
+        yield stage
+        is_alike = (stage / SIMILAR).exists()
+    if not is_alike:
+        (out / SIMILAR).unlink(missing_ok=True)
 
 
 def write_outputs(
@@ -51,7 +74,7 @@ def write_outputs(
     write_grades(standings, folder / GRADES)
     write_report(standings, homework, folder, submitted=submitted, changes=changes or ())
     if changes is not None:
-        _write_changes(changes, folder / CHANGES)
+        _write_changes(changes, homework.id, folder / CHANGES)
     if log_of and (log_of / LOG).exists():
         shutil.copyfile(log_of / LOG, folder / LOG)
     write_marks(standings, folder / LOG, now=datetime.now(UTC))
@@ -113,15 +136,16 @@ def write_feedback(
         on_page(standing.student)
 
 
-def _write_changes(changes: Sequence[Change], path: Path) -> None:
+def _write_changes(changes: Sequence[Change], homework_id: str, path: Path) -> None:
     rows = (
         (
             inert(change.student),
+            inert(homework_id),
             inert(change.check),
             *("" if s is None else round(s, 6) for s in (change.old_score, change.new_score)),
             inert(change.reason),
         )
         for change in changes
     )
-    header = ("student", "check", "old_score", "new_score", "reason")
+    header = ("student", "homework", "check", "old_score", "new_score", "reason")
     write_atomically(path, csv_text(header, rows))

@@ -1,6 +1,7 @@
 """CSV that we write: its text, and cells that no spreadsheet runs."""
 
 import csv
+import html
 import io
 import re
 from collections.abc import Iterable, Sequence
@@ -43,3 +44,16 @@ def inert(text: str) -> str:
         One line; with an apostrophe before what would be read as a formula.
     """
     return _FORMULA.sub(r"\1'", one_line(text, limit=2000))
+
+
+def inert_html(text: str) -> str:
+    """Write a text as HTML that shows it line by line, and keep spreadsheets from running it.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        One line; each of the text's as ``inert`` returns it.
+    """
+    lines = (html.escape(inert(line), quote=False) for line in text.splitlines())
+    return _FORMULA.sub(r"\1<wbr>", "<br>".join(lines))  # nothing begins with = after &lt;

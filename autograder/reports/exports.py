@@ -4,18 +4,21 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.clean_text import clean_text, one_line
 from autograder.judging import second_try
-from autograder.judging.results import CheckResult, Status
+from autograder.judging.results import CheckResult, Status, SubmissionResult
 from autograder.marks.standing import Standing
-from autograder.reports.csv_text import csv_text, inert
+from autograder.reports.csv_text import csv_text, inert, inert_html
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
-_LMS_ID = re.compile(r".+_([0-9]+)")  # how collect ends a student's id if no class list names them
+# how collect ends a student's id if no class list names them; Canvas calls submissions anon_12345
+_LMS_ID = re.compile(r"(?!anon_[0-9]+\Z).+_([0-9]+)")
+_MOST_CHARACTERS = 16_000  # of a comment; Canvas takes more
+_USER = re.compile(r"[0-9]+")  # Canvas's number of a person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,15 @@ def guess_lms_id(student: str) -> str:
     """Return the number that ``collect`` left at the end of a student's id; empty if none."""
     found = _LMS_ID.fullmatch(student)
     return found[1] if found else ""
+
+
+def canvas_mark(mark: Mark) -> Mark:
+    """Return a mark without an ``lms_id`` that can't be a person's number at Canvas.
+
+    Args:
+        mark: A student's. The letters of a submission without a name are nobody's number.
+    """
+    return mark if _USER.fullmatch(mark.lms_id) else replace(mark, lms_id="")
 
 
 def refuse_shared_ids(marks: Iterable[Mark]) -> None:
@@ -245,20 +257,37 @@ def feedback_in_words(standing: Standing) -> str:
         standing: The submission, and how it stands.
 
     Returns:
-        Points, what went wrong, what lateness cost, what teaching assistants said.
+        Points, which cells did not run and what went wrong, or why nothing could be graded, what
+        lateness cost, what teaching assistants said.
     """
-    lines = [f"{format_points(standing.score)} of {format_points(standing.max_score)} points"]
+    result = standing.result
+    points = f"{format_points(standing.score)} of {format_points(standing.max_score)} points"
+    lines = [result.error] if result.error else [*_failures(result), *_went_wrong(standing)]
+    said = filter(None, (points, *lines, comment_of(standing)))
+    return clean_text("\n".join(said), _MOST_CHARACTERS)
+
+
+def _failures(result: SubmissionResult) -> list[str]:
+    if not result.cell_failures:
+        return []
+    cells = (f"- {f.cell}: {one_line(f.message, 300)}" for f in result.cell_failures)
+    return ["Cells that did not run to their end:", *cells]
+
+
+def _went_wrong(standing: Standing) -> Iterator[str]:
     for number, check in enumerate(standing.result.checks, 1):
         if check.status in (Status.PASS, Status.MANUAL) or check.check in standing.by_hand:
             continue
-        said = check.hint or check.message or STATUS_WORDS[check.status].fallback
-        lines.append(f"{number}. {check.title or check.check}: {one_line(said, 300)}")
-    return clean_text("\n".join(filter(None, (*lines, comment_of(standing)))), 8000)
+        said = one_line(check.message or STATUS_WORDS[check.status].fallback, 300)
+        hint = f" Hint: {one_line(check.hint, 300)}" if check.hint else ""
+        end = "" if said.endswith((".", "!", "?", "…")) or not hint else "."
+        yield f"{number}. {check.title or check.check}: {said}{end}{hint}"
 
 
 def _in_words(mark: Mark) -> str:
+    """Return what Moodle shows below a mark, as HTML, for which it takes whatever it is given."""
     points = f"{format_points(mark.score)} of {format_points(mark.max_score)} points"
-    return f"{points}. {inert(mark.comment)}" if mark.comment else points
+    return f"{points}. {inert_html(mark.comment)}" if mark.comment else points
 
 
 def _points(points: float) -> str:

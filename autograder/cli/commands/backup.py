@@ -4,10 +4,11 @@ import contextlib
 import hashlib
 import json
 import shlex
+import shutil
 import sqlite3
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from autograder.cli.terminal import listed, output
 from course_lib.atomic_write import UNFINISHED
 
 _GRADEBOOK = f"{NBGRADER}/{GRADEBOOK}"
+_DATABASE = [f"{_GRADEBOOK}{end}" for end in ("", "-journal", "-wal", "-shm")]  # all of SQLite's
 _LIST = "course-backup.json"
 _FORMAT = 1
 _CHUNK = 1 << 20
@@ -42,7 +44,7 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
 
     Raises:
         Exit: With code 2, if there is nothing to copy, the file exists, or it can't be written;
-            with code 1, if something is left out because it is a link.
+            with code 1, if something is left out because it is a link, or the gradebook is damaged.
     """
     from sqlalchemy.engine import make_url
 
@@ -53,10 +55,13 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
             raise BadInputError(f"{out} holds no results: it is no folder that grading wrote")
         if file.exists():
             raise BadInputError(f"{file} exists: name another file, or remove it first")
-        address = make_url(gradebook_url(out / NBGRADER, usable_database(db)))
+        db_url = usable_database(db)
+        address = make_url(gradebook_url(out / NBGRADER, db_url))
         is_file = address.get_backend_name() == "sqlite"
+        damage = _damage(out, db_url, is_read=True)
         try:
-            count = _write(file, out, Path(address.database or "") if is_file else None)
+            gradebook = Path(address.database or "") if is_file else None
+            count = _write(file, out, gradebook, shutil.copyfile if damage else _copy_database)
         except (OSError, sqlite3.Error) as error:
             raise BadInputError(f"{file} can't be written: {error}") from error
     output().print(f"{file}: {count} files of {out}", soft_wrap=True)
@@ -72,6 +77,9 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
     if links:
         names = listed([path.relative_to(out).as_posix() for path in links])
         typer.echo(f"Error: links, not followed and not in it: {names}", err=True)
+    if damage:
+        typer.echo(f"Error: {damage}. All is copied as it is", err=True)
+    if links or damage:
         raise typer.Exit(1)
 
 
@@ -87,7 +95,7 @@ def restore(
 
     Raises:
         Exit: With code 2, if the file is no whole backup, or ``out`` is not empty; nothing is
-            written then.
+            written then. With code 1, if the gradebook was damaged when it was copied.
     """
     with told_in_one_line():
         try:
@@ -110,13 +118,29 @@ def restore(
         except Exception as error:  # whatever zipfile and zlib say of a damaged archive
             raise BadInputError(f"{file} is no whole backup: {error}") from error
     output().print(f"{out}: {count} files", soft_wrap=True)
+    if damage := _damage(out):
+        typer.echo(f"Error: {damage}. It was so when it was copied", err=True)
+        raise typer.Exit(1)
+
+
+def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
+    """Say what is wrong with a gradebook; empty if nothing is."""
+    from autograder.gradebook.database import DatabaseError, check_gradebook
+
+    try:
+        check_gradebook(out / NBGRADER, db_url, is_read=is_read)
+    except DatabaseError as error:
+        return str(error)
+    return ""
 
 
 class _NoBackupError(ValueError):
     """An archive that ``backup`` did not write, or not as it is now."""
 
 
-def _write(file: Path, out: Path, gradebook: Path | None) -> int:
+def _write(
+    file: Path, out: Path, gradebook: Path | None, copy_gradebook: Callable[[Path, Path], object]
+) -> int:
     """Write the archive, which has its name only once it is whole."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=file.absolute().parent) as made:
@@ -126,7 +150,7 @@ def _write(file: Path, out: Path, gradebook: Path | None) -> int:
             temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False
         ) as archive:
             if gradebook and gradebook.is_file():
-                _copy_database(gradebook, copy)
+                copy_gradebook(gradebook, copy)
                 digests[_GRADEBOOK] = _add(archive, copy, _GRADEBOOK)
             for path in _paths(out):
                 if path.is_symlink() or not path.is_file():
@@ -144,8 +168,7 @@ def _paths(out: Path) -> Iterator[Path]:
     for path in sorted(out.rglob("*")):
         parts = path.relative_to(out).parts
         passing = parts[-1] == LOCK or any(part.startswith(UNFINISHED) for part in parts)
-        database = PurePosixPath(*parts).as_posix().startswith(_GRADEBOOK)  # and its journal
-        if not passing and not database:
+        if not passing and "/".join(parts[:2]) not in _DATABASE:
             yield path
 
 

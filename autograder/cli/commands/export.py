@@ -20,7 +20,7 @@ from autograder.cli.options import (
     RosterFile,
 )
 from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
-from autograder.cli.standings import standings_of
+from autograder.cli.standings import standings_of, tell_unequal_teams
 from autograder.cli.stored_results import KeptResults, stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.moodle_people import MoodlePeople
@@ -33,6 +33,7 @@ from autograder.reports.exports import (
     SharedIdError,
     canvas_csv,
     canvas_feedback,
+    canvas_mark,
     comment_of,
     feedback_in_words,
     gradescope_results,
@@ -101,8 +102,8 @@ def export(
 
     Raises:
         Exit: With code 2, if an argument can't be used; with code 1, if some points are still to
-            be given by hand, or somebody has no id in the other system, no mark at all, or one
-            that can't be read.
+            be given by hand, or were given to some of a team, or somebody has no id in the other
+            system, no mark at all, or one that can't be read.
     """
     with told_in_one_line(HomeworkError, RosterError, SharedIdError, WorksheetError):
         usable_book_url(book_url)
@@ -120,13 +121,16 @@ def export(
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
         terms = usable_dates(dates)
-        standings = standings_of(results, kept, usable_gradebook(db, out), terms)
+        gradebook = usable_gradebook(db, out, is_read=True)
+        standings = standings_of(results, kept, gradebook, terms)
         if worksheet:
             told = read_worksheet(worksheet, terms.zone)
             moodle = MoodlePeople(told.values(), people)
             marks = [_moodle_mark(standing, people, moodle) for standing in standings]
         else:
             marks = [_mark(standing, people) for standing in standings]
+        if to is Target.CANVAS:
+            marks = [canvas_mark(mark) for mark in marks]
         try:
             if to is Target.GRADESCOPE:
                 _write_results(standings, file)
@@ -150,7 +154,8 @@ def export(
         "grading was interrupted (grade again)": interrupted,
     }
     unread = kept.tell_unread()
-    if _tell(file, len(marks) - len(unknown), left_out, waiting) or unread:
+    is_left = _tell(file, len(marks) - len(unknown), left_out, waiting)
+    if tell_unequal_teams(standings) or is_left or unread:
         raise typer.Exit(1)
 
 

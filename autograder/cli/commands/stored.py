@@ -11,11 +11,11 @@ from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
 from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
-from autograder.cli.standings import standings_of, terms_so_far
+from autograder.cli.standings import standings_of, tell_unequal_teams, terms_so_far
 from autograder.cli.stored_results import KeptResults, end_if_unread, stored_results
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
-from autograder.reports.class_outputs import write_feedback, write_report
+from autograder.reports.class_outputs import staging_report, write_feedback, write_report
 from autograder.reports.grades import write_grades
 from autograder.reports.term import write_course, write_indexes
 
@@ -44,7 +44,7 @@ def feedback(
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
         usable_book_url(book_url)
-        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out, is_read=True)
         standings = standings_of(results, kept, db_url, course_dates)
         try:
             with staging(out) as stage, StepProgress("Writing") as progress:
@@ -82,22 +82,25 @@ def report(
 
     Raises:
         Exit: With code 2, if there are no results, or another command is working in ``out``; with
-            code 1, if a result can't be read.
+            code 1, if a result can't be read, or points by hand were given to some of a team.
     """
     with alone_in(out), told_in_one_line(HomeworkError):
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
-        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out)
+        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out, is_read=True)
         standings = standings_of(results, kept, db_url, course_dates)
         terms = terms_so_far(standings, graded.id, kept, db_url, course_dates)
         last_year = KeptResults(compare or out)
         before = stored_results(homework, last_year)[0] if compare else []
         try:
-            with staging(out) as stage:
+            with staging_report(out) as stage:
                 write_course(terms, stage)
                 write_grades(standings, stage / GRADES)
                 write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:
             raise not_written(out, error) from error
     output().print(f"{out / REPORT}\n{out / GRADES}", soft_wrap=True)
+    unequal = tell_unequal_teams(standings)
     end_if_unread(kept, last_year)
+    if unequal:
+        raise typer.Exit(1)

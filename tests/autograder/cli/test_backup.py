@@ -87,6 +87,43 @@ def test_what_is_left_out_because_it_is_a_link_is_named(graded, tmp_path):
     assert (tmp_path / "b.zip").exists()
 
 
+def cut_short(gradebook):
+    gradebook.write_bytes(gradebook.read_bytes()[:8192])
+
+
+def made_a_folder(gradebook):
+    gradebook.unlink()
+    gradebook.mkdir()
+
+
+def unmounted(gradebook):
+    gradebook.unlink()
+    gradebook.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("spoil", [cut_short, made_a_folder, unmounted])
+def test_a_damaged_gradebook_is_copied_as_it_is_and_named(graded, tmp_path, spoil):
+    shutil.copytree(graded, tmp_path / "out")
+    gradebook = tmp_path / "out" / "nbgrader" / "gradebook.db"
+    spoil(gradebook)
+    shutil.copy(graded / "nbgrader" / "gradebook.db", f"{gradebook}.damaged")
+    outcome = run("backup", tmp_path / "b.zip", "--out", tmp_path / "out")
+    assert outcome.exit_code == 1
+    (line,) = [line for line in outcome.stderr.splitlines() if "links" not in line]
+    assert line.startswith(f"Error: {gradebook} is ")
+    assert line.endswith("All is copied as it is")
+    outcome = run("restore", tmp_path / "b.zip", "--out", tmp_path / "again")
+    assert outcome.exit_code == (spoil is cut_short)
+    assert ("gradebook.db is damaged" in outcome.stderr) == (spoil is cut_short)
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+    again = tmp_path / "again" / "nbgrader"
+    assert (again / "gradebook.db.damaged").is_file()
+    if spoil is cut_short:
+        assert (again / "gradebook.db").read_bytes() == gradebook.read_bytes()
+    else:
+        assert not (again / "gradebook.db").exists()
+
+
 def test_the_gradebook_is_copied_as_it_was_before_what_is_just_being_written(graded, tmp_path):
     before = rows_of(graded / "nbgrader" / "gradebook.db")
     writing = sqlite3.connect(graded / "nbgrader" / "gradebook.db")

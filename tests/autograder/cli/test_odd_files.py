@@ -214,6 +214,18 @@ def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
 
 
 @pytest.mark.parametrize("command", ["report", "feedback", "export"])
+def test_a_gradebook_that_is_gone_is_not_taken_for_none(out, command):
+    """A link whose disk isn't there, or ``--db`` forgotten: what was given by hand is not known."""
+    gradebook = out / "nbgrader" / "gradebook.db"
+    gradebook.unlink()
+    gradebook.symlink_to("nowhere")
+    outcome = run(command, out)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(f"Error: {gradebook} is gone: is its disk there, is --db given?")
+
+
+@pytest.mark.parametrize("command", ["report", "feedback", "export"])
 def test_a_gradebook_that_fails_while_it_is_read_is_told_in_a_sentence(out, command, monkeypatch):
     from sqlalchemy.exc import OperationalError
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import outputs, plan
+from autograder.cli import outputs, plan, stored_results
 from autograder.cli.app import app
 from autograder.gradebook import gradebook
 from autograder.homework_source.homework import all_homeworks
@@ -75,6 +75,7 @@ def test_whose_marks_changed_is_told_in_the_terminal_the_page_and_a_table(grade,
     assert "Changed marks" in page
     assert "=now &lt;b&gt;wrong&lt;/b&gt;" in page
     (row,) = csv.DictReader((out / "changes.csv").open())
+    assert row["homework"] == HOMEWORK.id
     assert row["reason"].startswith("'=now")
     assert (row["old_score"], row["new_score"]) == ("2.0", "0.0")
     assert not list(out.glob("results/*.before*"))
@@ -176,6 +177,24 @@ def test_an_amended_result_still_belongs_to_its_notebook(tmp_path):
     assert store.find("ada", "these bytes") == amended
 
 
+@pytest.mark.parametrize("command", ["grade", "report"])
+def test_who_is_no_longer_like_another_is_on_no_page_of_those_who_are(
+    grade, tmp_path, monkeypatch, command
+):
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    alike = Flag(kind=FlagKind.SIMILAR, text="as ben", students=("ada", "ben"), cells=("double",))
+    first, *rest = make_class()
+    assert grade("grade", [dataclasses.replace(first, flags=(alike,)), *rest]).exit_code == 0
+    out = tmp_path / "out"
+    assert "ben" in (out / "similar.html").read_text()
+    if command == "grade":
+        grade("grade", [first, *rest])
+    else:
+        ResultStore(out / "results" / HW).amend(first)
+        assert CliRunner().invoke(app, ["report", "hw03", "--out", str(out)]).exit_code == 0
+    assert not (out / "similar.html").exists()
+
+
 def test_nothing_changed_is_said(grade):
     assert grade("grade", make_class()).exit_code == 0
     outcome = grade("regrade", make_class())
@@ -189,7 +208,7 @@ def test_changes_of_an_earlier_regrade_do_not_stay(grade, tmp_path):
     changes = tmp_path / "out" / "changes.csv"
     assert len(changes.read_text().splitlines()) == 2
     assert grade("regrade", after).exit_code == 0
-    assert changes.read_text().splitlines() == ["student,check,old_score,new_score,reason"]
+    assert changes.read_text().splitlines() == ["student,homework,check,old_score,new_score,reason"]
 
 
 def lost(student):

@@ -52,21 +52,29 @@ submission_112:
 
 
 def test_canvas_without_names(tmp_path, into):
+    """Its letters are a submission's, others in each assignment: nobody is called by them."""
     files = {
         f"anon_aB3dE_70001_{HW}.ipynb": "one",
         f"LATE_anon_Z9xYw_70002_{HW}.ipynb": "late",
         f"anon_12345_70003_{HW}.ipynb": "digits alone",
     }
-    collection = collect(make_zip(tmp_path / "submissions.zip", files), HW, into)
+    source = make_zip(tmp_path / "submissions.zip", files)
+    collection = collect(source, HW, into)
     assert collection.naming is Naming.CANVAS
-    assert collected(into) == {
-        "anon_aB3dE": "one", "anon_Z9xYw": "late", "anon_12345": "digits alone",
-    }  # fmt: skip
-    assert outcomes(collection)["anon_Z9xYw"][1] == "late"
-    people = tmp_path / "class.csv"
-    people.write_text("lms_id,student\naB3dE,ada\n")
-    collect(tmp_path / "submissions.zip", HW, tmp_path / "named", roster=read_roster(people))
-    assert collected(tmp_path / "named")["ada"] == "one"
+    assert collected(into) == {}
+    assert {line.outcome for line in collection.lines} == {Outcome.PROBLEM}
+    assert outcomes(collection)["anon_Z9xYw"][1] == (
+        "names are hidden, and the letters of anon_Z9xYw are of this assignment alone: reveal the "
+        "names in Canvas, and download again"
+    )
+    # 12345 is the number of a user; the digits of this submission's are another's
+    listed = class_list(tmp_path, "aB3dE,ada,\n12345,bo,\n")
+    collection = collect(source, HW, into, roster=listed)
+    assert collected(into) == {"ada": "one"}
+    assert outcomes(collection)["bo"][0] is Outcome.MISSING
+    listed = class_list(tmp_path, "anon_12345,cy,\nanon_Z9xYw,di,\n")
+    assert outcomes(collect(source, HW, tmp_path / "two", roster=listed))["di"][1] == "late"
+    assert collected(tmp_path / "two") == {"cy": "digits alone", "di": "late"}
 
 
 def test_a_team_hands_in_for_all_its_members(tmp_path, into):
@@ -104,6 +112,22 @@ def test_a_copy_by_its_usual_name_counts_as_an_attempt(tmp_path, into, copy):
     else:
         assert outcome is Outcome.PROBLEM
         assert remark.startswith("which one is the work?")
+
+
+@pytest.mark.parametrize("copy", ["{}-Copy1", "Copy of {}", "{} - Copy"])
+@pytest.mark.parametrize("work", ["{}", "{}-1"])
+@pytest.mark.parametrize("first", ["work", "copy"])
+def test_which_of_two_files_of_canvas_was_attached_first_says_nothing(
+    tmp_path, into, copy, work, first
+):
+    names = [work.format(HW), copy.format(HW)]
+    uploads = names if first == "work" else reversed(names)
+    files = {f"ada_1_{900 + n}_{name}.ipynb": name for n, name in enumerate(uploads)}
+    files[f"bo_2_903_{HW}.ipynb"] = "bo"
+    told = collect(make_zip(tmp_path / "c.zip", files), HW, into)
+    assert collected(into) == {"bo_2": "bo"}
+    assert outcomes(told)["ada_1"][0] is Outcome.PROBLEM
+    assert outcomes(told)["ada_1"][1].startswith("which one is the work?")
 
 
 def test_a_newer_notebook_of_another_name_is_told(tmp_path, into):
@@ -196,7 +220,7 @@ def test_who_is_called_otherwise_at_canvas_is_still_the_same(tmp_path, into):
     assert collected(into) == everybody
     # Names that hold another's number make nobody another.
     step({f"eve_22_500_x_777_900_{HW}.ipynb": "eve", f"anon_777_9_{HW}.ipynb": "anonymous"})
-    assert collected(into) == everybody | {"eve_22": "eve", "anon_777": "anonymous"}
+    assert collected(into) == everybody | {"eve_22": "eve"}
     listed = class_list(tmp_path, "1,hopper_777,\n")
     step({f"di_777_960_{HW}.ipynb": "di", f"e_5_961_{HW}.ipynb": "e"}, roster=listed)
     assert collected(into)["di_777"] == "di"
@@ -204,6 +228,53 @@ def test_who_is_called_otherwise_at_canvas_is_still_the_same(tmp_path, into):
     both = {f"cy_5_970_{HW}.ipynb": "c", f"e_5_971_{HW}.ipynb": "e"}
     assert step(both)["e_5"][0] is Outcome.SAME
     assert collected(into)["e_5"] == "e"
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "listed"),
+    [
+        ("lovelaceada_12345", f"lovelaceada_12345_900_{HW}.ipynb", "12345,ada,\n"),
+        ("ada-gh", f"hw03-ada-gh/{HW}.ipynb", "ada-gh,ada,\n"),
+        ("ada@x.org", f"submission_1/{HW}.ipynb", "777,ada,\n"),
+        ("ada@x.org", f"submission_1/{HW}.ipynb", ""),
+    ],
+)
+def test_nobody_gets_a_second_folder_by_what_is_known_later(tmp_path, into, folder, file, listed):
+    """By a class list, or by a number that Gradescope did not know before."""
+    of_ada = "submission_1:\n  :submitters:\n  - {':sid': '777', ':email': 'ada@x.org'}\n"
+    files = {file: "again"} | ({"submission_metadata.yml": of_ada} if "/" in file else {})
+    make_folder(into, {f"{folder}/{HW}/{HW}.ipynb": "ada", f"bo_7/{HW}/{HW}.ipynb": "bo"})
+    people = class_list(tmp_path, f"{listed}7,bo_7,\n") if listed else None
+    source = make_zip(tmp_path / "s.zip", files)
+    told = collect(source, HW, into, roster=people)
+    student = "ada" if listed else "777"
+    assert outcomes(told)[student] == (
+        Outcome.PROBLEM,
+        f"the same person's folder is {folder} until now: move what is in it to {student}",
+    )
+    assert collected(into) == {folder: "ada", "bo_7": "bo"}
+    (into / folder).rename(into / student)
+    collect(source, HW, into, roster=people, force=True)
+    assert collected(into) == {student: "again", "bo_7": "bo"}
+
+
+def test_another_one_of_the_list_may_be_called_as_somebody_is_at_github(tmp_path, into):
+    people = class_list(tmp_path, "ada,grace,\nbo,ada,\n")
+    source = make_folder(tmp_path / "in", {f"hw03-{s}/{HW}.ipynb": s for s in ("ada", "bo")})
+    for _ in range(2):
+        assert collect(source, HW, into, roster=people).complete
+        (into / "grace" / HW / f"{HW}.ipynb").unlink()
+        (into / "grace" / HW).rmdir()
+
+
+def test_a_class_list_that_is_forgotten_once_makes_no_second_folders(tmp_path, into):
+    source = make_zip(tmp_path / "c.zip", {f"lovelaceada_12345_900_{HW}.ipynb": "ada"})
+    collect(source, HW, into, roster=class_list(tmp_path, "12345,ada,\n"))
+    assert outcomes(collect(source, HW, into))["lovelaceada_12345"] == (
+        Outcome.PROBLEM,
+        "folders here are called as a class list says: give it, --roster",
+    )
+    assert collected(into) == {"ada": "ada"}
 
 
 def test_canvas(tmp_path, into):
@@ -218,7 +289,8 @@ def test_canvas(tmp_path, into):
     assert collection.naming is Naming.CANVAS
     assert collected(into) == {"lovelaceada_12345": "second", "hopper_777": "late"}
     told = outcomes(collection)
-    assert told["lovelaceada_12345"] == (Outcome.COLLECTED, "the newest of 2 notebooks")
+    last = f"{HW}-1.ipynb of 2 notebooks, not {HW}.ipynb"
+    assert told["lovelaceada_12345"] == (Outcome.COLLECTED, last)
     assert told["hopper_777"][1] == "1 other files stay where they are; late"
     # Canvas's zip bears the time when it was made: it makes nobody late, and nobody in time
     assert not list(into.rglob("timestamp.txt"))
@@ -340,6 +412,48 @@ def test_github_classrooms_folder_of_all_is_nobodys(tmp_path, into):
     assert collected(into) == {"octocat": "octocat", "ada-l": "ada-l"}
 
 
+@pytest.mark.parametrize("made", [make_folder, make_zip])
+@pytest.mark.parametrize("named", ["hw03-{}", "homework-3-{}", "{}"])
+def test_a_clone_tells_no_time_whatever_it_is_called(tmp_path, into, made, named):
+    files = {f"{named.format(s)}/{HW}.ipynb": s for s in ("ada", "bo")}
+    files |= {f"{named.format('ada')}/work/{HW}-Copy1.ipynb": "kept from before"}
+    clones = files | {f"{named.format(s)}/.git/HEAD": "ref" for s in ("ada", "bo")}
+    told = collect(made(tmp_path / "clones", clones), HW, into)
+    called = "{}" if named == "hw03-{}" else named
+    assert collected(into) == {called.format("bo"): "bo"}
+    assert outcomes(told)[called.format("ada")][1].startswith("which one is the work?")
+    assert not list(into.rglob("timestamp.txt"))
+    words = "a clone, which does not say when it was handed in"
+    assert (outcomes(told)[called.format("bo")][1] == words) == (called == named)
+    collect(made(tmp_path / "folders", files), HW, tmp_path / "timed", naming=Naming.FOLDER)
+    assert (tmp_path / "timed" / named.format("bo") / HW / "timestamp.txt").exists()
+
+
+def test_what_is_cloned_again_takes_the_place_of_what_was_cloned_before(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"ada/{HW}.ipynb": "first", "ada/.git": "gitdir: x"})
+    collect(source, HW, into)
+    (source / "ada" / f"{HW}.ipynb").write_text("second")
+    later = (into / "ada" / HW / f"{HW}.ipynb").stat().st_mtime + 60
+    os.utime(source / "ada" / f"{HW}.ipynb", (later, later))
+    assert outcomes(collect(source, HW, into))["ada"][0] is Outcome.REPLACED
+    assert collected(into) == {"ada": "second"}
+
+
+def test_classrooms_names_are_told_where_they_are_others(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"homework-3-ada/{HW}.ipynb": "ada"})
+    told = collect(source, HW, into, naming=Naming.CLASSROOM)
+    (line,) = told.lines
+    assert line.remark.endswith(f"names what is handed in: {HW}-NAME or hw03-NAME")
+
+
+def test_a_class_list_that_has_nobody_of_a_class_is_told(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"homework-3-{s}/{HW}.ipynb": s for s in ("ada", "bo")})
+    told = collect(source, HW, into, roster=class_list(tmp_path, "ada,ada,\nbo,bo,\n"))
+    (problem,) = [line for line in told.lines if line.outcome is Outcome.PROBLEM]
+    assert problem.remark.startswith("nobody of the class list is in it")
+    assert set(collected(into)) == {"homework-3-ada", "homework-3-bo"}
+
+
 @pytest.mark.parametrize("odd", [f"{HW}-eve/{HW}.ipynb", "eve_1_2_x.ipynb"])
 def test_one_name_says_nothing_of_the_others(tmp_path, into, odd):
     files = {f"ada/{HW}.ipynb": "ada", "bo.ipynb": "bo", odd: "eve"}
@@ -382,7 +496,15 @@ def test_a_folder_for_each_student(tmp_path, into):
     assert told["fay"][1] == "no notebook of this homework, only hw04-transformer.ipynb"
 
 
-@pytest.mark.parametrize("around", ["class", "class/of 2026", HW])
+@pytest.mark.parametrize("around", ["hw03-class", f"{HW}-class"])
+def test_a_folder_around_the_clones_is_no_clone(tmp_path, into, around):
+    files = {f"{around}/hw03-{name}/{HW}.ipynb": name for name in ("ada", "bo")}
+    told = collect(make_zip(tmp_path / "c.zip", {**files, f"{around}/README": ""}), HW, into)
+    assert told.naming is Naming.CLASSROOM
+    assert collected(into) == {"ada": "ada", "bo": "bo"}
+
+
+@pytest.mark.parametrize("around", ["class", "class/of 2026", HW, "hw03-class", f"{HW}-class"])
 def test_a_folder_around_the_class_is_no_student(tmp_path, into, around):
     files = {f"{around}/{name}/{HW}.ipynb": name for name in ("ada", "bo", "cy")}
     files[f"{around}/dee/{HW}/{HW}.ipynb"] = "dee"

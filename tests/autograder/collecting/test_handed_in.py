@@ -89,9 +89,9 @@ def test_links_pipes_and_secrets_are_not_read(tmp_path, into):
 
     link = zipfile.ZipInfo(f"evil_1_1_{HW}.ipynb")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    collection = collect(make_zip(tmp_path / "s.zip", {link: str(secret)}), HW, into)
+    collection = collect(make_zip(tmp_path / "s.zip", {link: str(secret)}), HW, tmp_path / "two")
     assert "symbolic link" in outcomes(collection)["evil_1"][1]
-    assert collected(into) == {"good": "good"}
+    assert collected(tmp_path / "two") == {}
 
 
 def test_a_bomb_is_read_no_further_than_the_limit(tmp_path, into, monkeypatch):

@@ -2,8 +2,10 @@
 
 import csv
 import dataclasses
+import html
 import json
 import os
+import re
 import zipfile
 
 import pytest
@@ -15,7 +17,7 @@ from autograder.cli.app import app
 from autograder.gradebook import hand_grades
 from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.judging.results import Status
-from autograder.marks.standing import HandGrades, stand
+from autograder.marks.standing import HandGrades, stand, unequal_teams
 from autograder.reports.exports import (
     Mark,
     SharedIdError,
@@ -55,6 +57,17 @@ def test_moodle_finds_its_columns():
     assert row["Last modified (grade)"] == ""
     assert row["Full name"] == "Ada, L."
     assert row["Feedback comments"] == "6.67 of 12 points"
+
+
+def test_what_moodle_shows_as_html_is_read_as_it_was_written():
+    """``set_editor_text`` of its feedback comments takes all for HTML."""
+    said = "a loop while i<=n and len(x)>0,\nsee <your line 3> & 'so on'"
+    (row,) = rows(moodle_csv([Mark(student="a", score=1, max_score=2, lms_id="4", comment=said)]))
+    shown = row["Feedback comments"]
+    plain = shown.replace("<br>", "\n").replace("<wbr>", "")
+    assert html.unescape(plain) == f"1 of 2 points. {said}"
+    assert re.findall("<[^>]*>", shown) == ["<wbr>", "<br>"]
+    assert not [cell for cell in shown.split(";") if cell.lstrip(" '").startswith("=")]
 
 
 def test_ids_that_differ_in_capitals_alone_are_one():
@@ -97,6 +110,23 @@ def test_moodle_is_given_the_numbers_of_this_assignment(graded, tmp_path, lms_id
     assert written(file, told) == ({"Participant 311": "3", "Participant 7": "0"}, ["311", "7"])
 
 
+def test_canvas_is_given_numbers_that_are_its_users(graded, tmp_path):
+    for student in ("anon_aB3dE", "anon_12345", "byron_12345"):
+        ResultStore(graded / "results" / HW).keep(result(student), made_from="")
+    roster, file, told = (tmp_path / name for name in ("class.csv", "marks.csv", "told.json"))
+    roster.write_text("lms_id,student\naB3dE,ada\nanon_Z9xYw,ben\n77,cho\n")
+    outcome = run(
+        "export", "hw03", "--out", graded, "--to", "canvas", "--column", "x", "--roster", roster,
+        "--file", file, "--feedback", told,
+    )  # fmt: skip
+    assert outcome.exit_code == 1
+    assert "no id there is known (--roster tells it): ada, anon_12345, anon_aB3dE, ben, dee" in (
+        outcome.stderr
+    )
+    assert [row["ID"] for row in rows(file.read_text("utf-8"))] == ["12345", "77"]
+    assert json.loads(told.read_text("utf-8"))["grade_data"].keys() == {"12345", "77"}
+
+
 @pytest.mark.parametrize("student", ["ada_7", "ada_007", "ada_7_8"])
 def test_moodle_is_given_numbers_that_are_its_own(graded, tmp_path, student):
     ResultStore(graded / "results" / HW).keep(result(student), made_from="")
@@ -131,7 +161,8 @@ def test_formulas_are_inert_in_every_csv(text):
 
 
 @pytest.mark.parametrize(
-    ("student", "number"), [("ada_12345", "12345"), ("ada", ""), ("_1", ""), ("ada_1_77", "77")]
+    ("student", "number"),
+    [("ada_12345", "12345"), ("ada", ""), ("_1", ""), ("ada_1_77", "77"), ("anon_12345", "")],
 )
 def test_the_number_that_collect_left_is_read(student, number):
     assert guess_lms_id(student) == number
@@ -212,6 +243,32 @@ def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
     assert "8 submissions still wait" in outcome.stderr  # all but ada, known there or not
     found = rows((tmp_path / "c.csv").read_text())
     assert [(row["Student"], row["HW (1)"]) for row in found] == [("'=Ada()", "5.5"), ("Ben", "1")]
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_who_handed_in_one_notebook_and_has_other_points_is_named(
+    graded, tmp_path, monkeypatch, command
+):
+    store = ResultStore(graded / "results" / HW)
+    for student, seed in (("red_1", 5), ("red_2", 5), ("blue_3", 6), ("blue_4", 6)):
+        store.keep(result(student, seed=seed), made_from="")
+    given = {s: HandGrades(points={"why": 2.0}) for s in ("blue_3", "blue_4", "red_1")}
+    given |= {r.student: HandGrades(points={"why": 0.0}) for r in make_class()}
+    given["red_2"] = HandGrades(points={"why": 2.0}, extra={"why": 0.5})
+    monkeypatch.setattr(hand_grades, "read_hand_grades", lambda *arguments: given)
+    more = {"report": [], "export": ["--to", "gradescope", "--file", tmp_path / "g"]}[command]
+    outcome = run(command, "hw03", "--out", graded, *more)
+    assert outcome.exit_code == 1
+    assert outcome.stderr == (
+        "One notebook, handed in together, and other points by hand: red_1 5, red_2 5.5\n"
+    )
+    given["red_2"] = given["red_1"]
+    assert run(command, "hw03", "--out", graded, *more).exit_code == 0
+
+
+def test_one_seed_for_all_makes_no_team_of_a_class():
+    made = [result("ada", seed=5, seconds=0.4), result("ben", Status.FAIL, seed=5, seconds=0.5)]
+    assert unequal_teams([stand(one) for one in made]) == []
 
 
 def test_gradescope_gets_a_file_each(graded, tmp_path):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from autograder.class_run.result_store import ResultStore, result_file
 from autograder.cli import stored_results
 from autograder.cli.app import app
-from autograder.judging.results import Status
+from autograder.judging.results import CellFailure, Status
 from autograder.marks.dates import Dates
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
@@ -186,11 +186,28 @@ def test_canvas_gets_comments_by_its_numbers():
     made = result("ada_42", values=Status.FAIL, hint="Multiply.")
     standing = stand(made, HandGrades(points={"why": 2}, comments={"why": "Well\nput"}))
     text = feedback_in_words(standing)
-    assert text == "3 of 6 points\n2. It doubles: Multiply.\nWhy twice?: Well\nput"
+    assert text == (
+        "3 of 6 points\n2. It doubles: result differs in 3 of 4 places. Hint: Multiply.\n"
+        "Why twice?: Well\nput"
+    )
     mark = Mark(student="ada_42", score=3, max_score=6, lms_id="42")
     assert json.loads(canvas_feedback([mark], {"ada_42": text})) == {
         "grade_data": {"42": {"posted_grade": "3", "text_comment": text}}
     }
+
+
+def test_canvas_is_told_first_which_cells_did_not_run():
+    failed = CellFailure(cell="double", status=Status.ERROR, message="TabError: line\n23")
+    made = result("ada_42", values=Status.ERROR, message="no 'double'?", cell_failures=(failed,))
+    assert feedback_in_words(stand(made)).splitlines() == [
+        "1 of 6 points", "Cells that did not run to their end:", "- double: TabError: line 23",
+        "2. It doubles: no 'double'?",
+    ]  # fmt: skip
+    unread = next(made for made in make_class() if made.error)
+    given = HandGrades(comments={"why": "Save it as a notebook."})
+    assert feedback_in_words(stand(unread, given)).splitlines() == [
+        "0 of 6 points", "The file is not JSON.", "Why twice?: Save it as a notebook.",
+    ]  # fmt: skip
 
 
 def run(*arguments):
