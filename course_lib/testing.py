@@ -10,7 +10,7 @@ import math
 import reprlib
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -395,6 +395,25 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
         torch.nn.functional.dropout = kept
 
 
+def call_each(
+    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]
+) -> list[Any]:
+    """Call a function several times, where dropout drops nothing.
+
+    Under the judge all calls cost one question where each would cost one of its own:
+    ``call_beside(call_each, layer, [((x,), {}), ((y,), {"mask": mask})])``. A tensor that two of
+    them are given is one tensor there: what the first changes in place, the second sees.
+
+    Args:
+        function: What to call.
+        calls: For each call its arguments, by position and by keyword.
+
+    Returns:
+        What the calls return.
+    """
+    return call_without_dropout(lambda: [function(*args, **how) for args, how in calls])
+
+
 def attributes(owner: Any, *paths: str) -> dict[str, Any]:
     """Give what attributes of an object hold.
 
@@ -496,6 +515,6 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 
 __all__ = [
     "CheckFailure", "assert_close", "assert_equal", "assert_keeps_inputs", "assert_raises",
-    "assert_rows_sum_to_one", "assert_shape", "attributes", "call_beside", "call_strided",
-    "call_without_dropout", "changed_inputs", "forgive", "noting_forgiven",
+    "assert_rows_sum_to_one", "assert_shape", "attributes", "call_beside", "call_each",
+    "call_strided", "call_without_dropout", "changed_inputs", "forgive", "noting_forgiven",
 ]  # fmt: skip

@@ -75,6 +75,7 @@ from course_lib.testing import (
     assert_shape,
     attributes,
     call_beside,
+    call_each,
     call_strided,
     call_without_dropout,
     forgive,
@@ -115,6 +116,11 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
             forgive("keys that are turned round with their batch", SHAPE)
             return without_batch(function, query, key, value, mask, return_weights)
         raise
+    return put_right(function, result, query, key, value, mask, return_weights=return_weights)
+
+
+def put_right(function, result, query, key, value, mask=None, *, return_weights=False):
+    """Put right in a result what the first test alone looks at; see ``attend``."""
     if not return_weights:
         if isinstance(result, tuple | list) and result:
             forgive("a pair where the output alone was asked for", SHAPE)
@@ -132,6 +138,17 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
         forgive("the weights come before the output", SHAPE)
         output, weights = weights, output
     return without_ones(output, (*query.shape[:-1], *of_output)), weights
+
+
+def attend_each(function, *calls):
+    """Call your attention with each of these, at once, as each question takes its time."""
+    calls = [(tuple(each.clone() for each in given), how) for given, how in calls]
+    try:
+        results = call_beside(call_each, function, calls)
+    except Exception:  # one after the other, what is wrong with the first comes first
+        return (attend(function, *given, **how) for given, how in calls)
+    pairs = zip(results, calls, strict=True)
+    return [put_right(function, result, *given, **how) for result, (given, how) in pairs]
 
 
 def usual_weights(scores):
@@ -225,15 +242,7 @@ def ask(layer, query, key, value, *mask, **how):
     """
     try:
         result = call_beside(call_without_dropout, layer, query, key, value, *mask, **how)
-        in_second_place = getattr(result, "shape", None) == (
-            query.size(1),
-            query.size(0),
-            query.size(2),
-        )
-        if in_second_place and not how:
-            forgive("the batch comes second", OF_LAYER["shape"])
-            return result.transpose(0, 1)
-        return result
+        return batch_first(result, query, **how)
     except RuntimeError as error:
         if "view size is not compatible" not in str(error) or query.size(1) == 1:
             raise
@@ -246,6 +255,26 @@ def ask(layer, query, key, value, *mask, **how):
         return torch.cat(results, dim=1)
     outputs, weights = zip(*map(output_and_weights, results), strict=True)
     return torch.cat(outputs, dim=1), torch.cat(weights, dim=2)
+
+
+def batch_first(result, query, **how):
+    """Turn an output whose batch comes second."""
+    turned = (query.size(1), query.size(0), query.size(2))
+    if how or getattr(result, "shape", None) != turned:
+        return result
+    forgive("the batch comes second", OF_LAYER["shape"])
+    return result.transpose(0, 1)
+
+
+def ask_each(layer, *calls):
+    """Call your layer with each of these, at once, as each question takes its time."""
+    calls = [(tuple(each.clone() for each in given), how) for given, how in calls]
+    try:
+        results = call_beside(call_each, layer, calls)
+    except Exception:  # one after the other, what is wrong with the first comes first
+        return (ask(layer, *given, **how) for given, how in calls)
+    pairs = zip(results, calls, strict=True)
+    return [batch_first(result, given[0], **how) for result, (given, how) in pairs]
 
 
 def expected_or(actual, expected, *others, mistake, paid_in):
@@ -729,19 +758,28 @@ assert_finite()
 share_of_weights = torch.randn(3, 2, 6).to(device)
 
 
-def loss_of_both(*inputs):
+both = {"return_weights": True}
+
+
+def weighted(pair):
     """Weight output and weights by chance."""
-    copies = (each.clone() for each in inputs)
-    pair = attend(scaled_dot_product_attention, *copies, return_weights=True)
     output, weights = output_and_weights(pair)
     checked(output, (3, 2, 5))
     checked(weights, (3, 2, 6), what="weights")
     return (output * share).sum() + (weights * share_of_weights).sum()
 
 
+def loss_of_both(*inputs):
+    """Look at output and weights."""
+    return weighted(*attend_each(scaled_dot_product_attention, (inputs, both)))
+
+
 def loss_past_mask(*inputs):
     """Add what comes past a mask, with weights and without, to what comes without one."""
-    return loss_of_both(*inputs) + loss_of_both(*inputs, some) + loss(*inputs, some)
+    masked = (*inputs, some)
+    calls = (inputs, both), (masked, both), (masked, {})
+    *pairs, output = attend_each(scaled_dot_product_attention, *calls)
+    return sum(map(weighted, pairs)) + (checked(output, (3, 2, 5)) * share).sum()
 
 
 pair = attend(scaled_dot_product_attention, *inputs.values(), return_weights=True)
@@ -1577,7 +1615,8 @@ def heads_of(asking):
 
 def join(heads, masks):
     """Put the output for each mask together with your attention and your projection."""
-    attended = (attend(scaled_dot_product_attention, *heads, mask) for mask in masks)
+    calls = [((*heads, *mask), {}) for mask in masks]
+    attended = attend_each(scaled_dot_product_attention, *calls)
     joined = [checked(each, heads[0].shape).transpose(1, 2).flatten(-2) for each in attended]
     return layer.output_projection(torch.cat(joined)).chunk(len(masks))
 
@@ -1588,7 +1627,7 @@ def is_right_without(asking, heads):
         unmasked = checked(ask(layer, asking, tokens, tokens), asking.shape)
     except RuntimeError:  # where there are more keys than queries
         return False
-    return torch.allclose(unmasked, *join(heads, [None]), rtol=1e-4, atol=1e-5)
+    return torch.allclose(unmasked, *join(heads, [()]), rtol=1e-4, atol=1e-5)
 
 
 hint = "a mask of one head hides the same from all, one of one sentence in all; else each sentence "
@@ -1608,14 +1647,18 @@ for number, (asking, training) in enumerate(settings):
     if device == "cpu":  # on a GPU PyTorch's own attention refuses what is the same for all keys
         masks.append(per_head[..., :1])
     masks = [mask[:, :, -asking.size(1) :] for mask in masks]
-    for place, (mask, expected) in enumerate(zip(masks, join(heads, masks), strict=True)):
+    calls, expected = [], []
+    for place, (mask, right) in enumerate(
+        zip(masks, join(heads, [(mask,) for mask in masks]), strict=True)
+    ):
         ways = {}, {"return_weights": True}
         if mask.shape[:2] != per_head.shape[:2] or mask.size(3) == 1:
             ways = [ways[(number + place) % 2]]  # in turn, as calls take time
-        for how in ways:  # both, for a mask that nothing shares
-            output = ask(layer, asking, tokens, tokens, mask, **how)
-            output = output[0] if isinstance(output, tuple | list) else output
-            assert_close(output, expected, what="output of three heads", hint=hint)
+        calls += [((asking, tokens, tokens, mask), how) for how in ways]  # both, if nothing shares
+        expected += [right for _ in ways]
+    for output, right in zip(ask_each(layer, *calls), expected, strict=True):
+        output = output[0] if isinstance(output, tuple | list) else output
+        assert_close(output, right, what="output of three heads", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
@@ -1659,10 +1702,10 @@ except Exception:
 
 def loss_with_masks(*inputs):
     """Add what comes past a mask, and beside the weights, to what comes without."""
-    pair = ask(layer, *(each.clone() for each in inputs), return_weights=True)
-    beside = checked(pair[0] if isinstance(pair, tuple | list) else pair, (5, 7, 6))
-    alone = loss(*inputs) + (beside * share).sum()
-    return sum((loss(*inputs, mask) for mask in masks), start=alone)
+    calls = [(inputs, {}), *(((*inputs, mask), {}) for mask in masks)]
+    pair, *outputs = ask_each(layer, (inputs, {"return_weights": True}), *calls)
+    outputs.append(pair[0] if isinstance(pair, tuple | list) else pair)
+    return sum((checked(output, (5, 7, 6)) * share).sum() for output in outputs)
 
 
 def loss_of_parameters(*tensors):
