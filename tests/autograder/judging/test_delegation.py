@@ -215,6 +215,33 @@ subprocess.run("id")
     ]
 
 
+def test_a_module_is_known_through_whichever_other_it_is_reached():
+    source = """
+from torch.nn.functional import torch as theirs
+def norm(x): return F.torch.jit.script(x)
+keys = F.torch._C.DispatchKeySet
+getattr(nn.functional, "torch").library.get_kernel("aten::layer_norm", "XLA")
+theirs.ops.aten.relu
+torch.os.fork()
+torch.sys._getframe()
+nn.modules.module.torch.allclose = print
+F.torch.backends.cudnn.deterministic = True
+torch.os.path.exists(torch.os.sys.path[0])
+import posix
+posix.fork()
+"""
+    assert read_one(source)[1] == [
+        ("pries", "torch._C.DispatchKeySet", "norm", 4),
+        ("pries", "torch.library.get_kernel", "norm", 5),
+        ("pries", "torch.ops.aten.relu", "norm", 6),
+        ("pries", "os.fork", "norm", 7),
+        ("pries", "sys._getframe", "norm", 8),
+        ("changes", "torch.allclose", "norm", 9),
+        ("pries", "posix.fork", "norm", 13),
+        ("hides behind", "torch.jit", "norm", 3),
+    ]
+
+
 def test_what_cannot_be_followed_is_told_where_an_exercise_with_a_rule_leads_to_it():
     source = """
 import inspect

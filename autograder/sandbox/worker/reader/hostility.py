@@ -11,10 +11,11 @@ _SETTINGS = (
     "IPython.core.interactiveshell.InteractiveShell.ast_node_interactivity",
 )  # fmt: skip
 _PRYING = (
-    "ctypes", "gc.get_objects", "gc.get_referrers", "inspect.currentframe", "inspect.stack",
-    "os._exit", "os.abort", "os.fork", "os.kill", "socket", "subprocess", "sys._getframe",
-    "sys._current_frames", "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops",
-    "torch._C", "torch._VF", "torch._ops", "torch.library", "torch._library", "worker",
+    "_ctypes", "_posixsubprocess", "_socket", "ctypes", "gc.get_objects", "gc.get_referrers",
+    "inspect.currentframe", "inspect.stack", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
+    "socket", "subprocess", "sys._getframe", "sys._current_frames", "sys.displayhook",
+    "sys.setprofile", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "torch._ops",
+    "torch.library", "torch._library", "worker",
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from .definitions import reads_at
-from .imports import Import, Known, imports
+from .imports import Import, Known, imports, own_name
 from .statements import called, outside_definitions
 from .uses import Statement, Use
 
@@ -41,6 +41,10 @@ class StatementReader(ast.NodeVisitor):
 
     def resolve(self, node: ast.expr) -> str | None:
         """Return the full name that an expression stands for, if it is one."""
+        name = self._spelt_out(node)
+        return own_name(name) if name else None
+
+    def _spelt_out(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
             return self._resolve_name(node)
         if isinstance(node, ast.Attribute):
