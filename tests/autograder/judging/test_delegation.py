@@ -139,6 +139,8 @@ ALLOWED = {
     "type": "def norm(x): return type(x) is nn.LayerNorm or type(x) in (nn.LayerNorm, nn.Linear)",
     "a case": "def norm(x):\n  match x:\n    case nn.LayerNorm(): return 1",
     "cast": "import typing as t\ndef norm(x): return t.cast(nn.LayerNorm, x)",
+    "settings": "import sys\nsys.dont_write_bytecode = True\nsys.tracebacklimit = 3\ndef norm(x): return torch.sqrt(x)",
+    "settings of a compiler": "import torch._dynamo\ntorch._dynamo.config.suppress_errors = True\ntorch._inductor.config.max_autotune = False\ndef norm(x): return torch.sqrt(x)",
     "a name for a hint": "Layer = nn.LayerNorm | None\ndef norm(x: Layer) -> Layer: return x",
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from ..operators import spelt_as_operators
+from .hostility import SETTINGS
 from .names_used import Notebook
 from .statement_reader import SHELL
 from .uses import Statement, Use, is_below
@@ -77,8 +78,9 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     led = _led_to(exercise, notebook)
     for statement in led:
         for use in statement.uses:
+            sets = use.changes and is_below(use.name, SETTINGS)  # which gives nobody any code
             for name in _MAKES_CODE:
-                if is_below(use.name, [name]):
+                if is_below(use.name, [name]) and not sets:
                     found.setdefault(name, use)
         for text, cell, line in statement.texts:
             if by_hand and text in _GRAPH:
