@@ -362,6 +362,7 @@ HONEST = {
     "detach and clone": {"back": BACK.replace("centred = x", "x = x.detach().clone()\n    centred = x")},
     "moments of PyTorch's": {"norm": "def norm(x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    return (x - mean) * torch.rsqrt(var + 1e-5)"},
     "torch.nn parts that are allowed": {"attend": "class Attend(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.drop, self.soft, self.out = nn.Dropout(0.0), nn.Softmax(-1), nn.Linear(4, 4)\n    def forward(self, x): return self.out(self.drop(self.soft(x @ x.mT)) @ x)\nattend = Attend()"},
+    "kept beside theirs": {"norm": f"seen = {{}}\n{NORM.replace('return', 'y =')}\n    seen['mine'] = y.detach()\n    return y\nnorm(torch.ones(2, 4))\nseen['theirs'] = F.layer_norm(torch.ones(2, 4), (4,))"},
     "the fused kernel": {"attend": "def attend(x):\n    return F.scaled_dot_product_attention(x, x, x)"},
     "a decorator": {"before": "import functools\ndef timed(f):\n    @functools.wraps(f)\n    def inner(*args): return f(*args)\n    return inner", "norm": "@timed\n" + NORM, "free": "@timed\n" + FREE},
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},

@@ -89,6 +89,21 @@ class StatementReader(ast.NodeVisitor):
             for module in self._known.stars:
                 self._add(f"{module}.{node.id}", node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Who puts an item into a collection of one's own reads none of those that are in it."""
+        into = node.value if isinstance(node.ctx, ast.Store) else None
+        if isinstance(into, ast.Name) and into.id in self._known.defined and not self.resolve(into):
+            self._read(into, self.found.puts)
+            self.visit(node.slice)
+        else:
+            self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """But who adds to an item has read it."""
+        if isinstance(node.target, ast.Subscript):
+            self.visit(node.target.value)
+        self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> None:
         """Asking what an object is an instance of uses nothing."""
         if called(node) in _ASK and self._is_builtin(node.func):
@@ -207,10 +222,10 @@ class StatementReader(ast.NodeVisitor):
                     self._read(inner)
         return bool(name)
 
-    def _read(self, node: ast.Name) -> None:
+    def _read(self, node: ast.Name, names: set[str] | None = None) -> None:
         late = self._is_late(node)
         if late is not None:
-            self.found.reads.add(node.id)
+            (self.found.reads if names is None else names).add(node.id)
         if late or (late is not None and self._often):
             self.found.late.add(node.id)
 
