@@ -7,7 +7,6 @@ composed of others one for all of them.
 import contextlib
 import functools
 import importlib
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -29,10 +28,24 @@ OPERATORS = {
     for family in FAMILIES
     for pattern in (family.operators, family.shared)
 }
-# A kernel's key and kind, as a line of PyTorch's table of an operator tells them.
-_KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
-_BACKENDS = "(|Mkldnn|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
-_OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
+# A kernel's key, where it was registered, and its kind, as a line of PyTorch's table tells them.
+_KERNEL = re.compile(r"^(\w+): (.*) \[(.*)\]", re.MULTILINE)
+# Whose kernels compute nothing by themselves: they dispatch what they are made of anew.
+_HAND_ON = re.compile(
+    "ADInplaceOrView|Autocast.*|AutogradNestedTensor|(FuncTorch)?Batched|FuncTorchVmapMode"
+    "|Functionalize|Tracer"
+)
+# Where each kind of kernel is registered that stands at many keys, other machines' among them: who
+# asks for one of those has PyTorch's own code for all machines run on this one.
+_FOR_MANY = {
+    "math kernel": ("CompositeImplicitAutograd",),
+    "default backend kernel": (
+        "CompositeExplicitAutograd",
+        "CompositeExplicitAutogradNonFunctional",
+    ),
+    "autograd kernel": ("Autograd",),
+}
+_HERE = re.compile("(|Mkldnn|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)")
 _asked: dict[tuple[str, str], Callable[..., Any]] = {}  # for the kernel of one key, by operator
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
@@ -44,17 +57,15 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
         operator: Its name and overload: ``aten::native_layer_norm``.
         note: Called by the kernel, so one frame lies between it and who asked for the operator.
     """
-    kernels = {}
-    for key in _keys(operator):  # all before the first is replaced: they depend on another
-        if "CUDA" not in key or os.environ.get("COURSE_DEVICE") == "cuda":
-            kernels[key] = _kernel(operator, key)
+    # All before the first is replaced: they depend on another.
+    kernels = {place: _kernel(operator, key) for place, key in _places(operator).items()}
     namespace, _, rest = operator.partition("::")
     register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
-    for key, kernel in kernels.items():
-        register(functools.partial(_note_and_run, note, kernel), key)
+    for place, kernel in kernels.items():
+        register(functools.partial(_note_and_run, note, kernel), place)
     name, _, overload = rest.partition(".")
     dispatched = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
-    own = {torch._C._dispatch_key_parse(key) for key in kernels}
+    own = {torch._C._dispatch_key_parse(key) for key in _kinds(operator) if _HERE.fullmatch(key)}
     register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
     # The kernel of one key: of several backends' too, as what ``decompose`` runs, or ``vmap``.
     dispatched._op_dk = noting(dispatched._op_dk, note)
@@ -64,15 +75,34 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
 @functools.cache
 def _kinds(operator: str) -> dict[str, str]:
     """Return the dispatch keys at which an operator has kernels, and of which kind each is."""
-    return dict(_KERNEL.findall(torch._C._dispatch_dump_table(operator)))
+    kernels = _KERNEL.findall(torch._C._dispatch_dump_table(operator))
+    return {
+        key: f"{kind} in Python" if ".py:" in place else kind
+        for key, place, kind in kernels
+        if "fallback" not in kind
+    }
 
 
-def _keys(operator: str) -> list[str]:
-    """Return the dispatch keys at which a kernel is to be replaced."""
+def _places(operator: str) -> dict[str, str]:
+    """Return where kernels are to be replaced, each with a key at which it is found."""
     kinds = _kinds(operator)
-    # What has no kernel of its own there runs as other operators: it is seen further out alone.
-    wanted = _BACKENDS if kinds.get("CPU") == "kernel" else f"{_BACKENDS}|{_OUTER}"
-    return [k for k, kind in kinds.items() if re.fullmatch(wanted, k) and "fallback" not in kind]
+    places = {k: k for k, kind in kinds.items() if _is_alone(k, kind)}
+    first = {kind: key for key, kind in reversed(kinds.items())}
+    if kinds.get("CPU") == "kernel":  # which is what autograd's kernels dispatch
+        first.pop("autograd kernel", None)
+    for kind, key in first.items():
+        for alias in _FOR_MANY.get(kind, ()):
+            if torch._C._dispatch_has_kernel_for_dispatch_key(operator, alias):
+                places[alias] = key
+    return places
+
+
+def _is_alone(key: str, kind: str) -> bool:
+    """Whether a kernel is to be replaced at this key."""
+    if kind == "kernel":
+        return not _HAND_ON.fullmatch(key)
+    # Under a mode PyTorch finds a kernel in Python by its place, where it is to stay what it is.
+    return kind == "batched kernel" or (kind.endswith("in Python") and bool(_HERE.fullmatch(key)))
 
 
 def _kernel(operator: str, key: str) -> Any:

@@ -47,6 +47,11 @@ BREACHES = {
     "a hint that calls": ("def norm(x: nn.LayerNorm(4)):\n    return norm(x)", 1),
     "a hint that names": ("def f(x: (n := nn.LayerNorm)): pass\ndef norm(x): n(4)(x)", 1),
     "in a magic": ("class norm: pass\n%cd {setattr(norm, 'f', nn.LayerNorm)} {'a:b'}", 2),
+    "an item": ("kept = {}\nkept['f'] = nn.LayerNorm(4)\ndef norm(x):\n  kept['x'] = x\n  return kept['f'](x)", 2),
+    "an item that is added to": ("kept = {}\nkept['y'] = nn.LayerNorm(4)\ndef norm(x): kept['y'] += x", 2),
+    "an item of an item": ("kept = {}\nkept['f'] = nn.LayerNorm(4)\ndef norm(x): kept['f'][x] = x", 2),
+    "an item of a class of one's own": ("class Kept:\n  def __setitem__(self, x, y): F.layer_norm(x)\nkept = Kept()\ndef norm(x): kept[x] = x", 2),
+    "what is put where the exercise is": ("class norm: pass\nnorm = [norm]\nnorm[0] = nn.LayerNorm(4)", 3),
     "a default": ("def norm(x, layer: object = nn.LayerNorm(4)):\n    return layer(x)", 1),
     "blank lines first": ("\n\nnorm = nn.LayerNorm(4)", 3),
     "a star that covers": ("class LayerNorm: pass\nfrom torch.nn import *\ndef norm(x): LayerNorm(4)(x)", 3),
@@ -139,6 +144,9 @@ ALLOWED = {
     "type": "def norm(x): return type(x) is nn.LayerNorm or type(x) in (nn.LayerNorm, nn.Linear)",
     "a case": "def norm(x):\n  match x:\n    case nn.LayerNorm(): return 1",
     "cast": "import typing as t\ndef norm(x): return t.cast(nn.LayerNorm, x)",
+    "beside it in a dictionary": "seen = {}\ndef norm(x):\n  seen['mine'] = x\n  return x\nnorm(1)\nseen['theirs'] = F.layer_norm(1, (4,))\nprint(seen)",
+    "settings": "import sys\nsys.dont_write_bytecode = True\nsys.tracebacklimit = 3\ndef norm(x): return torch.sqrt(x)",
+    "settings of a compiler": "import torch._dynamo\ntorch._dynamo.config.suppress_errors = True\ntorch._inductor.config.max_autotune = False\ndef norm(x): return torch.sqrt(x)",
     "a name for a hint": "Layer = nn.LayerNorm | None\ndef norm(x: Layer) -> Layer: return x",
 }  # fmt: skip
 
@@ -212,6 +220,33 @@ subprocess.run("id")
         ("pries", "ctypes.CDLL", "norm", 13),
         ("pries", "os.fork", "norm", 14),
         ("pries", "subprocess.run", "norm", 15),
+    ]
+
+
+def test_a_module_is_known_through_whichever_other_it_is_reached():
+    source = """
+from torch.nn.functional import torch as theirs
+def norm(x): return F.torch.jit.script(x)
+keys = F.torch._C.DispatchKeySet
+getattr(nn.functional, "torch").library.get_kernel("aten::layer_norm", "XLA")
+theirs.ops.aten.relu
+torch.os.fork()
+torch.sys._getframe()
+nn.modules.module.torch.allclose = print
+F.torch.backends.cudnn.deterministic = True
+torch.os.path.exists(torch.os.sys.path[0])
+import posix
+posix.fork()
+"""
+    assert read_one(source)[1] == [
+        ("pries", "torch._C.DispatchKeySet", "norm", 4),
+        ("pries", "torch.library.get_kernel", "norm", 5),
+        ("pries", "torch.ops.aten.relu", "norm", 6),
+        ("pries", "os.fork", "norm", 7),
+        ("pries", "sys._getframe", "norm", 8),
+        ("changes", "torch.allclose", "norm", 9),
+        ("pries", "posix.fork", "norm", 13),
+        ("hides behind", "torch.jit", "norm", 3),
     ]
 
 

@@ -59,7 +59,7 @@ HABITS = {
     "async": ("import asyncio\nawait asyncio.sleep(0)",),
     "a file of one's own": ("open('notes.txt', 'w').write('x')\nassert open('notes.txt').read() == 'x'",),
     "a seed": ("import torch, random, numpy\ntorch.manual_seed(0); random.seed(0); numpy.random.seed(0)",),
-    "settings": ("import torch\ntorch.set_printoptions(precision=2)\ntorch.set_num_threads(1)",),
+    "settings": ("import sys, torch\nsys.dont_write_bytecode, sys.tracebacklimit = True, 3\ntorch.set_printoptions(precision=2)\ntorch.set_num_threads(1)",),
     "imports again": ("import torch, numpy as np\nfrom torch import nn\nimport torch.nn.functional as F",),
     "spaces and CRLF": (("double", "\r\n\r\ndef double(x):\r\n    return 2 * x\r\n\r\n"),),
     "other letters": (("double", "def double(größe):\n    '''倍 🙂'''\n    return 2 * größe"),),

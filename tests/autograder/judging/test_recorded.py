@@ -218,6 +218,11 @@ def norm(x):
     vars(sys.modules["wor" + "ker.peer"])["Back" + "ward"]([one], [out])([torch.ones(1)])
     return box[1]
 """
+_ELSEWHERE = """
+C = getattr(torch, "_" + "C")
+keys = C.DispatchKeySet({})
+aten = vars(torch)["o" + "ps"].aten
+"""
 _STATIC = """
 class Norm(nn.Module):
     def forward(self, x): return F.layer_norm(x, [4])
@@ -306,6 +311,12 @@ HIDDEN = {
     "the same, by what is behind it": ("loss", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nask = getattr(ops.ops.aten, 'cross_' + 'entropy_loss').default._op_dk\nask = (*getattr(ask, 'args', ()), ask, ask)[1]\ndef loss(logits, targets):\n    return ask(ops.DispatchKey.FuncTorchBatchedDecomposition, logits, targets, None, 1, -100, 0.0)"),
     "the same, found anew": ("loss", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nfound = getattr(ops.torch, '_' + 'C')._get_operation_overload('aten::cross_' + 'entropy_loss', '')\ndef loss(logits, targets):\n    return found[1](ops.DispatchKey.FuncTorchBatchedDecomposition, logits, targets, None, 1, -100, 0.0)"),
     "forward mode, by the kernel for all": ("back", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\ndef back(upstream, x):\n    out = []\n    for i in range(4):\n        way = torch.zeros_like(x)\n        way[..., i] = 1\n        with ahead.dual_level():\n            y = getattr(ops.ops.aten, '_make_' + 'dual').default._op_dk(ops.DispatchKey.Autograd, x, way, 0)\n            z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n            out.append((getattr(ahead, 'unpack_' + 'dual')(z).tangent * upstream).sum(-1))\n    return torch.stack(out, -1)"),
+    "a loss, by another machine's kernel": ("loss", "C = getattr(torch, '_' + 'C')\ntheirs = getattr(torch, 'lib' + 'rary').get_kernel('aten::cross_' + 'entropy_loss', 'XLA')\ndef loss(logits, targets):\n    return theirs.call_boxed(C.DispatchKeySet(C.DispatchKey.CPU), logits, targets, None, 1, -100, 0.0)"),
+    "a cell, by another machine's key": ("cell", _ELSEWHERE.format("C.DispatchKey.PrivateUse1") + "def cell(x, h):\n    return getattr(aten, 'rnn_tanh_' + 'cell').default.redispatch(keys, x, h, torch.eye(4), torch.eye(4), None, None)"),
+    "one group, by another machine's key": ("norm", _ELSEWHERE.format("C.DispatchKey.XLA") + "def norm(x):\n    return getattr(aten, 'native_group' + '_norm').default.redispatch(keys, x.reshape(-1, 4), None, None, 6, 4, 1, 1, 1e-5)[0].reshape(x.shape)"),
+    "an encoder, by another machine's key": ("encode", _ELSEWHERE.format("C._dispatch_key_parse('NestedTensorHPU')") + "e = getattr(nn, 'Transformer' + 'EncoderLayer')(4, 1, 8)\na = e.self_attn\nparts = [a.in_proj_weight, a.in_proj_bias, a.out_proj.weight, a.out_proj.bias, False, False, 1e-5]\nfor layer in (e.norm1, e.norm2, e.linear1, e.linear2): parts += [layer.weight, layer.bias]\ndef encode(x):\n    return getattr(aten, '_transformer_encoder' + '_layer_fwd').default.redispatch(keys, x, 4, 1, *parts)"),
+    "autograd, by another machine's key": ("back", _ELSEWHERE.format("C.DispatchKey.XLA") + "def back(upstream, x):\n    with getattr(torch, 'enable_' + 'grad')():\n        y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        getattr(aten, '_back' + 'ward').default.redispatch(keys, (z * upstream).sum(), [y], None, None, False)\n    return y.grad"),
+    "forward mode, by another machine's key": ("back", _ELSEWHERE.format("C.DispatchKey.AutogradXLA") + "keys |= C.DispatchKeySet(C.DispatchKey.ADInplaceOrView)\nimport importlib\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\ndef back(upstream, x):\n    out = []\n    for i in range(4):\n        way = torch.zeros_like(x)\n        way[..., i] = 1\n        with ahead.dual_level():\n            y = getattr(aten, '_make_' + 'dual').default.redispatch(keys, x.detach(), way, 0)\n            z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n            out.append((ahead.unpack_dual(z).tangent * upstream).sum(-1))\n    return torch.stack(out, -1)"),
     "autograd, decomposed": ("back", "def back(upstream, x):\n    with getattr(torch, 'enable_' + 'grad')():\n        y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        getattr(torch.ops.aten, '_back' + 'ward').default.decompose((z * upstream).sum(), [y], None, None, False)\n    return y.grad"),
     "attention that is put off": ("attend", "import importlib\nlib = importlib.import_module('torch.utils._python_dispatch')\nclass Later(lib.TorchDispatchMode):\n    def __torch_dispatch__(self, function, types, args=(), kwargs=None):\n        if function.__name__.startswith('_soft' + 'max'):\n            return torch.ones_like(args[0])\n        return function(*args, **(kwargs or {}))\ndef attend(x):\n    f = vars(F)['multi_head_' + 'attention_forward']\n    with Later():\n        f(x, x, x, 4, 1, torch.eye(4).repeat(3, 1), None, None, None, False, 0.0, torch.eye(4), None, need_weights=True)\n    return solved(x)\n" + ATTEND.replace("attend", "solved")),
     "a loss of rare classes": ("loss", "layer = getattr(nn, 'AdaptiveLog' + 'SoftmaxWithLoss')(4, 4, cutoffs=[3], div_value=1.0)\nwith torch.no_grad():\n    layer.head.weight.copy_(torch.eye(4))\ndef loss(logits, targets):\n    return layer(logits, targets).loss"),
@@ -351,6 +362,7 @@ HONEST = {
     "detach and clone": {"back": BACK.replace("centred = x", "x = x.detach().clone()\n    centred = x")},
     "moments of PyTorch's": {"norm": "def norm(x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    return (x - mean) * torch.rsqrt(var + 1e-5)"},
     "torch.nn parts that are allowed": {"attend": "class Attend(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.drop, self.soft, self.out = nn.Dropout(0.0), nn.Softmax(-1), nn.Linear(4, 4)\n    def forward(self, x): return self.out(self.drop(self.soft(x @ x.mT)) @ x)\nattend = Attend()"},
+    "kept beside theirs": {"norm": f"seen = {{}}\n{NORM.replace('return', 'y =')}\n    seen['mine'] = y.detach()\n    return y\nnorm(torch.ones(2, 4))\nseen['theirs'] = F.layer_norm(torch.ones(2, 4), (4,))"},
     "the fused kernel": {"attend": "def attend(x):\n    return F.scaled_dot_product_attention(x, x, x)"},
     "a decorator": {"before": "import functools\ndef timed(f):\n    @functools.wraps(f)\n    def inner(*args): return f(*args)\n    return inner", "norm": "@timed\n" + NORM, "free": "@timed\n" + FREE},
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
@@ -398,6 +410,8 @@ SELDOM = {
     "PyTorch's own in Python, with a root of one's own",
     "what an LSTM keeps with its gates held open",
     *("the same, of a table", "the same, for forward mode", "the same, by its operator's object"),
+    *("one group, by another machine's key", "autograd, by another machine's key"),
+    *("a cell, by another machine's key", "forward mode, by another machine's key"),
 }  # fmt: skip
 """Others take the same road, or are found by the same kernels, words or frames."""
 

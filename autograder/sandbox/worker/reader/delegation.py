@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from ..operators import spelt_as_operators
+from .hostility import SETTINGS
 from .names_used import Notebook
 from .statement_reader import SHELL
 from .uses import Statement, Use, is_below
@@ -77,8 +78,9 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     led = _led_to(exercise, notebook)
     for statement in led:
         for use in statement.uses:
+            sets = use.changes and is_below(use.name, SETTINGS)  # which gives nobody any code
             for name in _MAKES_CODE:
-                if is_below(use.name, [name]):
+                if is_below(use.name, [name]) and not sets:
                     found.setdefault(name, use)
         for text, cell, line in statement.texts:
             if by_hand and text in _GRAPH:
@@ -100,15 +102,16 @@ def _led_to(exercise: str, notebook: Notebook) -> list[Statement]:
     """
     ends = [check.after for check in notebook.checks_of(exercise)]
     statements = notebook.statements[: max(ends)]
-    binders = _Binders(statements)
-    waiting = deque((exercise, end, False) for end in ends)
+    every, makers = _Binders(statements), _Binders(statements, fillers=False)
+    waiting = deque((every, exercise, end, False) for end in ends)
     led: dict[int, Statement] = {}
     while waiting:
-        for number in binders.find(*waiting.popleft()):
+        binders, name, place, late = waiting.popleft()
+        for number in binders.find(name, place, late):
             if number not in led:
-                led[number] = statements[number]
-                reads = sorted(statements[number].reads)
-                waiting += [(name, number, name in statements[number].late) for name in reads]
+                led[number] = found = statements[number]
+                for which, names in ((every, found.reads), (makers, found.puts - found.reads)):
+                    waiting += [(which, n, number, n in found.late) for n in sorted(names)]
     return list(led.values())
 
 
@@ -117,13 +120,14 @@ class _Binders:
 
     Args:
         statements: All that run, in order.
+        fillers: Whether who only puts items into what a name stands for is among them.
     """
 
-    def __init__(self, statements: Sequence[Statement]) -> None:
+    def __init__(self, statements: Sequence[Statement], *, fillers: bool = True) -> None:
         self._statements = statements
         self._numbers: dict[str, list[int]] = defaultdict(list)
         for number, statement in enumerate(statements):
-            for name in statement.binds:
+            for name in statement.binds if fillers else statement.binds - statement.fills:
                 self._numbers[name].append(number)
         self._found: set[tuple[str, int]] = set()
         self._all_since: dict[str, int] = {}

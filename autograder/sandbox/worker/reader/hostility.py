@@ -6,15 +6,20 @@ from .uses import Statement, is_below
 
 # Where an assignment changes what others stand on.
 _NOT_THEIRS = ("torch", "builtins", "course_lib", "IPython", "sys", "unittest", "numpy")
-_SETTINGS = (
-    "torch.backends", "sys.path", "sys.argv",
+SETTINGS = (
+    "torch.backends", "torch._dynamo.config", "torch._functorch.config", "torch._inductor.config",
+    "sys.argv", "sys.dont_write_bytecode", "sys.path", "sys.tracebacklimit",
+    "unittest.TestCase.maxDiff",
     "IPython.core.interactiveshell.InteractiveShell.ast_node_interactivity",
 )  # fmt: skip
+"""Where anybody may assign."""
+
 _PRYING = (
-    "ctypes", "gc.get_objects", "gc.get_referrers", "inspect.currentframe", "inspect.stack",
-    "os._exit", "os.abort", "os.fork", "os.kill", "socket", "subprocess", "sys._getframe",
-    "sys._current_frames", "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops",
-    "torch._C", "torch._VF", "torch._ops", "torch.library", "torch._library", "worker",
+    "_ctypes", "_posixsubprocess", "_socket", "ctypes", "gc.get_objects", "gc.get_referrers",
+    "inspect.currentframe", "inspect.stack", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
+    "socket", "subprocess", "sys._getframe", "sys._current_frames", "sys.displayhook",
+    "sys.setprofile", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "torch._ops",
+    "torch.library", "torch._library", "worker",
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
@@ -34,7 +39,7 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
     found: dict[str, tuple[str, str, str, int]] = {}
     for statement in statements:
         for use in statement.uses:
-            changes = use.changes and not is_below(use.name, _SETTINGS)
+            changes = use.changes and not is_below(use.name, SETTINGS)
             if changes and is_below(use.name, _NOT_THEIRS):
                 found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
             elif is_below(use.name, _PRYING) or any(f".{t}" in use.name for t in _PRYING_TEXTS):

@@ -6,7 +6,7 @@ that brings the parser down does no harm: in a worker, before any of the student
 """
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from .cell_code import code_of
 from .definitions import defined_by
 from .imports import Import, Known
 from .statement_reader import StatementReader
-from .statements import DEFINITIONS, changed, has_blocks, surely_bound, take_apart
+from .statements import DEFINITIONS, changed, filled, has_blocks, surely_bound, take_apart
 from .uses import Statement, Use
 
 _DEPTH = 10_000  # Python compiles what is nested far less, and breaks down at far more
@@ -92,6 +92,8 @@ class Notebook:
                 continue
             reader = StatementReader(self.known, part, label, offset, often=blocks)
             reader.found.binds = defined | set(changed(part))
+            more = Counter(changed(part)) - Counter(filled(part))
+            reader.found.fills = set(filled(part)) - defined - set(more)
             reader.found.covers = set() if blocks else surely_bound(part)
             other = reader.resolve(part.value) if isinstance(part, ast.Assign) else None
             alias = Use(other, *reader.found.place) if other else None

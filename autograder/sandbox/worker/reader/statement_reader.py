@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from .definitions import reads_at
-from .imports import Import, Known, imports
+from .imports import Import, Known, imports, own_name
 from .statements import called, outside_definitions
 from .uses import Statement, Use
 
@@ -41,6 +41,10 @@ class StatementReader(ast.NodeVisitor):
 
     def resolve(self, node: ast.expr) -> str | None:
         """Return the full name that an expression stands for, if it is one."""
+        name = self._spelt_out(node)
+        return own_name(name) if name else None
+
+    def _spelt_out(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
             return self._resolve_name(node)
         if isinstance(node, ast.Attribute):
@@ -84,6 +88,21 @@ class StatementReader(ast.NodeVisitor):
         if self._is_late(node) is not None and node.id not in self._known.defined:
             for module in self._known.stars:
                 self._add(f"{module}.{node.id}", node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Who puts an item into a collection of one's own reads none of those that are in it."""
+        into = node.value if isinstance(node.ctx, ast.Store) else None
+        if isinstance(into, ast.Name) and into.id in self._known.defined and not self.resolve(into):
+            self._read(into, self.found.puts)
+            self.visit(node.slice)
+        else:
+            self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """But who adds to an item has read it."""
+        if isinstance(node.target, ast.Subscript):
+            self.visit(node.target.value)
+        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         """Asking what an object is an instance of uses nothing."""
@@ -203,10 +222,10 @@ class StatementReader(ast.NodeVisitor):
                     self._read(inner)
         return bool(name)
 
-    def _read(self, node: ast.Name) -> None:
+    def _read(self, node: ast.Name, names: set[str] | None = None) -> None:
         late = self._is_late(node)
         if late is not None:
-            self.found.reads.add(node.id)
+            (self.found.reads if names is None else names).add(node.id)
         if late or (late is not None and self._often):
             self.found.late.add(node.id)
 

@@ -88,6 +88,14 @@ def changed(node: ast.stmt) -> Iterator[str]:
             yield root.id
 
 
+def filled(node: ast.stmt) -> Iterator[str]:
+    """Yield, of those, the ones that it puts an item into: ``seen["theirs"] = 1``."""
+    for part in outside_definitions(node):
+        match part:
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                yield name
+
+
 def outside_definitions(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all in it but what stands in functions and classes."""
     waiting = [node]

@@ -27,17 +27,21 @@ class Statement:
 
     Attributes:
         binds: Global names that it defines, or whose attributes it sets.
+        fills: Those that it only puts items into: ``seen["theirs"] = 1``.
         covers: Those that stand for nothing else once it has run.
         reads: Global names that it reads, in functions that it defines too.
-        late: Those of them that it may read once later statements have run.
+        puts: Those that it, or a function in it, puts items into.
+        late: Those that it may read, or put something into, once later statements have run.
         uses: Full names that it uses.
         place: Its cell and line.
         texts: Its string constants and names of attributes, each with the cell and the line.
     """
 
     binds: set[str] = field(default_factory=set)
+    fills: set[str] = field(default_factory=set)
     covers: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
+    puts: set[str] = field(default_factory=set)
     late: set[str] = field(default_factory=set)
     uses: list[Use] = field(default_factory=list)
     place: tuple[str, int] = ("", 0)
