@@ -39,25 +39,18 @@ class _CellCompiler(CachingCompiler):
 
 
 class _OneCell(TransformerManager):
-    """Makes Python of cells as IPython does; of one the judge's reader has made it already."""
+    """Makes Python of cells as IPython does; of one it is handed what the reader made of it.
 
-    def __init__(self, cell: str) -> None:
+    It never asks the reader itself: what that remembers, no cell can have it make.
+    """
+
+    def __init__(self, cell: str, python: str) -> None:
         super().__init__()
-        self._cell = cell
-        self._python: str | None = None
-        with contextlib.suppress(SyntaxError, RuntimeError):  # to be raised where the cell runs
-            self._python = python_of(cell)
-
-    @property
-    def is_one_line(self) -> bool:
-        """Whether IPython will read the cell once more, as it does with one line."""
-        return self._python is not None and len(self._python.splitlines()) == 1
+        self._made = {cell: python}
 
     def transform_cell(self, cell: str) -> str:
         """Return a cell's Python."""
-        if cell == self._cell and self._python is not None:
-            return self._python
-        return super().transform_cell(cell)
+        return self._made.get(cell) or super().transform_cell(cell)
 
 
 class _LastValue(DisplayHook):
@@ -146,11 +139,10 @@ def run_cell(label: str, source: str) -> None:
         shell.events.callbacks[moment] = []
     shell.init_builtins()
     cell = with_sign(source)
-    shell.input_transformer_manager = transformers = _OneCell(cell)
+    shell.input_transformer_manager = _transformer_of(cell)
     shell.input_transformers_post = []
     shell.ast_transformers = []
-    if transformers.is_one_line:
-        shell.init_prefilter()
+    shell.init_prefilter()  # reads cells of one line once more
     begin_cell()
     shell.ast_node_interactivity = "none" if source.rstrip().endswith(";") else "last_expr"
     try:
@@ -160,6 +152,13 @@ def run_cell(label: str, source: str) -> None:
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
+
+
+def _transformer_of(cell: str) -> TransformerManager:
+    try:
+        return _OneCell(cell, python_of(cell))
+    except (SyntaxError, RuntimeError):
+        return TransformerManager()  # raises it again where the cell runs
 
 
 def _load_again(shell: InteractiveShell) -> None:

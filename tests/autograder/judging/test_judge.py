@@ -167,6 +167,7 @@ HOOKS = {
     "the class of transformers": "from IPython.core.inputtransformer2 import TransformerManager as Kind\nread = Kind.transform_cell\nKind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
     "just before it runs": "def late():\n    compiler = get_ipython().compile\n    read = compiler.ast_parse\n    compiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)\nget_ipython().events.register('pre_execute', late)",
     "another shell": "from IPython.core.interactiveshell import InteractiveShell as Kind\nclass Two:\n    def __getattr__(self, name): return getattr(own, name)\n    def run_cell(self, source, **how): return own.run_cell(source.replace('3', '2'), **how)\nown = get_ipython()\nKind._instance = Two()",
+    "what is remembered": "import contextlib\nkind = type(get_ipython().input_transformer_manager)\nbase = kind.__mro__[1]\nread = base.transform_cell\nbase.transform_cell = lambda self, cell: read(self, cell).replace('3', '2')\nfor text in [*map(str, range(600)), 'double = lambda x: 3 * x']:\n    for given in ((text,), (text, text.replace('3', '2'))):\n        with contextlib.suppress(TypeError):\n            kind(*given)",
     "a method within": "shell = get_ipython()\nread = shell.transform_cell\nshell.transform_cell = lambda source: read(source).replace('3', '2')",
 }  # fmt: skip
 
@@ -182,6 +183,11 @@ def test_what_runs_is_what_was_read(grade, kind):
     result = grade(HOOKS[kind], ("double", "double = lambda x: 3 * x"))
     assert not result.cell_failures
     assert statuses(result) == ["fail", "fail", "manual"]
+
+
+def test_a_line_of_a_magic_is_what_was_read(grade):
+    timed = "%time double = lambda x: 3 * x\nNone"  # of two lines: IPython reads the first anew
+    assert statuses(grade(HOOKS["line"], ("double", timed))) == ["fail", "fail", "manual"]
 
 
 def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):
