@@ -36,7 +36,7 @@ from autograder.sandbox.zygote import SandboxError
 _LOOK_SECONDS = 0.2
 _MOST_SECONDS = 10.0  # of the processor, for the judge's own part of one check
 _LATER_SECONDS = 3.0  # likewise, once a judge has been ended for the same submission
-_SILENT_SECONDS = 120.0  # by the clock, beyond those of the notebook: whatever it waits for
+_SILENT_SECONDS = 120.0  # that it may wait, beyond those of the notebook: whatever it waits for
 _KILLED = "it was killed from outside, or crashed; has this machine run out of memory?"
 _TRIES = 3  # of a judge that ends and nobody knows why: it may have been killed from outside
 
@@ -147,16 +147,16 @@ class JudgeProcess:
         try:
             judge = self._alive()
             judge.connection.send((notebook, student, seed, self._known, taken))
-            began, heard = _used(judge.process), time.monotonic()
+            began, silent = _used(judge.process), 0.0
             most_silent = self._options.limits.submission_seconds + _SILENT_SECONDS
             while True:
                 if not judge.connection.poll(_LOOK_SECONDS):
-                    is_silent = time.monotonic() - heard > most_silent
-                    if is_silent or self._costs_too_much(judge, began + most_seconds):
+                    silent += _LOOK_SECONDS  # not by the clock: all of us may have been stopped
+                    if silent > most_silent or self._costs_too_much(judge, began + most_seconds):
                         raise _JudgeEnded(check, cell, by_us=True)
                     continue
                 kind, what = judge.connection.recv()
-                heard = time.monotonic()
+                silent = 0.0
                 if not (kind == "cell" and cell and what):  # one after the other, they are one
                     began = _used(judge.process)
                 if kind == "cell":

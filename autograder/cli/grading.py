@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.errors import GradebookError
-from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.gradebook.gradebook import GradebookRecorder
 
 
 def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool":

@@ -160,7 +160,7 @@ def make_options(
     """
     from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
-    from autograder.gradebook.preprocessor import configured_judge
+    from autograder.gradebook.judge_settings import configured_judge
     from autograder.judging.check_limits import TimeLimits
     from autograder.sandbox.time_limit import PATIENCE
 

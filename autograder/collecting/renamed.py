@@ -62,8 +62,7 @@ def are_called_by_list(target: Path) -> bool:
     Args:
         target: The class's folder.
     """
-    folders = [path.name for path in target.iterdir() if path.is_dir()] if target.is_dir() else []
-    students = [name for name in folders if not name.startswith(".")]
+    students = {path.parents[1].name for path in target.glob("*/*/*.ipynb")}
     return bool(students) and not any(re.search(r"_[0-9]+\Z", name) for name in students)
 
 

@@ -115,7 +115,7 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
     """Find teams whose members have other points than one another: a person gave them to some.
 
     The one notebook of a team is graded once, and each member has that result: no other has the
-    same seed and took just as long.
+    same seed and took just as long, unless it was not run at all.
 
     Args:
         standings: A class, in one homework.
@@ -125,7 +125,7 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
     """
     teams: dict[tuple[int, float], list[Standing]] = defaultdict(list)
     for standing in standings:
-        if standing.result.seed:
+        if standing.result.seed and standing.result.seconds:
             teams[standing.result.seed, standing.result.seconds].append(standing)
     return [team for team in teams.values() if len({one.result.score for one in team}) > 1]
 

@@ -251,7 +251,7 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
 ):
     store = ResultStore(graded / "results" / HW)
     for student, seed in (("red_1", 5), ("red_2", 5), ("blue_3", 6), ("blue_4", 6)):
-        store.keep(result(student, seed=seed), made_from="")
+        store.keep(result(student, seed=seed, seconds=0.1 * seed), made_from="")
     given = {s: HandGrades(points={"why": 2.0}) for s in ("blue_3", "blue_4", "red_1")}
     given |= {r.student: HandGrades(points={"why": 0.0}) for r in make_class()}
     given["red_2"] = HandGrades(points={"why": 2.0}, extra={"why": 0.5})
@@ -268,6 +268,7 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
 
 def test_one_seed_for_all_makes_no_team_of_a_class():
     made = [result("ada", seed=5, seconds=0.4), result("ben", Status.FAIL, seed=5, seconds=0.5)]
+    made += [result("cy", seed=5, seconds=0.0), result("di", Status.FAIL, seed=5, seconds=0.0)]
     assert unequal_teams([stand(one) for one in made]) == []
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autograder.gradebook.preprocessor import configured_judge
+from autograder.gradebook.judge_settings import configured_judge
 from autograder.judging import check_limits
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
