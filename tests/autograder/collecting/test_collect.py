@@ -267,6 +267,12 @@ def test_another_one_of_the_list_may_be_called_as_somebody_is_at_github(tmp_path
         (into / "grace" / HW).rmdir()
 
 
+def test_a_folder_without_homework_is_no_students(tmp_path, into):
+    (into / "notes").mkdir(parents=True)
+    source = make_zip(tmp_path / "c.zip", {f"lovelaceada_12345_900_{HW}.ipynb": "ada"})
+    assert collect(source, HW, into).complete
+
+
 def test_a_class_list_that_is_forgotten_once_makes_no_second_folders(tmp_path, into):
     source = make_zip(tmp_path / "c.zip", {f"lovelaceada_12345_900_{HW}.ipynb": "ada"})
     collect(source, HW, into, roster=class_list(tmp_path, "12345,ada,\n"))
