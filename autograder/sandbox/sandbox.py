@@ -30,7 +30,8 @@ _FOR_PYTORCH = (  # below torch/testing/_internal
     *("__init__.py", "logging_tensor.py", "common_dtype.py"),
     *("distributed/__init__.py", "distributed/fake_pg.py"),
 )
-_NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", "/sys/class/net", "/sys/devices/virtual/net")
+_NETWORKS = ("/sys/class/net", "/sys/class/infiniband")
+_NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
@@ -68,9 +69,10 @@ class Sandbox(Zygote):
         ours, theirs = socket.socketpair()
         with theirs:
             command, environment = self._command(theirs.fileno())
+            # stdout too: where it is a terminal, bubblewrap puts that into the sandbox.
             self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
                 command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, start_new_session=True,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         ours.settimeout(_START_SECONDS)
         self._is_ready = False
@@ -385,4 +387,5 @@ def _gpu_mounts() -> list[str]:
     mounts = [argument for path in devices for argument in ("--dev-bind", path, path)]
     for path in ("/proc/driver/nvidia", "/sys", "/usr/local/nvidia"):
         mounts += ["--ro-bind-try", path, path]
-    return [*mounts, *_covers(*map(Path, _NO_BUSINESS_OF_CUDA))]
+    cards = {card.resolve().parent for name in _NETWORKS for card in Path(name).glob("*")}
+    return [*mounts, *_covers(*map(Path, _NO_BUSINESS_OF_CUDA), *cards)]

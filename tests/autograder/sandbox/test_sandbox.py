@@ -365,6 +365,26 @@ def test_what_runs_is_noted_for_one_homework_alone(library):
         sandbox.stop(started)
 
 
+@pytest.mark.usefixtures("sandbox")
+def test_the_terminal_of_whoever_grades_is_not_there(library):
+    """bubblewrap would put it where a console is."""
+    ours, theirs = os.openpty()
+    stdout = os.dup(1)
+    os.dup2(theirs, 1)
+    try:
+        made = Sandbox(library, limits=Limits(memory_mb=512))
+    finally:
+        os.dup2(stdout, 1)
+    with contextlib.closing(made) as sandbox:
+        started = sandbox.start()
+        listed = run(peer_of(started), "import os\nfound = sorted(os.listdir('/dev'))")
+        sandbox.stop(started)
+    for descriptor in (ours, theirs, stdout):
+        os.close(descriptor)
+    assert "null" in listed
+    assert "console" not in listed
+
+
 def test_nobody_takes_all_the_terminals_of_the_machine(worker):
     peer, _ = worker()
     source = """

@@ -45,6 +45,9 @@ def test_the_machines_network_and_control_groups_are_not_there(worker):
     source = """
 import os
 places = ["/sys/fs", "/sys/class/net", "/sys/devices/virtual/net", "/sys/firmware"]
+for folder, names, _ in os.walk("/sys/devices"):
+    if "net" in names:
+        places.append(folder + "/net")
 there = bool(os.listdir("/sys/devices/system/cpu"))
 found = [there, [os.listdir(place) for place in places if os.path.isdir(place)]]
 """
