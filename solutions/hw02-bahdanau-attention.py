@@ -172,10 +172,10 @@ def usual_weights(scores):
 
 
 def shares_out(weights):
-    """Say whether each query shares out a weight of 1."""
+    """Say whether each query shares out a weight of 1, and each key gets some of it."""
     sums = weights.sum(-1)
     all_of_it = torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
-    if not (all_of_it and bool((weights >= 0).all())):
+    if not (all_of_it and bool((weights > 0).all())):
         forgive("no query shares out a weight of 1", OF_ATTENTION["values"])
         return False
     return True
@@ -414,6 +414,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
+layer.eval()
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
 scores = layer.align(query, keys).detach()  # whether they are right is the business of its check
@@ -499,6 +500,7 @@ else:
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
+layer.eval()
 query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
 assert_shape(scores, (4, 4, 4), what="scores")
@@ -633,6 +635,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
+layer.eval()
 query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
 other_keys = torch.randn(4, 4, 6).to(device)  # no projection of this memory
 with_keys = weights_of(layer, memory, other_keys)
@@ -643,7 +646,7 @@ if torch.equal(without, weights_of(layer, torch.randn_like(memory))):
     raise CheckFailure("the weights are the same whatever the memory is", hint=hint)
 twice = weights_of(layer, other_keys)
 # A layer whose key_projection changes nothing says what weights belong to these keys.
-plain = make_attention(AdditiveAttention, 6, 6, 6)
+plain = make_attention(AdditiveAttention, 6, 6, 6).eval()
 plain.load_state_dict({**layer.state_dict(), "key_projection.weight": torch.eye(6)})
 expected = weights_of(plain, other_keys)
 assert_close(

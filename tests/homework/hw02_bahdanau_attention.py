@@ -524,6 +524,18 @@ ATTENTION_MISTAKES = (
               "set the weights that it hides to 0 after the softmax"),
     attention("mask without effect", f"{MASKING}        weights = {SOFTMAX}\n{MASKING_AGAIN}",
               f"        weights = {SOFTMAX}\n", "mask no-keys", "the mask changes nothing"),
+    attention("mask without effect on the scores in evaluation",
+              "        if mask is not None:\n            scores = scores",
+              "        if mask is not None and self.training:\n            scores = scores",
+              "mask", "mask the scores, before the softmax"),
+    attention("in evaluation the key of the highest score alone", f"        weights = {SOFTMAX}\n",
+              f"        weights = {SOFTMAX}\n"
+              "        if not self.training:\n"
+              "            weights = F.one_hot(weights.argmax(-1), weights.size(-1)).float()\n",
+              "values"),
+    attention("given keys unused in evaluation", KEYS,
+              "keys = keys if self.training else None\n        " + KEYS,
+              "keys", "the keys that are handed over are not used"),
     attention("nothing weighs anything", f"        weights = {SOFTMAX}\n",
               f"        weights = torch.zeros_like({SOFTMAX})\n",
               "values mask no-keys keys gradients", "the same whatever"),
