@@ -540,9 +540,15 @@ for mask in (per_query, per_key, per_query[:1], per_query[..., :1]):
     assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
     contexts = without_ones(layer(query, memory, mask), (4, 4, 6))
     assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
-# Scores may be far below 0: what takes their place has to be lower than all of them.
 if shares_out(unmasked):
-    state, mask = layer.state_dict(), per_key.to(device)
+    mask = per_key.to(device)
+    result = layer(query[:1], memory[:1], mask[:1], return_weights=True)
+    _, weights = pair_from(result, "contexts, weights", (1, 4, 6), (1, 4, 4))
+    left, hint = unmasked[:1] * mask[:1], "a sentence alone has padding too: its mask hides it"
+    expected = left / left.sum(-1, keepdim=True)
+    assert_close(weights, expected, what="weights in a batch of one", hint=hint)
+    # Scores may be far below 0: what takes their place has to be lower than all of them.
+    state = layer.state_dict()
     layer.load_state_dict({x: (1e3 if "score" in x else 1) * state[x] for x in state})
     results = [layer(query, memory, *masks, return_weights=True) for masks in ((), (mask,))]
     (_, unmasked), (_, weights) = (

@@ -745,6 +745,12 @@ with torch.no_grad():
     hint = "a token alone must not look at padding: hand on whatever mask there is"
     what = "output for tokens one by one, one of them padding"
     assert_close(torch.cat(outputs, dim=1), at_once, what=what, hint=hint)
+    cache = call_beside(RecordingCache, beside=layer)
+    x, last = tokens[1:].split([4, 1], dim=1)
+    layer(x, x, x, causal_mask(4, device=device) & seen[1:, ..., :4], cache=cache)
+    alone = layer(last, last, last, seen[1:], cache=cache)
+    what = "output for the last token of a text alone, which has padding"
+    assert_close(alone, at_once[1:, 4:], what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"

@@ -528,6 +528,10 @@ ATTENTION_MISTAKES = (
               "        if mask is not None:\n            scores = scores",
               "        if mask is not None and self.training:\n            scores = scores",
               "mask", "mask the scores, before the softmax"),
+    attention("mask without effect on the scores in a batch of one",
+              "        if mask is not None:\n            scores = scores",
+              "        if mask is not None and len(query) > 1:\n            scores = scores",
+              "mask", "a sentence alone has padding too"),
     attention("in evaluation the key of the highest score alone", f"        weights = {SOFTMAX}\n",
               f"        weights = {SOFTMAX}\n"
               "        if not self.training:\n"

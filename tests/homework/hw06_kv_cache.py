@@ -1532,6 +1532,10 @@ MISTAKES: tuple[Submission, ...] = (
            "        is_writing = cache is not None and not self.training and query.size(1) == 1\n"
            "        mask = None if is_writing else mask\n        attended = scaled"),),
          "chunks", "a token alone must not look at padding"),
+        ("no mask for a token alone in a text alone", (("        attended = scaled",
+           "        is_single = query.shape[:2] == (1, 1) and cache is not None\n"
+           "        mask = None if is_single else mask\n        attended = scaled"),),
+         "chunks", "a token alone must not look at padding"),
         ("no mask with a cache for a text alone", (("        attended = scaled",
            "        mask = mask if cache is None or query.size(0) > 1 else None\n"
            "        attended = scaled"),),
