@@ -930,7 +930,7 @@ assert_gradients_like(reference, student, {"tokens": tokens, "segments": segment
 alone, hint = student(tokens[:1], segments[:1]), "a text alone gives what it gives among others"
 assert_close(alone, expected[:1], what="output for a batch of one", hint=hint)
 hint = "without segment_ids all tokens are in segment 0"
-assert_close(student.train()(tokens), reference(tokens), what="output without segments", hint=hint)
+assert_close(student(tokens), reference(tokens), what="output without segments", hint=hint)
 assert_close(student(tokens.int()), reference(tokens), what="output for int32", hint="int32 too")
 ### END HIDDEN TESTS
 
