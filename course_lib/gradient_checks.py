@@ -18,6 +18,7 @@ _STEP = 3e-3  # small beside inputs of about 1, and float32 still tells the two 
 _DIRECTIONS = 3  # along one alone, what a cut gradient lacks could be small by chance
 _NOTHING = 1e-5  # so much of the largest gradient is rounding, where there should be none
 _TOLERANCE = 3e-3  # several times what rounding and the step's size come to
+_ROUNDING = 2 * torch.finfo(torch.float32).eps  # of a sum of many numbers, as a share of its size
 
 
 def assert_gradients(
@@ -68,18 +69,20 @@ def assert_slopes(
     for _ in range(_DIRECTIONS):
         directions = {name: torch.randn_like(tensor) for name, tensor in inputs.items()}
         # All are moved at once, as far as one would be: to ask a student's function takes long.
+        # Where these seem wrong, each is moved by half a step: what a step's size comes to is less.
         together = {name: along / len(inputs) ** 0.5 for name, along in directions.items()}
         compared = _compare(loss, inputs, gradients, together)
         is_constant = is_constant and not compared.slope
         if compared.is_close:
             continue
         alone = {
-            name: _compare(loss, inputs, gradients, {name: along})
+            name: _compare(loss, inputs, gradients, {name: along}, step=_STEP / 2)
             for name, along in directions.items()
         }
-        worst = max(alone, key=lambda name: alone[name].difference)
-        if alone[worst].is_close:  # no input is to blame
+        wrong = [name for name, found in alone.items() if not found.is_close]
+        if not wrong:  # no input is to blame
             continue
+        worst = max(wrong, key=lambda name: alone[name].difference)
         carried, slope = alone[worst].carried, alone[worst].slope
         raise CheckFailure(
             f"what flows back to {worst} is not how the result changes with it",
@@ -164,6 +167,7 @@ class _Compared:
 
     carried: float
     slope: float
+    rounding: float  # by so much the slope may be off
 
     @property
     def difference(self) -> float:
@@ -171,7 +175,7 @@ class _Compared:
 
     @property
     def is_close(self) -> bool:
-        return self.difference <= _TOLERANCE
+        return self.difference <= _TOLERANCE + self.rounding / max(1.0, abs(self.slope))
 
 
 @torch.no_grad()
@@ -180,11 +184,13 @@ def _compare(
     inputs: Mapping[str, Tensor],
     gradients: Mapping[str, Tensor | None],
     directions: Mapping[str, Tensor],
+    *,
+    step: float = _STEP,
 ) -> _Compared:
     """Move inputs, each along its direction, and look at what becomes of the result."""
     sides = []
-    for step in (_STEP, -_STEP):
-        moved = {**inputs, **{name: inputs[name] + step * d for name, d in directions.items()}}
+    for far in (step, -step):
+        moved = {**inputs, **{name: inputs[name] + far * d for name, d in directions.items()}}
         side = loss(*(tensor.clone() for tensor in moved.values()))
         assert_shape(side, (), what="the result")
         if not side.isfinite():
@@ -195,7 +201,11 @@ def _compare(
         for name, gradient in gradients.items()
         if gradient is not None and name in directions
     ]
-    return _Compared(carried=sum(carried), slope=(sides[0] - sides[1]) / (2 * _STEP))
+    return _Compared(
+        carried=sum(carried),
+        slope=(sides[0] - sides[1]) / (2 * step),
+        rounding=_ROUNDING * max(map(abs, sides)) / (2 * step),
+    )
 
 
 __all__ = ["assert_gradients", "assert_gradients_like", "assert_slopes", "take_gradients"]

@@ -91,7 +91,8 @@ torch.set_num_threads(1)  # tensors this small: more threads would only wait for
 tell_what_passes()  # a line under each test cell that ran to its end
 in_place = "operators that end in = and methods that end in _ change a tensor in place"
 nothing_else = "forward returns the next state, one tensor, and nothing else"
-without, as_zeros = "the next state without biases", "the same comes as with biases of zero"
+without = "the next state without biases, in evaluation"
+as_zeros = "the same comes as with biases of zero, and as in training"
 
 
 def give(cell, weights, paid_in="GRUCell-parameters"):
@@ -291,6 +292,7 @@ for name in ours.state_dict().keys() & weights.keys():
     assert_close(slopes.get(name), weights[name].grad, what=what, hint=hint)
 unbiased, biased = RNNCell(6, 6, bias=False).double().to(device), ours
 copy_without_biases(unbiased, biased)
+unbiased.eval()
 alone = unbiased(x[:1], hidden[:1])
 assert_shape(alone, (1, 6), what="the next state of a batch of one", hint="squeeze() takes it away")
 assert_close(unbiased(x, hidden), biased(x, hidden), what=without, hint=as_zeros)
@@ -577,6 +579,7 @@ slopes = call_beside(take_gradients, ours)
 assert_slopes(loss_of_parameters, own, {name: slopes.get(name) for name in own}, hint=cut)
 unbiased, biased = GRUCell(6, 6, bias=False).double().to(device), ours
 copy_without_biases(unbiased, biased)
+unbiased.eval()
 alone = unbiased(x[:1], hidden[:1])
 assert_shape(alone, (1, 6), what="the next state of a batch of one", hint="squeeze() takes it away")
 assert_close(unbiased(x, hidden), biased(x, hidden), what=without, hint=as_zeros)
@@ -987,6 +990,9 @@ for row, length in zip(range(4), lengths.tolist(), strict=True):
     nothing = torch.zeros(1, 7 - length, 8).to(device)
     hint = "set the memory to zero where there is padding"
     assert_close(own[:, length:], nothing, what="memory at padding", hint=hint)
+rest, _ = read(read_both_ways, x[alone], lengths[alone], layers, 4)
+hint = "a sequence alone has padding too: it is read as far as its length says"
+assert_close(rest, memory[alone], what="memory of a padded sequence alone", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="read_both_ways-context" points=1 read="sequence-to-sequence#the-context"

@@ -172,10 +172,10 @@ def usual_weights(scores):
 
 
 def shares_out(weights):
-    """Say whether each query shares out a weight of 1."""
+    """Say whether each query shares out a weight of 1, and each key gets some of it."""
     sums = weights.sum(-1)
     all_of_it = torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
-    if not (all_of_it and bool((weights >= 0).all())):
+    if not (all_of_it and bool((weights > 0).all())):
         forgive("no query shares out a weight of 1", OF_ATTENTION["values"])
         return False
     return True
@@ -414,6 +414,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
+layer.eval()
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
 scores = layer.align(query, keys).detach()  # whether they are right is the business of its check
@@ -499,6 +500,7 @@ else:
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
+layer.eval()
 query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
 assert_shape(scores, (4, 4, 4), what="scores")
@@ -538,9 +540,15 @@ for mask in (per_query, per_key, per_query[:1], per_query[..., :1]):
     assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
     contexts = without_ones(layer(query, memory, mask), (4, 4, 6))
     assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
-# Scores may be far below 0: what takes their place has to be lower than all of them.
 if shares_out(unmasked):
-    state, mask = layer.state_dict(), per_key.to(device)
+    mask = per_key.to(device)
+    result = layer(query[:1], memory[:1], mask[:1], return_weights=True)
+    _, weights = pair_from(result, "contexts, weights", (1, 4, 6), (1, 4, 4))
+    left, hint = unmasked[:1] * mask[:1], "a sentence alone has padding too: its mask hides it"
+    expected = left / left.sum(-1, keepdim=True)
+    assert_close(weights, expected, what="weights in a batch of one", hint=hint)
+    # Scores may be far below 0: what takes their place has to be lower than all of them.
+    state = layer.state_dict()
     layer.load_state_dict({x: (1e3 if "score" in x else 1) * state[x] for x in state})
     results = [layer(query, memory, *masks, return_weights=True) for masks in ((), (mask,))]
     (_, unmasked), (_, weights) = (
@@ -633,6 +641,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
+layer.eval()
 query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
 other_keys = torch.randn(4, 4, 6).to(device)  # no projection of this memory
 with_keys = weights_of(layer, memory, other_keys)
@@ -643,7 +652,7 @@ if torch.equal(without, weights_of(layer, torch.randn_like(memory))):
     raise CheckFailure("the weights are the same whatever the memory is", hint=hint)
 twice = weights_of(layer, other_keys)
 # A layer whose key_projection changes nothing says what weights belong to these keys.
-plain = make_attention(AdditiveAttention, 6, 6, 6)
+plain = make_attention(AdditiveAttention, 6, 6, 6).eval()
 plain.load_state_dict({**layer.state_dict(), "key_projection.weight": torch.eye(6)})
 expected = weights_of(plain, other_keys)
 assert_close(

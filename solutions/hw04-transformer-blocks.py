@@ -347,7 +347,7 @@ from course_lib.layers.positional import SinusoidalPositions as ReferencePositio
 x = torch.randn(3, 7, 12).to(device)
 offset = int(torch.randint(1, 20, ()))
 assert_close(
-    SinusoidalPositions(12)(x.clone(), offset=offset),
+    SinusoidalPositions(12).eval()(x.clone(), offset=offset),
     ReferencePositions(12)(x, offset=offset),
     what="the output",
     hint=hint,
@@ -614,7 +614,7 @@ def turn_all(x, base=10_000.0, offset=0):
 for head_dim, base in ((4, 10_000.0), (6, 500.0)):
     x = torch.randn(2, 3, 5, head_dim).to(device)
     expected = turn_all(x, base, offset=4)
-    layer = RotaryPositions(head_dim, base=base)
+    layer = RotaryPositions(head_dim, base=base).train(head_dim == 4)  # and in evaluation
     # For a rotation of entries i and i + head_dim / 2, as some models have it:
     regrouped = x.unflatten(-1, (2, -1)).transpose(-2, -1).flatten(-2)
     assert_close(
@@ -915,6 +915,11 @@ assert_close(
             torch.tensor([[[5 - 2**0.5, 7 + 2**0.5]]]).expand(1, 2, 2).to(device)
         ),
         "weight and bias are missing": torch.tensor([[[-1.0, 1.0]]]).expand(1, 2, 2).to(device),
+        "the weight is missing": torch.tensor([[[4.0, 8.0]]]).expand(1, 2, 2).to(device),
+        "the bias is missing": torch.tensor([[[-2.0, 2.0]]]).expand(1, 2, 2).to(device),
+        "the weight multiplies what is normalised, not the bias": (
+            torch.tensor([[[9.0, 15.0]]]).expand(1, 2, 2).to(device)
+        ),
         "weight and bias have changed places": (
             torch.tensor([[[-3.0, 9.0]]]).expand(1, 2, 2).to(device)
         ),
@@ -947,6 +952,7 @@ for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
         "weight and bias are missing": normal,
         "the bias is missing": normal * weight,
         "the weight is missing": normal + bias,
+        "the weight multiplies what is normalised, not the bias": normal + bias * weight,
         "weight and bias have changed places": normal * bias + weight,
         "the bias is added before the weight multiplies": (normal + bias) * weight,
         "divided by the variance; take its root": (x - mean) / variance * weight + bias,
@@ -1196,6 +1202,8 @@ same = "a layer in float64 gives float64 for float64"
 output, expected = checked(layer(x), (2, 3, 5), dtype=torch.float64, hint=same), reference(x)
 if torch.allclose(output, expected, rtol=1e-4, atol=1e-4):
     assert_gradients_like(reference, layer, {"x": x})
+    hint = "nothing is kept of what was read in training: each token has a mean of its own"
+    assert_close(layer.eval()(x[:1]), expected[:1], what="output in evaluation", hint=hint)
 elif torch.allclose(output, layer_norm(x.clone(), reference.weight, reference.bias)):
     forgive("the layer's formula is that of layer_norm", "layer_norm-values", "layer_norm-eps")
 else:
@@ -1297,8 +1305,12 @@ assert_close(
     gradients[2],
     torch.tensor([4.0, 7.0]).to(device),
     what="gradient of bias",
-    hint=order,
-    mistakes={over_tokens: torch.tensor([3.0, 8.0]).to(device)},
+    hint="sum upstream over all dimensions but the last",
+    mistakes={
+        "an average over the tokens; it is a sum": torch.tensor([2.0, 3.5]).to(device),
+        over_tokens: torch.tensor([3.0, 8.0]).to(device),
+        order: torch.tensor([2.0, -3.0]).to(device),
+    },
 )
 with torch.no_grad():
     alone = layer_norm_backward(upstream[0], x[0], torch.ones(2).to(device), eps=1e-12)[1]

@@ -1052,8 +1052,8 @@ dropped = dropped.to(device)
 dropped.train()
 dropped.encoder.eval()
 dropped.decoder.eval()
-each = torch.arange(1, 41).to(device)[None]  # what is dropped gets no gradient
-checked(dropped(each, each), (1, 40, 41), what="the logits")[..., 0].sum().backward()
+each = torch.arange(1, 41).view(2, 20).to(device)  # what is dropped gets no gradient
+checked(dropped(each, each), (2, 20, 41), what="the logits")[..., 0].sum().backward()
 for name in ("src_embedding", "tgt_embedding"):
     gradient = getattr(dropped, name).weight.grad
     if gradient is None:
@@ -1128,6 +1128,19 @@ for position in (0, 5):
     changed[:, position] = (changed[:, position] - 4 + 1) % 7 + 4
     if torch.allclose(checked(model(changed, tgt), (2, 5, 13), what="the logits"), logits):
         raise CheckFailure(f"the source's token {position} is not seen", hint="see the masks")
+filled, around = F.pad(src, (0, 3), value=3), model(src, inside)
+model.eval()  # as it is used: for a batch, or for one sentence alone
+if torch.allclose(checked(model(src, tgt), (2, 5, 13), what="the logits"), logits, atol=1e-5):
+    hint = "neither eval() nor a sentence alone changes anything: padding stays hidden"
+    for size in (2, 1):
+        what = f"the logits in evaluation, batch of {size}, with padding "
+        after = model(filled[:size], tgt[:size])
+        assert_close(after, logits[:size], what=what + "behind the source", hint=hint)
+        after = checked(model(src[:size], inside[:size]), (size, 5, 13), what="the logits")
+        expected = around[:size, rest]
+        assert_close(after[:, rest], expected, what=what + "among the target", hint=hint)
+else:
+    forgive("in evaluation the logits are others", "Transformer-values")
 ### END HIDDEN TESTS
 
 # %% test="Transformer-values" points=1 read="transformer#the-whole-model"

@@ -927,6 +927,8 @@ wrong = {
 hint = "tokens + segments, then positions, then norm"
 assert_close(student(tokens, segments), expected, what="output", hint=hint, mistakes=wrong)
 assert_gradients_like(reference, student, {"tokens": tokens, "segments": segments})
+alone, hint = student(tokens[:1], segments[:1]), "a text alone gives what it gives among others"
+assert_close(alone, expected[:1], what="output for a batch of one", hint=hint)
 hint = "without segment_ids all tokens are in segment 0"
 assert_close(student(tokens), reference(tokens), what="output without segments", hint=hint)
 assert_close(student(tokens.int()), reference(tokens), what="output for int32", hint="int32 too")
@@ -1019,6 +1021,8 @@ assert_close(
 )
 both = {name: (getattr(reference, name), getattr(student, name)) for name in ("projection", "norm")}
 assert_gradients_like(reference, student, {"hidden": hidden}, modules=both)
+alone, hint = student(hidden[:1]), "squeeze() takes away each dimension that is 1, the batch too"
+assert_close(alone, reference(hidden[:1]), what="logits of a batch of one", hint=hint)
 hint = "eval() changes nothing here: logits come out, not probabilities"
 what = "logits in evaluation"
 assert_close(student.eval()(hidden), reference(hidden), what=what, hint=hint)
@@ -1228,6 +1232,10 @@ assert_gradients_like(
     {"tokens": tokens, "segments": segments},
     modules={name: (part, getattr(student, name)) for name, part in parts.items()},
 )
+alone = student(tokens[:1], segments[:1])  # which has padding
+hint = "a text alone gives what it gives among others: its padding is masked, its row stays a row"
+expected = expected_logits(tokens, segments, mask)[:1]
+assert_close(alone, expected, what="logits of a batch of one, with padding", hint=hint)
 one_segment = expected_logits(tokens, none, mask)
 hint = "without segment_ids all tokens are in segment 0"
 assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)

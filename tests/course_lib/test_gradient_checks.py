@@ -14,10 +14,12 @@ RIGHT = {
     "attention's softmax": lambda x, y: (x @ y).softmax(-1).square().sum(),
     "over the wrong axis": lambda x, y: (x @ y).softmax(0).square().sum(),
     "one input unused": lambda x, y: x.square().sum(),
+    "large beside its slopes": lambda x, y: (x @ y).sum() + 900,
 }
 CUT = {
     "detached": lambda x, y: (x @ y.detach()).sum(),
     "detached on one of two roads": lambda x, y: (x @ y + (x @ y).detach()).sum(),
+    "detached, and large": lambda x, y: (x @ y.detach()).sum() + 900,
     "cut wholly": lambda x, y: torch.tensor((x @ y).sum().item()),
     "written over": lambda x, y: (x @ y).softmax(-1).detach().square().sum() + x.sum(),
 }

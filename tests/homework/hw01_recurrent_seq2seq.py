@@ -478,6 +478,12 @@ RNN_MISTAKES = (
         lost="values", hint="tanh is missing",
     ),
     mistake(
+        "no tanh in evaluation", "RNNCell",
+        rnn_step(f"{RNN_STEP} if self.training else "
+                 "self.input_projection(x) + self.hidden_projection(hidden)"),
+        lost="values", hint="as in training",
+    ),
+    mistake(
         "the state is not used", "RNNCell", rnn_step("torch.tanh(self.input_projection(x))"),
         lost="values", hint="the last state is not used",
     ),
@@ -645,6 +651,8 @@ GRU_MISTAKES = (
     gru("candidate added whole", STATE, "candidate + update * hidden", "update reset values"),
     gru("old state added whole", STATE, "(1 - update) * candidate + hidden",
         "update reset values"),
+    gru("candidate alone in evaluation", STATE,
+        f"{STATE} if self.training else candidate", "values", "as in training"),
     gru("old state forgotten", STATE, "(1 - update) * candidate", "update reset values"),
     gru("old state cut off", STATE, "(1 - update) * candidate + update * hidden.detach()",
         "values", "gates learn by it too"),
@@ -726,6 +734,9 @@ READ_MISTAKES = (
          "forward backward padding context"),
     read("lengths unused", "< lengths[:, None]", "< torch.full_like(lengths, x.size(1))[:, None]",
          "padding"),
+    read("lengths unused in a batch of one", "< lengths[:, None]",
+         "< (lengths if len(x) > 1 else torch.full_like(lengths, x.size(1)))[:, None]",
+         "padding", "a sequence alone has padding too"),
     read("context from the last place", "torch.cat(last, dim=-1)", "memory[:, -1]", "context",
          "both halves are taken at the last step"),
     read("context from the first place", "torch.cat(last, dim=-1)", "memory[:, 0]", "context"),

@@ -603,6 +603,10 @@ SINE_MISTAKES = (
     mistake("forward forgets offset", SINES,
         (("self.vectors(x.size(1), offset=offset,", "self.vectors(x.size(1),"),),
         lost="pattern values", hint="forward does not hand offset on"),
+    mistake("forward forgets offset in evaluation", SINES,
+        (("self.vectors(x.size(1), offset=offset,",
+          "self.vectors(x.size(1), offset=offset if self.training else 0,"),),
+        lost="values"),
     mistake("vectors forgets offset", SINES,
         (("torch.arange(offset, offset + length,", "torch.arange(length,"),),
         lost="pattern values", hint="offset is not used"),
@@ -762,6 +766,10 @@ ROTARY_MISTAKES = (
         lost="one-hand all-hands"),
     mistake("the base is fixed", ROTARY, (("base=self.base, ", ""),),
         lost="all-hands", hint="the base is fixed"),
+    mistake("positions from 0 on in evaluation", ROTARY,
+        (("torch.arange(offset, offset + x.size(-2), device=x.device)",
+          "torch.arange(x.size(-2), device=x.device) + offset * self.training"),),
+        lost="all-hands"),
     mistake("positions added, nothing turned", ROTARY,
         ((TURNED, "torch.stack((first + sin, second + cos), dim=-1)"),),
         lost="one-hand all-hands", hint="positions are added; this layer turns"),
@@ -959,6 +967,9 @@ LAYER_NORM_MISTAKES = (
     mistake("bias before weight", "layer_norm",
         ((NORMAL, "((x - mean) / torch.sqrt(variance + eps) + bias) * weight"),),
         lost="values", hint="before the weight multiplies"),
+    mistake("the weight on the bias", "layer_norm",
+        ((NORMAL, "(x - mean) / torch.sqrt(variance + eps) + weight * bias"),),
+        lost="values", hint="the weight multiplies what is normalised, not the bias"),
     mistake("x centred in place", "layer_norm",
         ((VARIANCE, "x.sub_(mean).square().mean(dim=-1, keepdim=True)"),
          (NORMAL, "x / torch.sqrt(variance + eps) * weight + bias")),
@@ -1068,6 +1079,20 @@ LAYER_MISTAKES = tuple(
             "means over the whole batch",
             ((FUSED, "F.layer_norm(x, x.shape, eps=self.eps) * self.weight + self.bias"),),
             "each token by itself",
+        ),
+        (
+            "in evaluation by the mean and variance of what was read in training",
+            (
+                (
+                    f"return {FUSED}",
+                    "if self.training:\n"
+                    "            self.mean, self.variance = x.detach().mean(), x.detach().var()\n"
+                    f"            return {FUSED}\n"
+                    "        normal = (x - self.mean) / (self.variance + self.eps).sqrt()\n"
+                    "        return normal * self.weight + self.bias",
+                ),
+            ),
+            "nothing is kept of what was read in training",
         ),
         (
             "the mean stays",
@@ -1211,6 +1236,9 @@ BACKWARD_MISTAKES = (
     backward_mistake("averages over the tokens",
         ("(upstream * normal).reshape(tokens).sum(dim=0)",
          "(upstream * normal).reshape(tokens).mean(dim=0)"),
+        ("upstream.reshape(tokens).sum(dim=0)", "upstream.reshape(tokens).mean(dim=0)"),
+        lost="dials", hint="an average over the tokens"),
+    backward_mistake("the average of the bias's gradient alone",
         ("upstream.reshape(tokens).sum(dim=0)", "upstream.reshape(tokens).mean(dim=0)"),
         lost="dials", hint="an average over the tokens"),
     backward_mistake("the gradient of weight takes x as it came",

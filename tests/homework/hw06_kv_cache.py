@@ -1057,6 +1057,10 @@ HIDDEN_MISTAKES = (
         "CachedAttention",
         ("a text and a token alone without their dimensions",
          ((ATTENDED, f"{ATTENDED}[(0,) * (2 * (query.shape[:2] == (1, 1)))]"),),
+         "chunks", "one output for each new token"),
+        ("a text and a token alone without their dimensions, far on",
+         ((ATTENDED,
+           f"{ATTENDED}[(0,) * (2 * (query.shape[:2] == (1, 1) and keys.size(2) > 50))]"),),
          "work", "shows here: the output has not the shape of the query"),
         ("no mask for a token alone that reads a source once more",
          (("        attended = scaled",
@@ -1511,6 +1515,31 @@ MISTAKES: tuple[Submission, ...] = (
         ("no mask in evaluation", (("        attended = scaled",
            "        mask = mask if self.training else None\n        attended = scaled"),),
          "uncached", "the mask is not handed on"),
+        ("turned from position 0 on in evaluation",
+         (("        offset = 0 if cache is None else cache.length",
+           "        offset = cache.length if cache is not None and self.training else 0"),),
+         "rotary", ""),
+        ("the source read anew in evaluation",
+         (("if cache is not None and cache.final is not None:\n            keys",
+           "if self.training and cache is not None and cache.final is not None:\n"
+           "            keys"),),
+         "cross", ""),
+        ("no mask with a cache in evaluation", (("        attended = scaled",
+           "        mask = mask if cache is None or self.training else None\n"
+           "        attended = scaled"),),
+         {"CachedAttention": "chunks cross"}, ""),
+        ("no mask for a token alone in evaluation", (("        attended = scaled",
+           "        is_writing = cache is not None and not self.training and query.size(1) == 1\n"
+           "        mask = None if is_writing else mask\n        attended = scaled"),),
+         "chunks", "a token alone must not look at padding"),
+        ("no mask for a token alone in a text alone", (("        attended = scaled",
+           "        is_single = query.shape[:2] == (1, 1) and cache is not None\n"
+           "        mask = None if is_single else mask\n        attended = scaled"),),
+         "chunks", "a token alone must not look at padding"),
+        ("no mask with a cache for a text alone", (("        attended = scaled",
+           "        mask = mask if cache is None or query.size(0) > 1 else None\n"
+           "        attended = scaled"),),
+         "chunks", ""),
         ("no mask with rotary positions and a cache", (("        attended = scaled",
            "        mask = mask if cache is None or self.rotary is None else None\n"
            "        attended = scaled"),),
@@ -1561,6 +1590,22 @@ MISTAKES: tuple[Submission, ...] = (
          (("mask = causal_mask(length, past + length, device=x.device)",
            "mask = causal_mask(length, past + length) if self.training else None"),),
          "uncached", "and the mask stays"),
+        ("no mask with caches in evaluation",
+         (("mask = causal_mask(length, past + length, device=x.device)",
+           "mask = causal_mask(length, past + length)\n"
+           "        mask = mask if caches is None or self.training else None"),),
+         "chunks", ""),
+        ("probabilities with caches in evaluation",
+         (("        return self.output_projection(self.norm(x))",
+           "        logits = self.output_projection(self.norm(x))\n"
+           "        is_writing = caches is not None and not self.training\n"
+           "        return logits.softmax(dim=-1) if is_writing else logits"),),
+         "chunks", ""),
+        ("last token's logits alone with caches in evaluation",
+         (("        return self.output_projection(self.norm(x))",
+           "        is_writing = caches is not None and not self.training\n"
+           "        return self.output_projection(self.norm(x[:, -1:] if is_writing else x))"),),
+         "chunks", "one distribution for each new token"),
         ("last norm forgotten",
          (("self.output_projection(self.norm(x))", "self.output_projection(x)"),),
          "uncached", "the last norm is missing"),
