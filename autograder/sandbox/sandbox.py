@@ -148,6 +148,7 @@ class Sandbox(Zygote):
         environment = {
             # as in a notebook, `python` is the one that runs it
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+            "SHELL": "/bin/bash",  # runs what follows a `!`, as where notebooks are written
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
             "COURSE_DEVICE": self._device,

@@ -247,7 +247,7 @@ def test_it_loses_no_other_check_of_the_whole_notebook(homework, submission):
     once = submission.status is Status.TIMEOUT
     # A mistake meets another seed in the hidden part alone, and a fresh one in the judge.
     for seed in range(3 if submission.is_right else 1):
-        runs = run_submission(homework, submission, seed=seed, seconds=2 if once else 60)
+        runs = run_submission(homework, submission, seed=seed, seconds=4 if once else 60)
         assert lost_checks(runs) == expected, messages(runs)
 
 

@@ -37,15 +37,23 @@ class Machinery:
         found = [v for module in _MODULES for v in vars(module).values() if isinstance(v, type)]
         bases = [base for kind in (*found, *classes) for base in kind.__mro__]
         changeable = [kind for kind in dict.fromkeys(bases) if kind.__flags__ & 1 << 9]  # a heap's
+        values = [v for m in _MODULES for name, v in vars(m).items() if not name.startswith("__")]
+        theirs = [v for v in values if type(v).__module__.startswith("IPython.")]
+        objects = [v for v in theirs if not isinstance(v, type) and hasattr(v, "__dict__")]
         self._kept: list[tuple[Any, dict[str, Any]]] = [
-            (owner, dict(vars(owner))) for owner in (*_MODULES, *changeable)
+            (owner, dict(vars(owner))) for owner in (*_MODULES, *changeable, *objects)
         ]
+        # What is in them can be changed in place.
+        self._held = [(v, v.copy()) for v in values if type(v) in (dict, list, set)]
         self._builtins = {name: getattr(builtins, name) for name in _BUILTINS}
 
     def put_right(self) -> None:
         """Give each of them back what it had, and take away what it had not."""
         for name, value in self._builtins.items():
             setattr(builtins, name, value)
+        for holder, content in self._held:
+            holder.clear()
+            (holder.extend if type(holder) is list else holder.update)(content)
         for owner, kept in self._kept:
             now = vars(owner)
             for name in [name for name in now if now[name] is not kept.get(name, now)]:

@@ -141,6 +141,7 @@ ALLOWED = {
     "written anew": "def norm(x): return nn.LayerNorm(4)(x)\nprint(norm(1))\ndef norm(x): return x",
     "issubclass": "def norm(x): return issubclass(x, nn.LayerNorm)",
     "isinstance of a list": "KINDS = nn.LayerNorm, nn.Linear\ndef norm(x): return isinstance(x, KINDS)",
+    "class": "def norm(x): return x.__class__ is nn.LayerNorm or nn.Linear == x.__class__",
     "type": "def norm(x): return type(x) is nn.LayerNorm or type(x) in (nn.LayerNorm, nn.Linear)",
     "a case": "def norm(x):\n  match x:\n    case nn.LayerNorm(): return 1",
     "cast": "import typing as t\ndef norm(x): return t.cast(nn.LayerNorm, x)",

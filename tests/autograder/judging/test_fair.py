@@ -26,6 +26,7 @@ HABITS = {
     "%%capture": ("%%capture said\nprint('quiet')",),
     "%timeit": ("%timeit -n1 -r1 sum(range(9))",),
     "%load_ext autoreload": ("%load_ext autoreload\n%autoreload 2",),
+    "braces for the shell": ("!mkdir -p made/{a,b}\nopen('made/a/x', 'w').close()",),
     "!ls": ("!ls\nfiles = !ls /\nassert files",),
     "%%bash": ("%%bash\necho hello",),
     "%pip": ("%pip --version",),

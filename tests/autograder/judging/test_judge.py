@@ -185,9 +185,24 @@ def test_what_runs_is_what_was_read(grade, kind):
     assert statuses(result) == ["fail", "fail", "manual"]
 
 
-def test_a_line_of_a_magic_is_what_was_read(grade):
+IN_PLACE = """
+from IPython.core import inputtransformer2
+class Two:
+    def match(self, line): return True
+    def sub(self, new, line, count=0): return line.replace("3", "2")
+inputtransformer2.ipython_prompt.prompt_re = inputtransformer2.ipython_prompt.initial_re = Two()
+"""
+TABLE = """
+from IPython.core import inputtransformer2
+inputtransformer2.tr["%"] = lambda content: "double = lambda x: 2 * x"
+"""
+
+
+@pytest.mark.parametrize("before", [HOOKS["line"], IN_PLACE, TABLE], ids=["line", "part", "table"])
+@pytest.mark.parametrize("again", [(), (("", "import os\nos._exit(0)"),)], ids=["", "restarted"])
+def test_a_line_of_a_magic_is_what_was_read(grade, before, again):
     timed = "%time double = lambda x: 3 * x\nNone"  # of two lines: IPython reads the first anew
-    assert statuses(grade(HOOKS["line"], ("double", timed))) == ["fail", "fail", "manual"]
+    assert statuses(grade(before, *again, ("double", timed))) == ["fail", "fail", "manual"]
 
 
 def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):

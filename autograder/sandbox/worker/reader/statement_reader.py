@@ -121,7 +121,7 @@ class StatementReader(ast.NodeVisitor):
     def visit_Compare(self, node: ast.Compare) -> None:
         """Likewise: ``type(x) is nn.Linear``."""
         sides = [node.left, *node.comparators]
-        types = [side for side in sides if isinstance(side, ast.Call) and called(side) == "type"]
+        types = [side for side in sides if _is_type_of(side)]
         self._visit_asking(types or sides, [side for side in sides if types and side not in types])
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
@@ -245,3 +245,10 @@ def _stored_in(node: ast.AST) -> set[str]:
         elif isinstance(inner, ast.Global | ast.Nonlocal):
             outer.update(inner.names)
     return found - outer
+
+
+def _is_type_of(node: ast.expr) -> bool:
+    """Whether it asks for the type of something: ``type(x)``, ``x.__class__``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__class__"
+    return isinstance(node, ast.Call) and called(node) == "type"
