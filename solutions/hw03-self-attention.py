@@ -140,15 +140,23 @@ def put_right(function, result, query, key, value, mask=None, *, return_weights=
     return without_ones(output, (*query.shape[:-1], *of_output)), weights
 
 
-def attend_each(function, *calls):
-    """Call your attention with each of these, at once, as each question takes its time."""
+def all_at_once(function, calls, *, mend, alone):
+    """Call a function of yours with each of these in one question, as each takes its time.
+
+    What comes is mended; where there is an error, each is asked alone: the first comes first.
+    """
     calls = [(tuple(each.clone() for each in given), how) for given, how in calls]
     try:
         results = call_beside(call_each, function, calls)
-    except Exception:  # one after the other, what is wrong with the first comes first
-        return (attend(function, *given, **how) for given, how in calls)
+    except Exception:
+        return (alone(function, *given, **how) for given, how in calls)
     pairs = zip(results, calls, strict=True)
-    return [put_right(function, result, *given, **how) for result, (given, how) in pairs]
+    return [mend(function, result, *given, **how) for result, (given, how) in pairs]
+
+
+def attend_each(function, *calls):
+    """Call your attention with each of these, see ``attend``."""
+    return all_at_once(function, calls, mend=put_right, alone=attend)
 
 
 def usual_weights(scores):
@@ -242,7 +250,7 @@ def ask(layer, query, key, value, *mask, **how):
     """
     try:
         result = call_beside(call_without_dropout, layer, query, key, value, *mask, **how)
-        return batch_first(result, query, **how)
+        return batch_first(layer, result, query, **how)
     except RuntimeError as error:
         if "view size is not compatible" not in str(error) or query.size(1) == 1:
             raise
@@ -257,8 +265,8 @@ def ask(layer, query, key, value, *mask, **how):
     return torch.cat(outputs, dim=1), torch.cat(weights, dim=2)
 
 
-def batch_first(result, query, **how):
-    """Turn an output whose batch comes second."""
+def batch_first(layer, result, query, *others, **how):
+    """Turn an output of your layer whose batch comes second."""
     turned = (query.size(1), query.size(0), query.size(2))
     if how or getattr(result, "shape", None) != turned:
         return result
@@ -267,14 +275,8 @@ def batch_first(result, query, **how):
 
 
 def ask_each(layer, *calls):
-    """Call your layer with each of these, at once, as each question takes its time."""
-    calls = [(tuple(each.clone() for each in given), how) for given, how in calls]
-    try:
-        results = call_beside(call_each, layer, calls)
-    except Exception:  # one after the other, what is wrong with the first comes first
-        return (ask(layer, *given, **how) for given, how in calls)
-    pairs = zip(results, calls, strict=True)
-    return [batch_first(result, given[0], **how) for result, (given, how) in pairs]
+    """Call your layer with each of these, see ``ask``."""
+    return all_at_once(layer, calls, mend=batch_first, alone=ask)
 
 
 def expected_or(actual, expected, *others, mistake, paid_in):

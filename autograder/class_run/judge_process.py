@@ -62,7 +62,7 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
     Attributes:
         check: The check that it was at; empty between two.
         cell: The cell that ran in the student's process instead; empty if none did.
-        by_us: Whether it was ended for what it cost.
+        by_us: Whether it was ended for what it cost, or because it did not answer.
         cause: What it said before it ended; nothing if it was killed, or crashed.
     """
 

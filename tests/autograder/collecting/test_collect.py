@@ -422,7 +422,7 @@ def test_github_classrooms_folder_of_all_is_nobodys(tmp_path, into):
 @pytest.mark.parametrize("named", ["hw03-{}", "homework-3-{}", "{}"])
 def test_a_clone_tells_no_time_whatever_it_is_called(tmp_path, into, made, named):
     files = {f"{named.format(s)}/{HW}.ipynb": s for s in ("ada", "bo")}
-    files |= {f"{named.format('ada')}/work/{HW}-Copy1.ipynb": "kept from before"}
+    files |= {f"{named.format('ada')}/drafts/{HW}-Copy1.ipynb": "kept from before"}
     clones = files | {f"{named.format(s)}/.git/HEAD": "ref" for s in ("ada", "bo")}
     told = collect(made(tmp_path / "clones", clones), HW, into)
     called = "{}" if named == "hw03-{}" else named
