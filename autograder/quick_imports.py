@@ -8,8 +8,8 @@ import gc
 import sys
 from types import ModuleType
 
-GRAMMAR = "rfc3987_syntax"
-"""Compiles the grammar of addresses when it is imported; jsonschema does without it."""
+FORMATS = ("rfc3987_syntax", "rfc3986_validator", "isoduration")
+"""What jsonschema knows addresses and durations by, grammars among it; it does without them."""
 
 CONTENTS_MANAGERS = ("jupytext.sync_contentsmanager", "jupytext.async_contentsmanager")
 """What jupytext imports for a Jupyter server, and does without."""
@@ -27,7 +27,7 @@ def spare() -> None:
     """Put nothing in the place of these modules, where they are not imported yet."""
     gc.set_threshold(_OBJECTS)
     atexit.register(gc.freeze)  # at the very end all would be looked through once more
-    for name in (GRAMMAR, *CONTENTS_MANAGERS):
+    for name in (*FORMATS, *CONTENTS_MANAGERS):
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # "not to be found"
     for name in SERVER_EXTENSIONS:
         empty = ModuleType(name)

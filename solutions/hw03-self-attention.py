@@ -1098,22 +1098,25 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 # %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
 # The layer has its four projections, and refuses heads that do not fit
 layer, unbiased = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, bias=False)
-for name in ("query", "key", "value", "output"):
-    projection = getattr(layer, f"{name}_projection")
+projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+parts = [f"{name}.{part}" for name in projections for part in ("weight", "bias")]
+own, without = (call_beside(attributes, each, *parts) for each in (layer, unbiased))
+for name in projections:
     hint = "each projection is an nn.Linear from d_model to d_model, with a bias unless bias=False"
-    assert_shape(projection.weight, (8, 8), what=f"weight of {name}_projection", hint=hint)
-    if projection.bias is None:
-        raise CheckFailure(f"{name}_projection has no bias", hint=hint)
-    assert_shape(projection.bias, (8,), what=f"bias of {name}_projection", hint=hint)
-    if getattr(unbiased, f"{name}_projection").bias is not None:
-        in_words = f"with bias=False {name}_projection has a bias all the same"
+    if f"{name}.weight" not in own:
+        raise CheckFailure(f"there is no {name} that has weights", hint=hint)
+    assert_shape(own[f"{name}.weight"], (8, 8), what=f"weight of {name}", hint=hint)
+    if f"{name}.bias" not in own:
+        raise CheckFailure(f"{name} has no bias", hint=hint)
+    assert_shape(own[f"{name}.bias"], (8,), what=f"bias of {name}", hint=hint)
+    if f"{name}.bias" in without:
+        in_words = f"with bias=False {name} has a bias all the same"
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
 
 
 def refuse_copies(layer):
     """Refuse projections that start as copies of each other."""
-    names = ("query", "key", "value", "output")
-    found = call_beside(attributes, layer, *[f"{name}_projection.weight" for name in names])
+    found = call_beside(attributes, layer, *[f"{name}.weight" for name in projections])
     weights = found.values()
     if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
         raise CheckFailure(
@@ -1609,10 +1612,16 @@ else:
     )
 
 
-def heads_of(asking):
-    """Project with your projections; once for all masks, as each call of yours takes its time."""
-    parts = layer.query_projection(asking), layer.key_projection(tokens)
-    return [x.view(4, -1, 3, 4).transpose(1, 2) for x in (*parts, layer.value_projection(tokens))]
+names = ("query", "key", "value", "output")
+to_query, to_key, to_value, to_output = (getattr(layer, f"{name}_projection") for name in names)
+
+
+def split(projected):
+    """Split into three heads."""
+    return projected.view(4, -1, 3, 4).transpose(1, 2)
+
+
+asked = split(to_key(tokens)), split(to_value(tokens))  # once, as each call of yours takes its time
 
 
 def join(heads, masks):
@@ -1620,7 +1629,7 @@ def join(heads, masks):
     calls = [((*heads, *mask), {}) for mask in masks]
     attended = attend_each(scaled_dot_product_attention, *calls)
     joined = [checked(each, heads[0].shape).transpose(1, 2).flatten(-2) for each in attended]
-    return layer.output_projection(torch.cat(joined)).chunk(len(masks))
+    return to_output(torch.cat(joined)).chunk(len(masks))
 
 
 def is_right_without(asking, heads):
@@ -1639,7 +1648,7 @@ causal = torch.ones(1, 1, 5, 5, dtype=torch.bool).tril().to(device)
 settings = (tokens, True), (tokens[:, 2:], False), (tokens[:, 4:], True)
 for number, (asking, training) in enumerate(settings):
     layer.train(training)
-    heads = heads_of(asking)
+    heads = split(to_query(asking)), *asked
     if not is_right_without(asking, heads):
         of_heads = [OF_LAYER[name] for name in ("shape", "projections", "values")]
         of_heads.append("MultiHeadAttention-heads")
@@ -1685,14 +1694,15 @@ assert_gradients(loss, inputs, hint=cut)
 ### BEGIN HIDDEN TESTS
 layer = with_own_projections(on_device(MultiHeadAttention(6, 3)))
 projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+parts = [f"{name}.{part}" for name in projections for part in ("weight", "bias")]
 parameters = {}
-for name in projections:
-    projection = getattr(layer, name)
-    for part, shape in (("weight", (6, 6)), ("bias", (6,))):
-        if (parameter := getattr(projection, part)) is not None:
-            assert_shape(parameter, shape, what=f"{name}.{part}")
-            parameters[f"{name}.{part}"] = parameter.detach().clone()
-state = layer.state_dict()
+found = call_beside(attributes, layer, *parts)
+if missing := [name for name in parts[::2] if name not in found]:
+    raise CheckFailure(f"{missing[0]} is missing", hint="four nn.Linear with the docstring's names")
+for name, parameter in found.items():
+    assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)
+    parameters[name] = parameter.detach().clone()
+state, put_in = layer.state_dict(), layer.load_state_dict
 is_real = torch.arange(7) < torch.tensor([7, 3, 5, 1, 4])[:, None]  # (batch, key_len)
 masks = [is_real[:, None, None].to(device)]
 try:
@@ -1712,7 +1722,7 @@ def loss_with_masks(*inputs):
 
 def loss_of_parameters(*tensors):
     """Put parameters into the layer, and weight the numbers of its output by chance."""
-    layer.load_state_dict(state | dict(zip(parameters, tensors, strict=True)))
+    put_in(state | dict(zip(parameters, tensors, strict=True)))
     return loss_with_masks(*inputs.values())
 
 

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from autograder.quick_imports import GRAMMAR
+from autograder.quick_imports import FORMATS
 from scripts.chromium import chromium_path
 
 MEMORY = Path("/dev/shm")
@@ -37,7 +37,8 @@ def has_room(folder: Path) -> bool:
 if has_room(MEMORY):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-sys.modules.setdefault(GRAMMAR, None)  # type: ignore[arg-type]  # its making takes a second
+for name in FORMATS:  # their making takes a second
+    sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 pytest_plugins = ["tests.unchanged", "pytester"]
 

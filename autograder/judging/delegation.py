@@ -145,7 +145,7 @@ def _in_words(rule: Collection[str], noted: str) -> str:
 
 
 def _is_note(note: Any) -> bool:
-    """Whether it is what ``worker.recorder`` notes: a hostile process may report anything."""
+    """Whether it is what ``recorder`` notes there: a hostile process may report anything."""
     return (
         type(note) is tuple
         and [type(part) for part in note] == [str, str, int, str, tuple]

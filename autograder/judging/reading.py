@@ -48,7 +48,9 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
     cells = [_as_read(step) for step in submission.steps]
     try:
         with process.limited(_SECONDS):
-            breaches, suspicions, unread = process.ask("worker.reader.reading:read", cells, rules)
+            breaches, suspicions, unread = process.ask(
+                "course_worker.reader.reading:read", cells, rules
+            )
     except (ProcessEnded, RemoteError) as error:
         words = "Python itself can't read your notebook: it is too large, or nested too deep."
         flag = Flag(kind=FlagKind.HOSTILE, text=f"its code could not be read ({error})")

@@ -84,7 +84,7 @@ class StudentProcess:
         """
         try:
             with self.limited(self._seconds):
-                self._alive().call("worker.shell:run_cell", (label, source))
+                self._alive().call("course_worker.shell:run_cell", (label, source))
         except RemoteError as error:
             self._cells.append((label, source))
             return CellFailure(
@@ -111,7 +111,7 @@ class StudentProcess:
             return None
         try:
             with self.limited(_SHOW_SECONDS):
-                return self._peer.call("worker.outputs:take_shown", ())
+                return self._peer.call("course_worker.outputs:take_shown", ())
         except (RemoteError, ProcessEnded):
             return None
 
@@ -121,7 +121,7 @@ class StudentProcess:
         Raises:
             NameError: No cell has defined it.
         """
-        return self._alive().call("worker.shell:lookup", (name,))
+        return self._alive().call("course_worker.shell:lookup", (name,))
 
     def ask(self, function: str, *args: Any) -> Any:
         """Call a function of the worker's by its name, to be used inside ``limited``.
@@ -145,7 +145,7 @@ class StudentProcess:
             return []
         try:
             with self.limited(_SHOW_SECONDS):
-                calls = self._peer.call("worker.recorder:seen", ())
+                calls = self._peer.call("course_worker.recorder:seen", ())
         except RemoteError:
             return []
         return calls if type(calls) is list else []
@@ -233,7 +233,7 @@ class StudentProcess:
         """Make sure that the worker is there, before any of the student's code runs in it."""
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
-            peer.call("worker.recorder:watch", (self._watched, self._exercises))
+            peer.call("course_worker.recorder:watch", (self._watched, self._exercises))
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error
@@ -242,7 +242,7 @@ class StudentProcess:
         for label, source in self._cells:
             limit = self._begin_limit(peer, self._seconds)
             try:
-                peer.call("worker.shell:run_cell", (label, source))
+                peer.call("course_worker.shell:run_cell", (label, source))
             except RemoteError:
                 continue  # it raised the first time too
             except (TimeoutError, WireClosed, WireError) as failure:

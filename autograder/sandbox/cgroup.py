@@ -2,7 +2,7 @@
 
 There is one where the group that grading runs in was delegated to it: by systemd (``systemd-run
 --user --scope --property=Delegate=yes``), or because it is all that a container sees. Elsewhere
-``worker.usage`` watches alone.
+``course_worker.usage`` watches alone.
 """
 
 import contextlib

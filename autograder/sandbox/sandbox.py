@@ -23,7 +23,7 @@ from autograder.sandbox.visible_packages import show_packages
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
-_WORKER_PACKAGE = Path(__file__).parent / "worker"
+_WORKER_PACKAGE = Path(__file__).parent / "worker"  # there course_worker: students have their own
 _COURSE_PACKAGES = ("course_lib", "autograder")
 _NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
 _FOR_PYTORCH = (  # below torch/testing/_internal
@@ -158,13 +158,14 @@ class Sandbox(Zygote):
             "OPENBLAS_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
+            "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # huge pages: a fork takes half as long
         }
         mode = "isolated" if self._isolated else "open"
-        python = [_python(), "-m", "worker.zygote", str(fd), mode]
+        python = [_python(), "-m", "course_worker.zygote", str(fd), mode]
         if not self._isolated:
             self._scratch = tempfile.TemporaryDirectory(prefix="worker-")
             scratch = Path(self._scratch.name)
-            (scratch / "worker").symlink_to(_WORKER_PACKAGE)
+            (scratch / "course_worker").symlink_to(_WORKER_PACKAGE)
             (scratch / "course_lib").symlink_to((self._library / "course_lib").resolve())
             environment |= {"PYTHONPATH": _import_path(str(scratch)), "HOME": str(scratch)}
             return python, environment
@@ -180,7 +181,7 @@ class Sandbox(Zygote):
             *_system_mounts(), *_python_mounts(),
             *(_gpu_mounts() if self._device == "cuda" else _NO_SHARED_ZEROS),
             *_course_covers(), *show_packages(tuple(_package_folders())), *_reference_covers(),
-            *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
+            *_readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
             *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
             "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108
         ], environment  # fmt: skip
@@ -197,14 +198,14 @@ def check_sandbox() -> None:
         raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
     trial = (
         "import os, sys;"
-        "from worker.isolation import *; mapped = mapped_bytes(); leave_keyring();"
+        "from course_worker.isolation import *; mapped = mapped_bytes(); leave_keyring();"
         "enter_own_namespaces(Limits()); drop_privileges(Limits(), mapped);"
         "os.listdir(sys.prefix)"
     )
     begin, become = _enter(bubblewrap)
     command = [
         *begin, *_system_mounts(), *_python_mounts(), *_course_covers(),
-        *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
+        *_readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
         "--setenv", "PYTHONPATH", _import_path("/grading"), "--", *become,
     ]  # fmt: skip
     refused = _refusal([*command, _python(), "-c", trial])
@@ -263,7 +264,13 @@ def _system_mounts() -> list[str]:
         elif path.is_dir():
             mounts += ["--ro-bind", str(path), str(path)]
     # What the processor can do, asked by PyTorch's quantised kernels.
-    mounts += ["--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"]
+    shown = ["/sys/devices/system/cpu"]
+    # What huge pages there are, asked by the C library.
+    shown += [
+        f"/sys/kernel/mm/transparent_hugepage/{name}" for name in ("enabled", "hpage_pmd_size")
+    ]
+    for name in shown:
+        mounts += [*_folders_above(Path(name)), "--ro-bind-try", name, name]
     for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives"):
         mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return mounts

@@ -1,6 +1,6 @@
 """The judge's end of a forking process's socket: what it may be asked for.
 
-``worker.zygote`` is the other end.
+``course_worker.zygote`` is the other end.
 """
 
 import contextlib
@@ -104,7 +104,7 @@ class Zygote:
     def used(self, worker: Worker) -> float:
         """Return the seconds of processor time that a worker and all it started have used.
 
-        Those of a crowd count for more than they got, see ``worker.usage``.
+        Those of a crowd count for more than they got, see ``course_worker.usage``.
 
         Args:
             worker: What ``start`` returned.
@@ -140,7 +140,8 @@ class Zygote:
         """Do once what all workers that are started from now on would do, who then begin sooner.
 
         Args:
-            watched: Full names of what they will note, see ``worker.recorder``; the same for all.
+            watched: Full names of what they will note, see ``course_worker.recorder``; the same
+                for all.
             cells: Labels and texts of cells that each of them will be given to read, and run.
 
         Raises:

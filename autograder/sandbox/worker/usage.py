@@ -76,6 +76,8 @@ class Usage:
 
     def company(self) -> int:
         """Count the processes that a worker has started and that live."""
+        if self._inner and not _has_children(self._inner.pid):
+            return 0  # the first in its namespace is, in the end, the parent of all others
         processes = self._processes()
         own = self._own()
         others = [_states(process.pid) for process in processes if process.pid not in own]
@@ -160,7 +162,7 @@ def _mappings(pid: int, until: float) -> int:
     """Count what a process maps; if it lets nobody look, or that takes long, what it may."""
     try:
         # Where its first thread has ended, the others tell.
-        for thread in Path(f"/proc/{pid}/task").iterdir():
+        for thread in _threads(pid):
             if count := _lines(thread / "maps", until):
                 return count
     except (PermissionError, TimeoutError):
@@ -180,11 +182,23 @@ def _lines(path: Path, until: float) -> int:
     return count
 
 
+def _has_children(pid: int) -> bool:
+    """Whether a process has children, of any of its threads; true where the kernel doesn't tell."""
+    try:
+        return any((thread / "children").read_bytes() for thread in _threads(pid))
+    except OSError:
+        return True
+
+
+def _threads(pid: int) -> list[Path]:
+    return list(Path(f"/proc/{pid}/task").iterdir())
+
+
 def _states(pid: int) -> list[bytes]:
     """Return the states of a process's threads: its first may have ended, and others live."""
     states = []
     with contextlib.suppress(OSError):  # it has ended since
-        for thread in list(Path(f"/proc/{pid}/task").iterdir()):
+        for thread in _threads(pid):
             with contextlib.suppress(OSError):  # likewise
                 stat = (thread / "stat").read_bytes()
                 states.append(stat.rpartition(b")")[2].split()[0])
@@ -224,7 +238,7 @@ def _holdings(pid: int) -> _Holdings:
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        threads = _threads(pid)
     except OSError:  # ended since
         return _Holdings()
     faulted = int(stat[7]) * resource.getpagesize()

@@ -210,8 +210,8 @@ class Round:
 
         # The sandbox forks one forking process for each judge, and that one its workers.
         return {
-            "student's process": lambda: forked("worker.zygote", 2, 3),
-            "forking process": lambda: forked("worker.zygote", 0, 1),
+            "student's process": lambda: forked("course_worker.zygote", 2, 3),
+            "forking process": lambda: forked("course_worker.zygote", 0, 1),
             "judges' server": lambda: forked("judge_server", 0, 0),
             "judge": lambda: forked("judge_server", 1, 1),
         }[victim]()

@@ -379,7 +379,7 @@ def test_where_it_is_not_certain_whose_work_ran_nothing_is_lost_and_the_staff_is
 
 @pytest.mark.sandbox
 def test_a_process_that_ends_before_it_tells_earns_nothing(grade):
-    ends = "import os, worker.recorder\nworker.recorder.seen = lambda: os._exit(0)"
+    ends = "import os, course_worker.recorder\ncourse_worker.recorder.seen = lambda: os._exit(0)"
     result = grade(ends, ("double", HIDDEN_FROM_THE_READER), HALF, homework=RULED)
     assert [check.status for check in result.checks] == [Status.CRASH, Status.CRASH]
 
@@ -407,7 +407,7 @@ def test_a_comparison_in_a_cell_of_ones_own_is_nobodys_business(grade):
     ],
 )
 def test_a_report_from_the_students_process_is_not_believed(grade, noted):
-    forger = f"import worker.recorder\nworker.recorder.seen = lambda: {noted}"
+    forger = f"import course_worker.recorder\ncourse_worker.recorder.seen = lambda: {noted}"
     result = grade(("double", "def double(x):\n    return x + x"), forger, HALF, homework=RULED)
     assert result.score == 3
     assert delegations(result) == []

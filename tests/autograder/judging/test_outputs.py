@@ -84,7 +84,7 @@ def test_a_figure_that_cannot_be_drawn_takes_nothing_with_it(grade):
 @pytest.mark.sandbox
 def test_a_hostile_answer_costs_no_honest_point(grade):
     own = "import sys\nfor name, module in list(sys.modules.items()):\n"
-    own += "    if name.endswith('worker.outputs'):\n"
+    own += "    if name.endswith('course_worker.outputs'):\n"
     own += "        module.take_shown = lambda: [('png', '<script>')] * 99 + [object()]"
     result = grade(SOLUTION, own)
     assert result.score == 5.0

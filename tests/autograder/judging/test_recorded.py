@@ -194,7 +194,7 @@ import sys
 space = {}
 def norm(x):
     space["x"] = x
-    shell = vars(sys.modules["wor" + "ker.shell"])
+    shell = vars(sys.modules["course_wor" + "ker.shell"])
     shell["InteractiveShell"].instance().user_ns["space"] = space
     shell["run_cell"]("own", "space['y'] = getattr(F, 'layer' + '_norm')(space['x'], (4,))")
     return space["y"]
@@ -215,7 +215,7 @@ def norm(x):
     one, box = torch.ones(1, requires_grad=True), [x]
     with torch.enable_grad():
         out = Carry.apply(one, box)
-    vars(sys.modules["wor" + "ker.peer"])["Back" + "ward"]([one], [out])([torch.ones(1)])
+    vars(sys.modules["course_wor" + "ker.peer"])["Back" + "ward"]([one], [out])([torch.ones(1)])
     return box[1]
 """
 _ELSEWHERE = """
@@ -274,7 +274,7 @@ HIDDEN = {
     "an exported program": ("norm", "import importlib\nclass Norm(nn.Module):\n    def forward(self, x): return getattr(F, 'layer' + '_norm')(x, (4,))\nprogram = importlib.import_module('torch.ex' + 'port').export(Norm(), (torch.randn(2, 3, 4),)).module()\ndef norm(x):\n    return program(x)"),
     "a kernel by its key": ("norm", "key = getattr(torch, '_' + 'C').DispatchKeySet(getattr(torch, '_' + 'C').DispatchKey.CPU)\ndef norm(x):\n    return getattr(torch.ops.aten, 'native_layer' + '_norm').default.redispatch(key, x.detach(), [4], None, None, 1e-5)[0]"),
     "a kernel by a key that has no name": ("norm", "C = getattr(torch, '_' + 'C')\nkeys = C._dispatch_keys(torch.zeros(1).to_mkldnn()) & C._dispatch_keyset_full_after(C.DispatchKey.BackendSelect)\ndef norm(x):\n    y = x.detach().reshape(1, 6, 4, 1).to_mkldnn()\n    return getattr(torch.ops.aten, 'native_batch' + '_norm').default.redispatch(keys, y, torch.ones(6), torch.zeros(6), torch.zeros(6), torch.ones(6), True, 0.1, 1e-5)[0].to_dense().reshape(x.shape)"),
-    "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
+    "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['course_wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
     "as a cell, from a file": ("norm", _OWN_FILE.format(_RUNS_CELL)),
     "as a backward pass, from a file": ("norm", _OWN_FILE.format(_CARRIES_BACK)),
     "a thread that seems to be alone": ("norm", _THREAD + "import sys\ndef norm(x):\n    vars(sys)['_current' + '_frames'] = lambda: {}\n    return aside(getattr(F, 'layer' + '_norm'), x, (4,))"),

@@ -236,7 +236,7 @@ def test_what_a_process_notes_carries_no_text_out_of_it(told):
     """It may claim that anything of the forbidden ran, under any name and anywhere."""
     claims = """
 import sys
-recorder = sys.modules["worker.recorder"]
+recorder = sys.modules["course_worker.recorder"]
 def fourfold(x):
     text = double.__doc__ or ""
     note = ("torch.nn.LayerNorm." + text, text, 10 ** 6 + len(text), "fourfold", ())

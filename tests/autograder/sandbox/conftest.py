@@ -22,5 +22,5 @@ def worker(sandbox):
 
 def run(peer, source):
     """Run statements in the worker; returns what they left in ``found``."""
-    peer.call("worker.shell:run_cell", ("probe", source))
-    return peer.call("worker.shell:lookup", ("found",))
+    peer.call("course_worker.shell:run_cell", ("probe", source))
+    return peer.call("course_worker.shell:lookup", ("found",))

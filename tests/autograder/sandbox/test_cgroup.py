@@ -132,7 +132,9 @@ def test_a_worker_is_in_its_group_from_the_first_and_leaves_none(sandbox, real_g
     worker = sandbox.start()
     (group,) = (path for path in real_groups.iterdir() if path.is_dir())
     try:
-        peer_of(worker).call("worker.shell:run_cell", ("cell", "import os\npid = os.fork()\n"))
+        peer_of(worker).call(
+            "course_worker.shell:run_cell", ("cell", "import os\npid = os.fork()\n")
+        )
         assert len((group / "cgroup.procs").read_text().split()) >= 3  # outside, inside, its child
         assert "worker" not in (real_groups / "cgroup.procs").read_text()
     finally:
@@ -146,7 +148,7 @@ def test_a_worker_whose_group_is_refused_runs_without(sandbox, monkeypatch):
     group = types.SimpleNamespace(entrance=full, remove=lambda: os.close(full))
     monkeypatch.setattr(sandbox, "_make_group", lambda: group)
     worker = sandbox.start()
-    peer_of(worker).call("worker.shell:lookup", ("In",))
+    peer_of(worker).call("course_worker.shell:lookup", ("In",))
     sandbox.stop(worker)
 
 

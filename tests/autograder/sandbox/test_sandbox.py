@@ -52,7 +52,7 @@ def test_the_course_and_home_are_not_there(worker):
         os.path.expanduser("~/.ssh"),
     ]
     assert run(peer, f"import os; found = [os.path.exists(p) for p in {hidden!r}]") == [False] * 4
-    assert run(peer, "found = sorted(os.listdir('/grading'))") == ["course_lib", "worker"]
+    assert run(peer, "found = sorted(os.listdir('/grading'))") == ["course_lib", "course_worker"]
 
 
 def test_there_is_no_network(worker):
@@ -69,7 +69,7 @@ def test_environment_holds_no_secrets(worker, monkeypatch):
         "PATH", "LANG", "HOME", "COURSE_DEVICE", "MPLBACKEND", "OMP_NUM_THREADS", "PWD",
         "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
         "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR",
-        "TORCHINDUCTOR_COMPILE_THREADS", "SHELL",
+        "TORCHINDUCTOR_COMPILE_THREADS", "SHELL", "GLIBC_TUNABLES",
     }  # fmt: skip
 
 
@@ -354,13 +354,15 @@ def test_what_runs_is_noted_for_one_homework_alone(library):
         sandbox.prepare(names)
         started = sandbox.start()
         peer = peer_of(started)
-        peer.call("worker.recorder:watch", (names, ["norm"]))
+        peer.call("course_worker.recorder:watch", (names, ["norm"]))
         with pytest.raises(RemoteError, match="for another homework"):
-            peer.call("worker.recorder:watch", (["torch.nn.GRU"], ["norm"]))
+            peer.call("course_worker.recorder:watch", (["torch.nn.GRU"], ["norm"]))
         norm = "import torch\ndef norm(x): return torch.nn.LayerNorm(2)(x)"
-        peer.call("worker.shell:run_cell", ("norm", norm))
-        peer.call("worker.shell:lookup", ("norm",))(torch.ones(1, 2))
-        noted = {(what, owner) for what, _, _, owner, _ in peer.call("worker.recorder:seen", ())}
+        peer.call("course_worker.shell:run_cell", ("norm", norm))
+        peer.call("course_worker.shell:lookup", ("norm",))(torch.ones(1, 2))
+        noted = {
+            (what, owner) for what, _, _, owner, _ in peer.call("course_worker.recorder:seen", ())
+        }
         assert ("torch.ops.aten.native_layer_norm", "norm") in noted
         sandbox.stop(started)
 
@@ -410,6 +412,26 @@ if not os.fork():
 """
     run(peer, source)
     time.sleep(0.5)  # until it has ended
+    assert sandbox.company(started) == 1
+
+
+def test_what_a_thread_starts_and_what_its_parent_leaves_is_company(worker, sandbox):
+    peer, started = worker()
+    assert sandbox.company(started) == 0
+    source = """
+import os, threading, time
+def leave():
+    if not os.fork():
+        if not os.fork():
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+    time.sleep(600)
+threading.Thread(target=leave, daemon=True).start()
+time.sleep(0.5)
+found = 1
+"""
+    assert run(peer, source) == 1
     assert sandbox.company(started) == 1
 
 

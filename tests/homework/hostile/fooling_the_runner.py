@@ -90,12 +90,12 @@ atexit.register(lambda: 1 / 0)
         "the judge's own modules in the process, replaced",
         edits={PADDING: BLANK},
         extra="""
-import worker.shell, worker.peer, worker.values, worker.recorder, worker.reader.reading
-worker.shell.describe_error = lambda error: {"type_name": "x", "bases": [], "message": "", "traceback": ""}
-worker.recorder.seen = lambda: [("torch.nn.Linear", "x", 1, "x")] * 100
-worker.reader.reading.read = lambda *args: ([], [], [])
+import course_worker.peer, course_worker.recorder, course_worker.reader.reading, course_worker.shell
+course_worker.shell.describe_error = lambda error: {"type_name": "x", "bases": [], "message": "", "traceback": ""}
+course_worker.recorder.seen = lambda: [("torch.nn.Linear", "x", 1, "x")] * 100
+course_worker.reader.reading.read = lambda *args: ([], [], [])
 """,
-        flagged="pries into worker",
+        flagged="pries into course_worker",
     ),
     attack(
         "imitation",

@@ -62,7 +62,7 @@ for family, address in (
 """, "pries into socket"),
     _reach("writes", "files of Python, of the library, of the system, changed for the next student", """
 import os, pathlib, sys, torch
-for folder in (torch.__path__[0], "/grading/course_lib", "/grading/worker", "/usr/bin", "/etc", "/dev", "/", sys.prefix):
+for folder in (torch.__path__[0], "/grading/course_lib", "/grading/course_worker", "/usr/bin", "/etc", "/dev", "/", sys.prefix):
     try:
         pathlib.Path(folder, "sitecustomize.py").write_text("raise SystemExit")
     except OSError:
@@ -98,7 +98,7 @@ if os.fork() == 0:
     libc.mount(b"/tmp", b"/grading", None, 0x1000, None)
     os._exit(0)
 os.wait()
-assert os.path.exists("/grading/worker"), "FOUND"
+assert os.path.exists("/grading/course_worker"), "FOUND"
 """, "pries into os.fork"),
     _reach("daemons", "processes that outlive the notebook", """
 import os, subprocess

@@ -19,11 +19,12 @@ _PRYING = (
     "inspect.currentframe", "inspect.stack", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
     "socket", "subprocess", "sys._getframe", "sys._current_frames", "sys.displayhook",
     "sys.setprofile", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "torch._ops",
-    "torch.library", "torch._library", "worker",
+    "torch.library", "torch._library", "course_worker",
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
-    "__globals__", "__subclasses__", "_execution_engine", "worker.kernels", "worker.recorder",
+    "__globals__", "__subclasses__", "_execution_engine", "course_worker.kernels",
+    "course_worker.recorder",
 )  # fmt: skip
 
 
