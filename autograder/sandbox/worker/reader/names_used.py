@@ -91,9 +91,11 @@ class Notebook:
                 either |= self.known.add_import(part, label, offset)
                 continue
             reader = StatementReader(self.known, part, label, offset, often=blocks)
-            reader.found.binds = defined | set(changed(part))
-            more = Counter(changed(part)) - Counter(filled(part))
-            reader.found.fills = set(filled(part)) - defined - set(more)
+            places = list(filled(part))
+            names = [name for name, _ in places]
+            more = Counter(changed(part)) - Counter(names)
+            reader.found.binds = defined | set(changed(part)) | {place for _, place in places}
+            reader.found.fills = set(names) - defined - set(more)
             reader.found.covers = set() if blocks else surely_bound(part)
             other = reader.resolve(part.value) if isinstance(part, ast.Assign) else None
             alias = Use(other, *reader.found.place) if other else None

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from .definitions import reads_at
 from .imports import Import, Known, imports, own_name
-from .statements import called, outside_definitions
+from .statements import ANYWHERE, called, outside_definitions, place_in
 from .uses import Statement, Use
 
 SHELL = "IPython.core.interactiveshell.InteractiveShell"
 """The name that stands for what ``get_ipython()`` returns."""
 
+_TEXTS = ("__doc__", "__module__", "__name__", "__qualname__")  # who reads these uses nothing else
 _ASK = ("isinstance", "issubclass")
 
 
@@ -76,9 +77,12 @@ class StatementReader(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Note a dotted name, or go on into what the attribute is read from."""
+        if node.attr in _TEXTS and isinstance(node.ctx, ast.Load) and self.resolve(node.value):
+            return
         if not self._note(node, changes=isinstance(node.ctx, ast.Store | ast.Del)):
             self._add_text(node.attr, node)
-            self.generic_visit(node)
+            if not self._puts_into_own(node):
+                self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         """Note a name; one that nobody defined may come from a star import."""
@@ -90,19 +94,45 @@ class StatementReader(ast.NodeVisitor):
                 self._add(f"{module}.{node.id}", node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        """Who puts an item into a collection of one's own reads none of those that are in it."""
-        into = node.value if isinstance(node.ctx, ast.Store) else None
-        if isinstance(into, ast.Name) and into.id in self._known.defined and not self.resolve(into):
-            self._read(into, self.found.puts)
-            self.visit(node.slice)
-        else:
+        """Who reads an item of a collection of one's own reads no other."""
+        if not self._puts_into_own(node) and not self._reads_one_item(node):
             self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """But who adds to an item has read it."""
-        if isinstance(node.target, ast.Subscript):
-            self.visit(node.target.value)
+        """Who adds to an item, or an attribute, has read it."""
+        target = node.target
+        if not isinstance(target, ast.Name) and not self._reads_one_item(target):
+            self.visit(target.value)
         self.generic_visit(node)
+
+    def _puts_into_own(self, node: ast.Attribute | ast.Subscript) -> bool:
+        """Read whoever puts something into an object of one's own: it reads nothing that is in."""
+        owner = node.value
+        if not isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(owner, ast.Name) and self._is_own(owner):
+            self._read(owner, self.found.puts)
+        elif not self._reads_one_item(owner):
+            return False
+        if isinstance(node, ast.Subscript):
+            self.visit(node.slice)
+        return True
+
+    def _reads_one_item(self, node: ast.expr) -> bool:
+        """Read ``seen["mine"]``: what was put there, or where one can't tell."""
+        if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
+            return False
+        owner, place = node.value, place_in(node.value, node)
+        if not self._is_own(owner) or place == owner.id + ANYWHERE:
+            return False
+        self._read(owner, self.found.puts)
+        for name in (place, owner.id + ANYWHERE):
+            self._read(owner, name=name)
+        self.visit(node.slice)
+        return True
+
+    def _is_own(self, node: ast.Name) -> bool:
+        return node.id in self._known.defined and not self.resolve(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         """Asking what an object is an instance of uses nothing."""
@@ -222,12 +252,12 @@ class StatementReader(ast.NodeVisitor):
                     self._read(inner)
         return bool(name)
 
-    def _read(self, node: ast.Name, names: set[str] | None = None) -> None:
-        late = self._is_late(node)
+    def _read(self, node: ast.Name, names: set[str] | None = None, name: str = "") -> None:
+        late, name = self._is_late(node), name or node.id
         if late is not None:
-            (self.found.reads if names is None else names).add(node.id)
+            (self.found.reads if names is None else names).add(name)
         if late or (late is not None and self._often):
-            self.found.late.add(node.id)
+            self.found.late.add(name)
 
     def _add(self, name: str, node: ast.expr, *, changes: bool = False) -> None:
         self.found.uses.append(Use(name, self._label, node.lineno + self._offset, changes))

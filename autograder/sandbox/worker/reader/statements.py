@@ -4,6 +4,9 @@ import ast
 from collections.abc import Iterator
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+ANYWHERE = "[]"
+"""Stands for some item of a collection, one can't tell which, after the collection's name."""
+
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
@@ -79,21 +82,38 @@ def _stored(target: ast.expr) -> Iterator[str]:
 def changed(node: ast.stmt) -> Iterator[str]:
     """Yield the names whose attributes or items a statement sets, outside of functions."""
     for part in outside_definitions(node):
-        root = part if isinstance(getattr(part, "ctx", None), ast.Store) else None
+        stored = part if isinstance(getattr(part, "ctx", None), ast.Store) else None
         if isinstance(part, ast.Call) and called(part) == "setattr" and part.args:
-            root = part.args[0]
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Name):
-            yield root.id
+            stored = part.args[0]
+        if name := root_of(stored):
+            yield name.id
 
 
-def filled(node: ast.stmt) -> Iterator[str]:
-    """Yield, of those, the ones that it puts an item into: ``seen["theirs"] = 1``."""
+def filled(node: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield, of those, the ones that it puts something into, ``seen["theirs"] = 1``, and where."""
     for part in outside_definitions(node):
         match part:
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
-                yield name
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                if name := root_of(part):
+                    yield name.id, place_in(name, part)
+
+
+def root_of(node: ast.AST | None) -> ast.Name | None:
+    """Return the name that an attribute, an item, or one of those of one of those begins with."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def place_in(root: ast.Name, node: ast.Attribute | ast.Subscript) -> str:
+    """Name the item of a collection that an expression is in, if one can tell, or ``ANYWHERE``."""
+    while node.value is not root:
+        assert isinstance(node.value, ast.Attribute | ast.Subscript)
+        node = node.value
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return f"{root.id}[{key!r}]"
+    return root.id + ANYWHERE  # numbers go by many names: -1, True
 
 
 def outside_definitions(node: ast.AST) -> Iterator[ast.AST]:

@@ -26,11 +26,12 @@ class Statement:
     """One statement of a cell's top level, or one in its blocks.
 
     Attributes:
-        binds: Global names that it defines, or whose attributes it sets.
-        fills: Those that it only puts items into: ``seen["theirs"] = 1``.
+        binds: Global names that it defines, or whose attributes it sets; and where it puts items:
+            ``seen['theirs']``.
+        fills: Those that it only puts something into: ``seen["theirs"] = 1``.
         covers: Those that stand for nothing else once it has run.
-        reads: Global names that it reads, in functions that it defines too.
-        puts: Those that it, or a function in it, puts items into.
+        reads: Global names that it reads, in functions that it defines too; and items of some.
+        puts: Those that it, or a function in it, puts something into, or reads one item of.
         late: Those that it may read, or put something into, once later statements have run.
         uses: Full names that it uses.
         place: Its cell and line.
