@@ -72,14 +72,21 @@ class Recorded:
         lost: For each exercise that ran what it forbids, the status of its checks and what to tell
             the student.
         flags: Remarks for the staff.
+        is_alone: Whether no other process lives beside it now.
     """
 
     lost: dict[str, tuple[Status, str]]
     flags: tuple[Flag, ...]
+    is_alone: bool
 
 
 def read_recorded(
-    process: StudentProcess, homework: Homework, checked: str, *, told_where: bool
+    process: StudentProcess,
+    homework: Homework,
+    checked: str,
+    *,
+    told_where: bool,
+    had_company: bool,
 ) -> Recorded:
     """Ask the student's process what of the forbidden ran in a check.
 
@@ -91,6 +98,8 @@ def read_recorded(
         homework: Whose rules hold.
         checked: The exercise that the check is about.
         told_where: Whether the student is told the place; it may be chosen to tell something else.
+        had_company: Whether other processes lived beside it when the check began: these may have
+            ended, and what is asked of the student's process tells it that the check is over.
 
     Returns:
         What is lost, and what the staff should look at. What one exercise forbids may be used by
@@ -103,9 +112,10 @@ def read_recorded(
     lost: dict[str, tuple[Status, str]] = {}
     flags: dict[Flag, None] = {}
     if not any(exercises.values()):
-        return Recorded(lost=lost, flags=())
+        return Recorded(lost=lost, flags=(), is_alone=False)
     noted = process.recorded()[:MOST_NOTES]
-    if exercises.get(checked) and process.has_company():  # of which nothing is noted
+    has_company = process.has_company()
+    if exercises.get(checked) and (had_company or has_company):  # of which nothing is noted
         noted = [(PROCESS, "", 0, "", ()), *noted]
     for name, cell, line, owner, inside in filter(_is_note, noted):
         exercise = owner if _is_about(exercises.get(owner, ()), name) else checked
@@ -129,7 +139,7 @@ def read_recorded(
             told, shown = _in_words(rule, name), place if told_where else (exercise, 0)
             lost[exercise] = (Status.FAIL, breach_words(exercise, told, *shown))
             flags[breach_flag(exercise, told, *place)] = None
-    return Recorded(lost=lost, flags=tuple(flags))
+    return Recorded(lost=lost, flags=tuple(flags), is_alone=not has_company)
 
 
 def _is_about(rule: Collection[str], noted: str) -> bool:

@@ -83,6 +83,7 @@ class NotebookRun:
         self.lost = {**reading.lost, **progress.lost}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
+        self._is_alone = False  # known to be: no cell has started another process
         self.on_cell: Callable[[str], None] = lambda label: None
         self.on_check: Callable[[str], None] = lambda check: None
         self.on_progress: Callable[[Progress], None] = lambda progress: None
@@ -125,6 +126,7 @@ class NotebookRun:
 
     def _run_cell(self, label: str, source: str) -> CellFailure | None:
         self.on_cell(label)
+        self._is_alone = False
         return self._process.run_cell(label, source)
 
     def _check(self, cell: Cell) -> None:
@@ -133,8 +135,9 @@ class NotebookRun:
         self.on_check(cell.grade_id)
         if cell.exercise not in self.lost:
             attempt = functools.partial(self._attempt, cell)
+            had_company = not self._is_alone and self._process.has_company()
             self._take(self._limits.run(cell, attempt))
-            self._read_recorded(cell)
+            self._read_recorded(cell, had_company=had_company)
         if cell.exercise in self.lost:
             self.results[cell.grade_id] = not_earned(cell, *self.lost[cell.exercise])
         self.on_progress(Progress(results=self.results, lost=self.lost, flags=self.flags))
@@ -146,17 +149,19 @@ class NotebookRun:
     def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
         return run_check(cell, self._process, self._trusted, seed=self._seed, seconds=seconds)
 
-    def _read_recorded(self, check: Cell) -> None:
+    def _read_recorded(self, check: Cell, *, had_company: bool) -> None:
         try:
             recorded = read_recorded(
                 self._process,
                 self._homework,
                 check.exercise,
                 told_where=self._second_try is None,
+                had_company=had_company,
             )
         except ProcessEnded as ended:  # with what it would have told
             self._take(not_earned(check, ended.status, ended.message))
             return
+        self._is_alone = recorded.is_alone
         self._flags |= dict.fromkeys(recorded.flags)
         self.lost |= recorded.lost
         for cell in self._homework.checks:

@@ -1,13 +1,14 @@
 """Runs a student's cells as a notebook would, and describes what they raise."""
 
+import ast
 import builtins
 import contextlib
 import re
 import sys
 import traceback
 from pathlib import Path
-from types import FunctionType, TracebackType
-from typing import Any
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, NamedTuple
 
 from IPython.core.compilerop import CachingCompiler, PyCF_MASK
 from IPython.core.displayhook import DisplayHook
@@ -27,15 +28,45 @@ BEGINS_CELL = "course.begins_cell"
 _FILE_PREFIX = 'cell "'
 _AWAITS = re.compile("await|async")
 _made: list[tuple["_QuietShell", Machinery]] = []  # by ``make_shell``
+_compiled: dict[tuple[str, str], "_Compiled"] = {}  # by label and source, until a first cell runs
 
 
 class _CellCompiler(CachingCompiler):
-    """Names the code of a cell after the cell, so that tracebacks can be read."""
+    """Names the code of a cell after the cell, so that tracebacks can be read.
 
-    label = ""
+    Args:
+        label: What the cell is called.
+        made: What was compiled of it already.
+    """
+
+    def __init__(self, label: str = "", made: "_Compiled | None" = None) -> None:
+        super().__init__()
+        self.label = label
+        self._made = made
 
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
-        return f'{_FILE_PREFIX}{self.label}"'
+        return _file_of(self.label)
+
+    def ast_parse(self, source: str, *args: Any, **how: Any) -> ast.Module:
+        """Parse a cell."""
+        made = self._made
+        return (
+            made.tree if made and source == made.python else super().ast_parse(source, *args, **how)
+        )
+
+    def __call__(self, source: Any, *args: Any, **how: Any) -> CodeType:
+        """Compile one of its statements."""
+        statement = source.body[0] if isinstance(source, ast.Module) else None
+        code = self._made.codes.get(id(statement)) if self._made else None
+        return code or super().__call__(source, *args, **how)
+
+
+class _Compiled(NamedTuple):
+    """A cell before it runs: its Python, that parsed, and the code of each statement."""
+
+    python: str
+    tree: ast.Module
+    codes: dict[int, CodeType]
 
 
 class _OneCell(TransformerManager):
@@ -116,6 +147,27 @@ def make_shell() -> InteractiveShell:
     return shell
 
 
+def compile_first(label: str, source: str) -> None:
+    """Compile the cell that notebooks begin with: once, for all workers in which it runs first.
+
+    Args:
+        label: What it is called.
+        source: Its text.
+    """
+    compiler = _CellCompiler(label)
+    with contextlib.suppress(SyntaxError, RuntimeError, ValueError):  # raised where it runs
+        python = python_of(with_sign(source))
+        tree = compiler.ast_parse(python, _file_of(label))
+        plain = compiler.flags
+        with compiler.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):  # as IPython does
+            codes = {
+                id(statement): compiler(ast.Module([statement], []), _file_of(label), "exec")
+                for statement in tree.body
+            }
+        if compiler.flags == plain:  # nothing is told ``from __future__``
+            _compiled[label, source] = _Compiled(python, tree, codes)
+
+
 def run_cell(label: str, source: str) -> None:
     """Run one cell in the shell of this process.
 
@@ -134,7 +186,8 @@ def run_cell(label: str, source: str) -> None:
     object.__setattr__(shell, "__class__", _QuietShell)
     for name in _replaced_methods(shell):
         delattr(shell, name)
-    shell.compile = _compiler_after(shell.compile, label)
+    shell.compile = _compiler_after(shell.compile, label, _compiled.get((label, source)))
+    _compiled.clear()  # from now on a cell could change it
     for moment in ("pre_execute", "pre_run_cell", "post_run_cell"):
         shell.events.callbacks[moment] = []
     shell.init_builtins()
@@ -180,10 +233,9 @@ def _end_helpers(shell: InteractiveShell) -> None:
             getattr(sys.modules[f"multiprocessing.{place}"], name)._stop()
 
 
-def _compiler_after(last: Any, label: str) -> _CellCompiler:
+def _compiler_after(last: Any, label: str, made: _Compiled | None) -> _CellCompiler:
     """Return a new compiler for a cell, with what the last one was told ``from __future__``."""
-    compiler = _CellCompiler()
-    compiler.label = label
+    compiler = _CellCompiler(label, made)
     told = getattr(last, "flags", 0)
     compiler.flags |= told & PyCF_MASK if type(told) is int else 0
     return compiler
@@ -205,6 +257,10 @@ def lookup(name: str) -> Any:
     if name not in namespace:
         raise NameError(f"name {name!r} is not defined")
     return namespace[name]
+
+
+def _file_of(label: str) -> str:
+    return f'{_FILE_PREFIX}{label}"'
 
 
 def cell_of(file: str) -> str | None:

@@ -204,12 +204,13 @@ def _preload(modules: list[str]) -> dict[str, Any]:
 
 
 def _prepare(watched: list[str], cells: list[list[str]]) -> dict[str, Any]:
-    from . import recorder
+    from . import recorder, shell
     from .reader import reading
 
     recorder.prepare(watched)
     for label, source in cells:
         reading.begin((label, source, False))
+        shell.compile_first(label, source)
     _settle()
     return {}
 

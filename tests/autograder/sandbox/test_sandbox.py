@@ -367,6 +367,48 @@ def test_what_runs_is_noted_for_one_homework_alone(library):
         sandbox.stop(started)
 
 
+BEGINNING = """import asyncio
+%time half = 0.5
+async def nothing(): return half
+found = await nothing()
+def fail():
+    raise KeyError(found)
+half
+"""
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_the_cell_that_notebooks_begin_with_runs_as_any_other(library, future):
+    """It is compiled once for all workers, for those in which nothing has run before."""
+    cells = [("setup", future + BEGINNING), ("own", "half = 1")]
+    typed = ("typed", "def typed(x: nowhere): return x")  # not without what is told of the future
+    seen = []
+    with contextlib.closing(Sandbox(library, limits=Limits(memory_mb=512))) as sandbox:
+        sandbox.prepare([], cells[:1])
+        for order in (cells, cells[::-1]):
+            started = sandbox.start()
+            peer = peer_of(started)
+            waiting = "course_worker.shell:_compiled.__len__"
+            assert peer.call(waiting, ()) == (not future)
+            for cell in order:
+                peer.call("course_worker.shell:run_cell", cell)
+                assert peer.call(waiting, ()) == 0
+            with pytest.raises(RemoteError) as told:
+                peer.call("course_worker.shell:lookup", ("fail",))()
+            found = peer.call("course_worker.shell:lookup", ("found",))
+            try:
+                peer.call("course_worker.shell:run_cell", typed)
+            except RemoteError as error:
+                seen.append((found, told.value.traceback, error.type_name))
+            else:
+                seen.append((found, told.value.traceback, ""))
+            sandbox.stop(started)
+    line = 6 + bool(future)
+    where = f"Cell setup, line {line}, in fail\n    raise KeyError(found)"
+    assert seen == [(0.5, where, "" if future else "NameError")] * 2
+
+
 @pytest.mark.usefixtures("sandbox")
 def test_the_terminal_of_whoever_grades_is_not_there(library):
     """bubblewrap would put it where a console is."""

@@ -8,6 +8,7 @@ from ..operators import spelt_as_operators
 from .hostility import SETTINGS
 from .names_used import Notebook
 from .statement_reader import SHELL
+from .statements import owner_of
 from .uses import Statement, Use, is_below
 
 # What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
@@ -126,8 +127,12 @@ class _Binders:
     def __init__(self, statements: Sequence[Statement], *, fillers: bool = True) -> None:
         self._statements = statements
         self._numbers: dict[str, list[int]] = defaultdict(list)
+        places: dict[str, set[str]] = defaultdict(set)  # of what a name stands for
+        for name in {name for statement in statements for name in statement.binds}:
+            places[owner_of(name)].add(name)
         for number, statement in enumerate(statements):
-            for name in statement.binds if fillers else statement.binds - statement.fills:
+            new = {place for name in statement.covers for place in places[name]}
+            for name in new | (statement.binds if fillers else statement.binds - statement.fills):
                 self._numbers[name].append(number)
         self._found: set[tuple[str, int]] = set()
         self._all_since: dict[str, int] = {}
@@ -141,7 +146,7 @@ class _Binders:
                 break  # and so are those before it
             self._found.add((name, number))
             yield number
-            if name in self._statements[number].covers:
+            if owner_of(name) in self._statements[number].covers:
                 break
         if late:
             until = self._all_since.get(name, len(numbers))

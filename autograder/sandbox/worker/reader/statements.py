@@ -116,6 +116,11 @@ def place_in(root: ast.Name, node: ast.Attribute | ast.Subscript) -> str:
     return root.id + ANYWHERE  # numbers go by many names: -1, True
 
 
+def owner_of(place: str) -> str:
+    """Return the name of the collection that a place is in, or the name itself."""
+    return place.partition("[")[0]
+
+
 def outside_definitions(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all in it but what stands in functions and classes."""
     waiting = [node]
