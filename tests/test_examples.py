@@ -207,6 +207,26 @@ def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
     assert clone_class(classroom).returncode == 1  # and so it stays
 
 
+def test_folders_without_end_hold_up_nobody(classroom):
+    """A tree of trees of trees: hardly a byte is pushed, and who counts files counts for ever."""
+    repository = classroom / f"{HOMEWORK}-ada.git"
+
+    def write(tree):
+        return subprocess.run(
+            ["git", "mktree"], cwd=repository, input=tree, capture_output=True, text=True
+        ).stdout.strip()
+
+    tree = write("")
+    for _ in range(12):
+        tree = write("".join(f"040000 tree {tree}\td{number}\n" for number in range(10)))
+    who = ["-c", "user.name=student", "-c", "user.email=student@example.org"]
+    commit = git(repository, *who, "commit-tree", tree, "-m", "trees").strip()
+    git(repository, "update-ref", "HEAD", commit)
+    done = clone_class(classroom)
+    assert f"{HOMEWORK}-ada could not be fetched, or is too large" in done.stderr
+    assert (classroom / "clones" / f"{HOMEWORK}-bo" / f"{HOMEWORK}.ipynb").is_file()
+
+
 def test_no_line_of_the_list_is_passed_over_in_silence(classroom):
     first, _, empty, last = (classroom / "list.txt").read_text().split()[3:]
     other = f"{classroom}/elsewhere/{HOMEWORK}-bo.git"

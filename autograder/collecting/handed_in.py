@@ -22,6 +22,7 @@ _MAX_FILES = 200_000
 _MOST_OF_ONE = 1_000  # that are listed of one student's notebooks, and likewise of other files
 _GIT = ".git"
 _SKIPPED = (_GIT, ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
+_DEEPEST = 64  # folders in folders: walking down, Python may take no more than a thousand
 _DEEPEST_CLONE = 4  # folders of a zip around it
 _EXTENDED_TIME = 0x5455
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -132,6 +133,9 @@ def _walk(source: Path) -> Iterator[HandedIn]:
             clones.add(here)
         linked = [name for name in folders if (here / name).is_symlink()]
         folders[:] = [n for n in folders if n not in _SKIPPED and n not in linked]
+        if folders and len(parts := here.relative_to(source).parts) >= _DEEPEST:
+            folders.clear()
+            yield HandedIn(parts=parts, problem=f"folders in it, {_DEEPEST} deep, are not read")
         for name in (*names, *linked):
             if name not in _SKIPPED:
                 path = here / name

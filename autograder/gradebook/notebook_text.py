@@ -10,7 +10,7 @@ import json
 import nbformat
 from nbformat import NotebookNode
 
-_REMEMBERED = 500  # cells
+_REMEMBERED, _SHORT = 500, 20_000  # cells, of so many characters at most: students write some
 
 
 def notebook_text(notebook: NotebookNode) -> str:
@@ -23,13 +23,16 @@ def notebook_text(notebook: NotebookNode) -> str:
         The text of its file, with a newline at the end.
     """
     frame = nbformat.v4.writes(NotebookNode(notebook, cells=[])) + "\n"
-    cells = ",\n".join(_cell_text(json.dumps(cell, sort_keys=True)) for cell in notebook.cells)
+    shortly = (json.dumps(cell, sort_keys=True) for cell in notebook.cells)
+    cells = ",\n".join((_known_text if len(c) <= _SHORT else _cell_text)(c) for c in shortly)
     return frame.replace('"cells": []', f'"cells": [\n{cells}\n ]', 1) if cells else frame
 
 
-@functools.lru_cache(maxsize=_REMEMBERED)
 def _cell_text(cell: str) -> str:
     """Write a cell, given in a shorter form, as it stands in the file."""
     alone = nbformat.from_dict({"cells": [json.loads(cell)], "metadata": {}})
     begin, end = '{\n "cells": [\n', '\n ],\n "metadata": {}\n}'
     return str(nbformat.v4.writes(alone)).removeprefix(begin).removesuffix(end)
+
+
+_known_text = functools.lru_cache(maxsize=_REMEMBERED)(_cell_text)

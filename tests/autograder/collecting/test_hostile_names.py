@@ -308,6 +308,19 @@ def test_any_cut_of_a_zip_is_refused_or_read(tmp_path, into):
             continue
 
 
+def test_folders_deeper_than_python_walks_cost_only_whose_they_are(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"{who}/{HW}.ipynb": who for who in ("ada", "zoe")})
+    deep = os.open(source / "ada", os.O_RDONLY)
+    for _ in range(1_200):
+        os.mkdir("d", dir_fd=deep)
+        deep, above = os.open("d", os.O_RDONLY, dir_fd=deep), deep
+        os.close(above)
+    os.close(deep)
+    done = collect(source, HW, into)
+    assert collected(into) == {"ada": "ada", "zoe": "zoe"}
+    assert [bool(line.remark) for line in done.lines] == [True, False]
+
+
 # ---- the class list ----
 
 
