@@ -22,6 +22,7 @@ from autograder.class_run.submissions import (
     read_notebook,
     read_timestamp,
 )
+from autograder.gradebook.course_assignment import have_assignment
 from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.graded_notebook import (
@@ -35,7 +36,6 @@ from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates, in_utc
 from autograder.marks.lateness import Lateness
-from autograder.releasing.generated_assignment import generate_assignment
 
 _PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
 _PAUSE_SECONDS = 0.5  # between two tries
@@ -100,7 +100,7 @@ class ClassWriter:
     def _open(self) -> None:
         try:
             released = self._patiently(
-                lambda: generate_assignment(self._homework, self._course, self._db_url)
+                lambda: have_assignment(self._homework, self._course, self._db_url)
             )
             self._rows = self._patiently(
                 lambda: GradebookRows(
