@@ -1051,6 +1051,10 @@ constant = torch.full((2, 3, 4), 5.0).to(device)
 weight, bias = torch.ones(4).to(device), torch.full((4,), 2.0).to(device)
 hint = "the variance of a constant vector is 0: add eps to it"
 checked(layer_norm(constant, weight, bias), (2, 3, 4), what="output for constants", hint=hint)
+constants = 10 * (1 + torch.rand(400, 1)).expand(400, 7).to(device)
+weight, bias = torch.ones(7).to(device), torch.zeros(7).to(device)
+hint = "subtract the mean before you square: the difference E[x^2] - E[x]^2 may fall below zero"
+checked(layer_norm(constants, weight, bias), (400, 7), what="output for constants", hint=hint)
 ### END HIDDEN TESTS
 
 # %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"

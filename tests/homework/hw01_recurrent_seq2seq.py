@@ -787,6 +787,27 @@ READ_MISTAKES = (
     read("detached between two layers", "cell(memory[:, t], hidden)",
          "cell(memory[:, t] if memory is x else memory[:, t].detach(), hidden)", "layers",
          "between two layers cuts the gradient"),
+    *(
+        mistake(
+            what, "read_both_ways",
+            (
+                ("    memory = x\n",
+                 "    lengths, order = lengths.sort(descending=True)\n"
+                 "    x, is_real = x[order], is_real[order]\n    memory = x\n"),
+                ("    return memory, context", f"    return {returned}"),
+            ),
+            lost=lost, hint=hint,
+        )
+        for what, returned, lost, hint in (
+            ("sorted, and put back by the same order", "memory[order], context[order]",
+             "padding", "put the rows back"),
+            ("sorted, and not put back", "memory, context", "padding", "put the rows back"),
+            ("sorted, and the context put back by the same order",
+             "memory[order.argsort()], context[order]", "context", ""),
+            ("sorted, and the context not put back",
+             "memory[order.argsort()], context", "context", ""),
+        )
+    ),
     mistake(
         "the state before reading", "read_both_ways",
         (
@@ -953,6 +974,8 @@ PICK = "logits[0].log_softmax(dim=-1).max(dim=-1)"
 ADD = "total += float(log_probability)"
 
 GREEDY_MISTAKES = (
+    greedy("nothing where the start token is the end token", " and written[-1:] != [eos_id]",
+           " and [bos_id, *written][-1] != eos_id", "tokens", "one token for both ends"),
     greedy("end token left out", "return written, total",
            "return [t for t in written if t != eos_id], total", "tokens"),
     greedy("start token written", "return written, total", "return [bos_id, *written], total",

@@ -141,7 +141,9 @@ def make_shell() -> InteractiveShell:
         shell.register_magic_function(lambda line: None, "line", magic)
     shell.extension_manager.load_extension("storemagic")  # as a kernel's application does
     if (here := str(Path.cwd())) in sys.path:
-        sys.path[sys.path.index(here)] = ""  # wherever a cell has gone, as in a kernel
+        sys.path.remove(here)  # in a kernel: wherever a cell has gone, but Python's own come first
+        packages = (i for i, path in enumerate(sys.path) if path.endswith("-packages"))
+        sys.path.insert(next(packages, 0), "")
     capture_streams()
     _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler, _LastValue, _OneCell))]
     return shell

@@ -27,6 +27,7 @@ HABITS = {
     "%timeit": ("%timeit -n1 -r1 sum(range(9))",),
     "%load_ext autoreload": ("%load_ext autoreload\n%autoreload 2",),
     "braces for the shell": ("!mkdir -p made/{a,b}\nopen('made/a/x', 'w').close()",),
+    "a file called as one of Python's": ("%%writefile secrets.py\nkey = 1", "import secrets\nassert secrets.token_hex(2)"),
     "a worker.py of one's own": ("%%writefile worker.py\ndef lower(x):\n    return x", "from worker import lower\nassert lower(1) == 1"),
     "!ls": ("!ls\nfiles = !ls /\nassert files",),
     "%%bash": ("%%bash\necho hello",),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from .definitions import reads_at
 from .imports import Import, Known, imports, own_name
-from .statements import ANYWHERE, called, outside_definitions, place_in
+from .statements import ANYWHERE, called, outside_definitions, place_in, put_into
 from .uses import Statement, Use
 
 SHELL = "IPython.core.interactiveshell.InteractiveShell"
@@ -96,6 +96,17 @@ class StatementReader(ast.NodeVisitor):
     def visit_Subscript(self, node: ast.Subscript) -> None:
         """Who reads an item of a collection of one's own reads no other."""
         if not self._puts_into_own(node) and not self._reads_one_item(node):
+            self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """Who adds something to a collection of one's own reads nothing that is in it either."""
+        owner = put_into(node)
+        if owner and self._is_own(owner):
+            self._read(owner, self.found.puts)
+            assert isinstance(node.value, ast.Call)
+            for part in (*node.value.args, *node.value.keywords):
+                self.visit(part)
+        else:
             self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:

@@ -7,6 +7,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ANYWHERE = "[]"
 """Stands for some item of a collection, one can't tell which, after the collection's name."""
 
+_PUT = ("add", "append", "appendleft", "extend", "insert", "setdefault", "update")
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
@@ -80,8 +81,10 @@ def _stored(target: ast.expr) -> Iterator[str]:
 
 
 def changed(node: ast.stmt) -> Iterator[str]:
-    """Yield the names whose attributes or items a statement sets, outside of functions."""
+    """Yield the names whose attributes or items a statement sets or adds, outside of functions."""
     for part in outside_definitions(node):
+        if owner := put_into(part):
+            yield owner.id
         stored = part if isinstance(getattr(part, "ctx", None), ast.Store) else None
         if isinstance(part, ast.Call) and called(part) == "setattr" and part.args:
             stored = part.args[0]
@@ -92,10 +95,20 @@ def changed(node: ast.stmt) -> Iterator[str]:
 def filled(node: ast.stmt) -> Iterator[tuple[str, str]]:
     """Yield, of those, the ones that it puts something into, ``seen["theirs"] = 1``, and where."""
     for part in outside_definitions(node):
+        if owner := put_into(part):
+            yield owner.id, owner.id + ANYWHERE
         match part:
             case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
                 if name := root_of(part):
                     yield name.id, place_in(name, part)
+
+
+def put_into(node: ast.AST) -> ast.Name | None:
+    """Return what a statement puts something into, and does nothing else: ``seen.append(1)``."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() as owner, attr=method))):
+            return owner if method in _PUT else None
+    return None
 
 
 def root_of(node: ast.AST | None) -> ast.Name | None:
