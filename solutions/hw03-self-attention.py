@@ -1357,19 +1357,22 @@ output, weights = pair
 assert_shape(output, (3, 5, 8), what="output", hint="return the output first, then the weights")
 
 
-def assert_same_twice(layer, tokens):
-    """Call your layer twice with the same tokens, as long as view() doesn't refuse them."""
+def assert_same_again(layer, tokens, weights):
+    """Call your layer with the same tokens, as long as view() doesn't refuse them."""
     try:
         first, second = (layer(tokens, tokens, tokens) for _ in range(2))
+        pair = layer(tokens, tokens, tokens, return_weights=True)
     except RuntimeError:
         forgive("view() refuses what transpose() has turned", OF_LAYER["shape"])
         return
+    hint = "nothing is left to chance: the layer of this homework has no dropout"
     if isinstance(first, Tensor) and isinstance(second, Tensor):
-        hint = "nothing is left to chance: the layer of this homework has no dropout"
         assert_close(second, first, what="output of a second call", hint=hint)
+    if isinstance(weights, Tensor) and isinstance(pair, tuple | list) and len(pair) == 2:
+        assert_close(pair[1], weights, what="weights of a second call", hint=hint)
 
 
-assert_same_twice(layer, tokens)
+assert_same_again(layer, tokens, weights)
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
 own_weights = "return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
@@ -1433,7 +1436,9 @@ with torch.no_grad():  # whether values and output are projected is another chec
         projection.weight.copy_(torch.eye(6))
         projection.bias.zero_()
 student = with_own_projections(on_device(MultiHeadAttention(6, 6)))
-assert_same_twice(student, torch.randn(3, 5, 6).to(device))
+tokens = torch.randn(3, 5, 6).to(device)
+pair = output_and_weights(ask(student, tokens, tokens, tokens, return_weights=True))
+assert_same_again(student, tokens, pair[1])
 copy_weights(reference, student)
 tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
 
