@@ -1684,7 +1684,7 @@ def greedy_search(next_logits, *, bos_id: int, eos_id: int, max_new_tokens: int)
             ``(n, len)``, int64, each with ``bos_id`` first; returns the logits of the token after
             each, ``(n, vocab_size)``.
         bos_id: The token that every sequence begins with; it is not written.
-        eos_id: The end token.
+        eos_id: The end token; in some vocabularies it is the same as ``bos_id``.
         max_new_tokens: Most tokens to write, the end token among them.
 
     Returns:

@@ -1707,7 +1707,7 @@ if missing := [name for name in parts[::2] if name not in found]:
 for name, parameter in found.items():
     assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)
     parameters[name] = parameter.detach().clone()
-state, put_in = layer.state_dict(), layer.load_state_dict
+state, load = layer.state_dict(), layer.load_state_dict
 is_real = torch.arange(7) < torch.tensor([7, 3, 5, 1, 4])[:, None]  # (batch, key_len)
 masks = [is_real[:, None, None].to(device)]
 try:
@@ -1727,7 +1727,7 @@ def loss_with_masks(*inputs):
 
 def loss_of_parameters(*tensors):
     """Put parameters into the layer, and weight the numbers of its output by chance."""
-    put_in(state | dict(zip(parameters, tensors, strict=True)))
+    load(state | dict(zip(parameters, tensors, strict=True)))
     return loss_with_masks(*inputs.values())
 
 

@@ -985,7 +985,7 @@ for dtype in (torch.float64, torch.bfloat16):
 ### END HIDDEN TESTS
 
 # %% test="layer_norm-eps" points=1 read="layer-normalization#which-mean"
-# Epsilon is added to the variance, under the root
+# Epsilon is added to the variance, which is never below zero, under the root
 x = torch.tensor([[-2.0, 2.0], [0.0, 0.0]]).to(device)
 x = x.repeat(1, 10_000)  # so wide that d_model - 1 is as good as d_model
 weight, bias = torch.ones(20_000).to(device), torch.zeros(20_000).to(device)

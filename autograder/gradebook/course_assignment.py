@@ -1,9 +1,9 @@
 """The assignment in a course folder and its gradebook: nbgrader makes it again where it must."""
 
 import hashlib
+from importlib.metadata import version
 from pathlib import Path
 
-import nbgrader
 from sqlalchemy import create_engine, inspect, text
 from traitlets.config import Config
 
@@ -12,9 +12,12 @@ from autograder.homework_source.homework import Homework
 from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.nbgrader_settings import configure
 
+_MAKERS = ("nbgrader", "nbconvert", "nbformat")
+_RELEASING = Path(__file__).parents[1] / "releasing"
+_CODE = (_RELEASING / "changed_cells.py", _RELEASING / "generated_assignment.py")
 _ROWS = text(
-    "SELECT base_cell.type, base_cell.name, source_cell.locked, source_cell.checksum,"
-    " grade_cells.max_score FROM notebook"
+    "SELECT base_cell.type, base_cell.name, source_cell.cell_type, source_cell.locked,"
+    " source_cell.checksum, source_cell.source, grade_cells.max_score FROM notebook"
     " JOIN base_cell ON base_cell.notebook_id = notebook.id"
     " LEFT JOIN source_cell ON source_cell.notebook_id = notebook.id"
     "  AND source_cell.name = base_cell.name"
@@ -45,7 +48,7 @@ def have_assignment(homework: Homework, course: Path, db_url: str) -> Path:
     name = f"{homework.id}.ipynb"
     source, released = (course / step / homework.id / name for step in ("source", "release"))
     made = _digest(homework, source, released, db_url)
-    if made and note.is_file() and note.read_text(encoding="utf-8") == made:
+    if made and note.is_file() and note.read_bytes() == made.encode():
         return released
     # Only now: it brings all that converts notebooks.
     from autograder.releasing.generated_assignment import generate_assignment
@@ -57,13 +60,13 @@ def have_assignment(homework: Homework, course: Path, db_url: str) -> Path:
 
 def _digest(homework: Homework, source: Path, released: Path, db_url: str) -> str:
     """Sum up what an assignment is made of, and what was made; nothing if something is missing."""
-    if not (source.is_file() and released.is_file()):
+    if not (source.is_file() and released.is_file() and len(list(released.parent.iterdir())) == 1):
         return ""
     rows = _rows(homework, db_url)
     settings = Config()
     configure(settings)
-    made_of = (instructors_notebook(homework), repr(settings), nbgrader.__version__)
-    files = [path.read_bytes() for path in (source, released)]
+    made_of = (instructors_notebook(homework), repr(settings), *map(version, _MAKERS))
+    files = [path.read_bytes() for path in (source, released, *_CODE)]
     return hashlib.sha256(repr((made_of, files, rows)).encode()).hexdigest() if rows else ""
 
 

@@ -24,7 +24,7 @@ def notebook_text(notebook: NotebookNode) -> str:
     """
     frame = nbformat.v4.writes(NotebookNode(notebook, cells=[])) + "\n"
     shortly = (json.dumps(cell, sort_keys=True) for cell in notebook.cells)
-    cells = ",\n".join((_known_text if len(c) <= _SHORT else _cell_text)(c) for c in shortly)
+    cells = ",\n".join((_remembered_text if len(c) <= _SHORT else _cell_text)(c) for c in shortly)
     return frame.replace('"cells": []', f'"cells": [\n{cells}\n ]', 1) if cells else frame
 
 
@@ -35,4 +35,4 @@ def _cell_text(cell: str) -> str:
     return str(nbformat.v4.writes(alone)).removeprefix(begin).removesuffix(end)
 
 
-_known_text = functools.lru_cache(maxsize=_REMEMBERED)(_cell_text)
+_remembered_text = functools.lru_cache(maxsize=_REMEMBERED)(_cell_text)

@@ -72,12 +72,10 @@ class Recorded:
         lost: For each exercise that ran what it forbids, the status of its checks and what to tell
             the student.
         flags: Remarks for the staff.
-        is_alone: Whether no other process lives beside it now.
     """
 
     lost: dict[str, tuple[Status, str]]
     flags: tuple[Flag, ...]
-    is_alone: bool
 
 
 def read_recorded(
@@ -112,10 +110,10 @@ def read_recorded(
     lost: dict[str, tuple[Status, str]] = {}
     flags: dict[Flag, None] = {}
     if not any(exercises.values()):
-        return Recorded(lost=lost, flags=(), is_alone=False)
+        return Recorded(lost=lost, flags=())
     noted = process.recorded()[:MOST_NOTES]
-    has_company = process.has_company()
-    if exercises.get(checked) and (had_company or has_company):  # of which nothing is noted
+    had_company |= process.woke_with_company()
+    if exercises.get(checked) and (had_company or process.has_company()):  # which note nothing
         noted = [(PROCESS, "", 0, "", ()), *noted]
     for name, cell, line, owner, inside in filter(_is_note, noted):
         exercise = owner if _is_about(exercises.get(owner, ()), name) else checked
@@ -139,7 +137,7 @@ def read_recorded(
             told, shown = _in_words(rule, name), place if told_where else (exercise, 0)
             lost[exercise] = (Status.FAIL, breach_words(exercise, told, *shown))
             flags[breach_flag(exercise, told, *place)] = None
-    return Recorded(lost=lost, flags=tuple(flags), is_alone=not has_company)
+    return Recorded(lost=lost, flags=tuple(flags))
 
 
 def _is_about(rule: Collection[str], noted: str) -> bool:

@@ -83,7 +83,7 @@ class NotebookRun:
         self.lost = {**reading.lost, **progress.lost}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
-        self._is_alone = False  # known to be: no cell has started another process
+        self._forbidding = {cell.grade_id for cell in homework.cells if cell.forbids}
         self.on_cell: Callable[[str], None] = lambda label: None
         self.on_check: Callable[[str], None] = lambda check: None
         self.on_progress: Callable[[Progress], None] = lambda progress: None
@@ -126,7 +126,6 @@ class NotebookRun:
 
     def _run_cell(self, label: str, source: str) -> CellFailure | None:
         self.on_cell(label)
-        self._is_alone = False
         return self._process.run_cell(label, source)
 
     def _check(self, cell: Cell) -> None:
@@ -135,7 +134,7 @@ class NotebookRun:
         self.on_check(cell.grade_id)
         if cell.exercise not in self.lost:
             attempt = functools.partial(self._attempt, cell)
-            had_company = not self._is_alone and self._process.has_company()
+            had_company = cell.exercise in self._forbidding and self._process.has_company()
             self._take(self._limits.run(cell, attempt))
             self._read_recorded(cell, had_company=had_company)
         if cell.exercise in self.lost:
@@ -161,7 +160,6 @@ class NotebookRun:
         except ProcessEnded as ended:  # with what it would have told
             self._take(not_earned(check, ended.status, ended.message))
             return
-        self._is_alone = recorded.is_alone
         self._flags |= dict.fromkeys(recorded.flags)
         self.lost |= recorded.lost
         for cell in self._homework.checks:

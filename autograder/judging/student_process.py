@@ -69,6 +69,7 @@ class StudentProcess:
         self._cells: list[tuple[str, str]] = []
         self._worker: Worker | None = None
         self._peer: Peer | None = None
+        self._woke_with_company = False
         self.complaint: CheckFailure | None = None
 
     def run_cell(self, label: str, source: str) -> CellFailure | None:
@@ -158,6 +159,11 @@ class StudentProcess:
         """Whether other processes, which the student's code has started, live beside it."""
         return self._worker is not None and self._sandbox.company(self._worker) > 0
 
+    def woke_with_company(self) -> bool:
+        """Whether its cells, run again since this was last asked, have started other processes."""
+        woke, self._woke_with_company = self._woke_with_company, False
+        return woke
+
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
         """Hold everything asked of the process inside the block to a time limit.
@@ -220,6 +226,8 @@ class StudentProcess:
             self._peer = Peer(Wire(self._worker.connection), describe_error=self._tell_nothing)
             self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
+            if self._cells:
+                self._woke_with_company |= self.has_company()
         return self._peer
 
     def _tell_nothing(self, error: BaseException) -> dict[str, Any]:

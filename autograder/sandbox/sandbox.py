@@ -1,9 +1,9 @@
 """Starts the forking process inside bubblewrap and gives out workers.
 
 What a worker sees: the system's and Python's files, read-only; the student edition of
-``course_lib`` and the package ``worker`` beside this file; an empty /tmp. No network, no home, no
-course folder, also where the course lies among Python's files; of packages, those that students
-install.
+``course_lib`` and the package ``worker`` beside this file, as ``course_worker``; an empty /tmp. No
+network, no home, no course folder, also where the course lies among Python's files; of packages,
+those that students install.
 """
 
 import atexit

@@ -18,10 +18,10 @@ from .operators import FAMILIES
 
 with contextlib.suppress(ImportError):  # PyTorch 2.13 and later: registers operators when asked for
     importlib.import_module("torch.nn.modules.linear_cross_entropy")
-_ALL = "\n".join(torch._C._dispatch_get_all_op_names())
+_NAMES = "\n".join(torch._C._dispatch_get_all_op_names())
 # What each pattern matches, found once for all workers.
 OPERATORS = {
-    pattern: [found[0] for found in re.finditer(f"^.*?(?:{pattern}).*$", _ALL, re.MULTILINE)]
+    pattern: [found[0] for found in re.finditer(f"^.*?(?:{pattern}).*$", _NAMES, re.MULTILINE)]
     if pattern
     else []
     for family in FAMILIES

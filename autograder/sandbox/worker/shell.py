@@ -56,9 +56,11 @@ class _CellCompiler(CachingCompiler):
 
     def __call__(self, source: Any, *args: Any, **how: Any) -> CodeType:
         """Compile one of its statements."""
-        statement = source.body[0] if isinstance(source, ast.Module) else None
-        code = self._made.codes.get(id(statement)) if self._made else None
-        return code or super().__call__(source, *args, **how)
+        if self._made and isinstance(source, ast.Module) and source.body:
+            code = self._made.codes.get(id(source.body[0]))
+            if code is not None:
+                return code
+        return super().__call__(source, *args, **how)
 
 
 class _Compiled(NamedTuple):

@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+from autograder.gradebook import course_assignment
 from autograder.gradebook.course_assignment import have_assignment
 from autograder.releasing import generated_assignment
 from tests.homework.tables import load_homework
@@ -48,8 +49,19 @@ def test_another_homework_or_settings_make_it_anew(course, monkeypatch):
     changed = dataclasses.replace(last, source=f"{last.source}\n# new")
     assert course(dataclasses.replace(homework, cells=(*cells, changed)))
     assert course(homework)
-    monkeypatch.setattr("nbgrader.__version__", "another")
+    monkeypatch.setattr(course_assignment, "version", lambda package: "another")
     assert course(homework)
+
+
+def test_a_note_that_is_damaged_and_a_strangers_file_cost_nothing(course):
+    homework = load_homework(HOMEWORK)
+    assert course(homework)
+    (course.folder / f".{HOMEWORK}.made").write_bytes(b"\xff\xfe")
+    assert course(homework)
+    (course.released.parent / "notes.txt").write_text("a stranger's")
+    assert course(homework)
+    assert [path.name for path in course.released.parent.iterdir()] == [f"{HOMEWORK}.ipynb"]
+    assert not course(homework)
 
 
 @pytest.mark.parametrize("step", ["source", "release"])

@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from autograder.gradebook.notebook_text import _known_text, notebook_text
+from autograder.gradebook.notebook_text import _remembered_text, notebook_text
 from tests.homework.tables import load_homework, solved_notebook, tabled_homeworks
 
 ODD = 'a "cells": [] \\ \n\n é\u2028\U0001f600 \u0000\t'
@@ -18,11 +18,11 @@ def test_homeworks_are_written_as_nbformat_writes_them(homework_id):
 
 def test_what_a_student_writes_at_length_is_not_remembered():
     """A process that grades for weeks would hold it, and all that came before."""
-    before = _known_text.cache_info().currsize
+    before = _remembered_text.cache_info().currsize
     long = nbformat.v4.new_markdown_cell("a" * 20_000)
     notebook = nbformat.v4.new_notebook(cells=[long])
     assert notebook_text(notebook) == nbformat.writes(notebook) + "\n"
-    assert _known_text.cache_info().currsize == before
+    assert _remembered_text.cache_info().currsize == before
 
 
 def test_outputs_odd_texts_and_empty_notebooks_are_written_as_nbformat_writes_them():

@@ -23,6 +23,7 @@ HABITS = {
     "another plot": ("import matplotlib\nmatplotlib.use('agg')\nmatplotlib.pyplot.figure().savefig('a.png')",),
     "%time": (("double", "%time x = 1\ndef double(x):\n    return 2 * x"),),
     "%%time": (("double", "%%time\ndef double(x):\n    return 2 * x"),),
+    "a cell that says nothing": ("%%time\n# later", "# later", "%%capture said\n\n"),
     "%%capture": ("%%capture said\nprint('quiet')",),
     "%timeit": ("%timeit -n1 -r1 sum(range(9))",),
     "%load_ext autoreload": ("%load_ext autoreload\n%autoreload 2",),

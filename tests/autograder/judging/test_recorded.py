@@ -539,6 +539,22 @@ def attend(x):
 tree_map = importlib.import_module("torch.utils._pytree").tree_map
 code = tree_map(operator.attrgetter("__co" + "de__"), attend)
 """
+ASKS_A_PROCESS = """
+import multiprocessing
+context = multiprocessing.get_context("fork")
+ours, theirs = context.Pipe()
+def serve():
+    theirs.send(getattr(F, "layer" + "_norm")(torch.from_numpy(theirs.recv()), (4,)).numpy())
+child = context.Process(target=serve)
+child.start()
+def norm(x):
+    ours.send(x.detach().numpy())
+    y = torch.from_numpy(ours.recv())
+    child.join()
+    return y + 0 * x
+"""
+
+
 UNSEEN = {
     "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
     "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
@@ -549,7 +565,7 @@ UNSEEN = {
     "code from bytes, by a map": ("attend", _MAPPED + "marshal = importlib.import_module('mar' + 'shal')\ntree_map(marshal.loads, marshal.dumps(code))", "pries into the code"),
     "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
     "a process of an earlier cell": ("norm", "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\ndef norm(x):\n    return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,))) + 0 * x", "a process of its own ran in a check of norm"),
-    "a process of an earlier cell that ends in the check": ("norm", "import multiprocessing\ncontext = multiprocessing.get_context('fork')\nours, theirs = context.Pipe()\ndef serve(): theirs.send(getattr(F, 'layer' + '_norm')(torch.from_numpy(theirs.recv()), (4,)).numpy())\nchild = context.Process(target=serve)\nchild.start()\ndef norm(x):\n    ours.send(x.detach().numpy())\n    y = torch.from_numpy(ours.recv())\n    child.join()\n    return y + 0 * x", "a process of its own ran in a check of norm"),
+    "a process of an earlier cell that ends in the check": ("norm", ASKS_A_PROCESS, "a process of its own ran in a check of norm"),
     "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "a thread, timer or trace function of one cell"),
     "a hook of Python's own": ("norm", NORM + "\nimport sys\ngetattr(sys, 'add' + 'audithook')(lambda *event: None)", "Python's own events"),
     "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
@@ -570,6 +586,16 @@ UNSEEN = {
 def test_what_cannot_be_seen_is_told(grade, name):
     exercise, source, told = UNSEEN[name]
     result = submit(grade, {exercise: source})
+    assert any(told in flag.text for flag in result.flags), result
+
+
+@pytest.mark.sandbox
+def test_a_process_that_cells_start_when_they_run_again_is_told(grade):
+    """Where the student's process has ended, nobody has looked before the check begins."""
+    ends = "import os\ngetattr(os, '_ex' + 'it')(0)"
+    solved = [(name, EXERCISES[name][0]) for name in EXERCISES if name != "norm"]
+    result = grade("", ("norm", ASKS_A_PROCESS), ends, *solved, homework=HOMEWORK)
+    told = "a process of its own ran in a check of norm"
     assert any(told in flag.text for flag in result.flags), result
 
 

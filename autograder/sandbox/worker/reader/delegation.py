@@ -87,7 +87,9 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
             if by_hand and text in _GRAPH:
                 found.setdefault(text, Use(text, cell, line))
     for statement in notebook.statements:
-        if statement in led or not statement.binds:  # exec("...") binds what nobody can read
+        if (
+            statement in led or statement.adds or not statement.binds
+        ):  # exec("...") binds what nobody can read
             for name in sorted(statement.reads & _EVALUATES - own):
                 found.setdefault(name, Use(name, *statement.place))
             for use in statement.uses:
@@ -104,6 +106,8 @@ def _led_to(exercise: str, notebook: Notebook) -> list[Statement]:
     ends = [check.after for check in notebook.checks_of(exercise)]
     statements = notebook.statements[: max(ends)]
     every, makers = _Binders(statements), _Binders(statements, fillers=False)
+    # What else an object of such a name does where it is used, only all that made it can tell.
+    odd = {name for s in statements for name in s.binds - s.fills - s.plain}
     waiting = deque((every, exercise, end, False) for end in ends)
     led: dict[int, Statement] = {}
     while waiting:
@@ -111,8 +115,9 @@ def _led_to(exercise: str, notebook: Notebook) -> list[Statement]:
         for number in binders.find(name, place, late):
             if number not in led:
                 led[number] = found = statements[number]
-                for which, names in ((every, found.reads), (makers, found.puts - found.reads)):
-                    waiting += [(which, n, number, n in found.late) for n in sorted(names)]
+                for name in sorted(found.reads | found.puts):
+                    which = every if name in found.reads | odd else makers
+                    waiting.append((which, name, number, name in found.late))
     return list(led.values())
 
 
@@ -131,8 +136,10 @@ class _Binders:
         for name in {name for statement in statements for name in statement.binds}:
             places[owner_of(name)].add(name)
         for number, statement in enumerate(statements):
-            new = {place for name in statement.covers for place in places[name]}
-            for name in new | (statement.binds if fillers else statement.binds - statement.fills):
+            emptied = {place for name in statement.covers for place in places[name]}
+            for name in emptied | (
+                statement.binds if fillers else statement.binds - statement.fills
+            ):
                 self._numbers[name].append(number)
         self._found: set[tuple[str, int]] = set()
         self._all_since: dict[str, int] = {}

@@ -14,7 +14,16 @@ from .cell_code import code_of
 from .definitions import defined_by
 from .imports import Import, Known
 from .statement_reader import StatementReader
-from .statements import DEFINITIONS, changed, filled, has_blocks, surely_bound, take_apart
+from .statements import (
+    DEFINITIONS,
+    changed,
+    filled,
+    has_blocks,
+    plain,
+    put_into,
+    surely_bound,
+    take_apart,
+)
 from .uses import Statement, Use
 
 _DEPTH = 10_000  # Python compiles what is nested far less, and breaks down at far more
@@ -94,8 +103,11 @@ class Notebook:
             places = list(filled(part))
             names = [name for name, _ in places]
             more = Counter(changed(part)) - Counter(names)
+            more.update(_read_by_value(part))  # what is in one place may be in another, too
             reader.found.binds = defined | set(changed(part)) | {place for _, place in places}
             reader.found.fills = set(names) - defined - set(more)
+            reader.found.plain = plain(part)
+            reader.found.adds = put_into(part) is not None
             reader.found.covers = set() if blocks else surely_bound(part)
             other = reader.resolve(part.value) if isinstance(part, ast.Assign) else None
             alias = Use(other, *reader.found.place) if other else None
@@ -103,6 +115,12 @@ class Notebook:
             self.known.add_definition(now - either, alias)
             self.known.defined |= defined
             yield part, reader
+
+
+def _read_by_value(node: ast.stmt) -> set[str]:
+    value = getattr(node, "value", None)
+    inner = ast.walk(value) if isinstance(node, ast.Assign) and value else ()
+    return {part.id for part in inner if isinstance(part, ast.Name)}
 
 
 def _parse(code: str, label: str) -> ast.Module:

@@ -48,7 +48,7 @@ class StatementReader(ast.NodeVisitor):
     def _spelt_out(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
             return self._resolve_name(node)
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and not _is_text(node):
             owner = self.resolve(node.value)
             return f"{owner}.{node.attr}" if owner else None
         if isinstance(node, ast.Call) and called(node) == "get_ipython":
@@ -77,9 +77,9 @@ class StatementReader(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Note a dotted name, or go on into what the attribute is read from."""
-        if node.attr in _TEXTS and isinstance(node.ctx, ast.Load) and self.resolve(node.value):
-            return
-        if not self._note(node, changes=isinstance(node.ctx, ast.Store | ast.Del)):
+        if _is_text(node) and self.resolve(node.value):
+            self._visit_mention(node.value)
+        elif not self._note(node, changes=isinstance(node.ctx, ast.Store | ast.Del)):
             self._add_text(node.attr, node)
             if not self._puts_into_own(node):
                 self.generic_visit(node)
@@ -286,6 +286,10 @@ def _stored_in(node: ast.AST) -> set[str]:
         elif isinstance(inner, ast.Global | ast.Nonlocal):
             outer.update(inner.names)
     return found - outer
+
+
+def _is_text(node: ast.Attribute) -> bool:
+    return node.attr in _TEXTS and isinstance(node.ctx, ast.Load)
 
 
 def _is_type_of(node: ast.expr) -> bool:

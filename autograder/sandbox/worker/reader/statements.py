@@ -8,6 +8,8 @@ ANYWHERE = "[]"
 """Stands for some item of a collection, one can't tell which, after the collection's name."""
 
 _PUT = ("add", "append", "appendleft", "extend", "insert", "setdefault", "update")
+_COLLECTIONS = ("Counter", "OrderedDict", "SimpleNamespace", "defaultdict", "deque", "dict", "list",
+                "set")  # fmt: skip
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
@@ -98,9 +100,29 @@ def filled(node: ast.stmt) -> Iterator[tuple[str, str]]:
         if owner := put_into(part):
             yield owner.id, owner.id + ANYWHERE
         match part:
+            case ast.Attribute(attr=attribute) if attribute in _PUT or attribute.startswith("__"):
+                pass  # what an object does when it is used is made another
             case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
                 if name := root_of(part):
                     yield name.id, place_in(name, part)
+
+
+def plain(node: ast.stmt) -> set[str]:
+    """Return the names to which a statement gives a collection that does nothing of its own."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return {name} if _is_plain(value) else set()
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            return {name} if _is_plain(value) else set()
+        case ast.ClassDef(name=name, bases=[], keywords=[], decorator_list=[], body=body):
+            kinds = ast.Pass | ast.Assign | ast.AnnAssign
+            return {name} if all(isinstance(inner, kinds) for inner in body) else set()
+    return set()
+
+
+def _is_plain(value: ast.expr) -> bool:
+    made = called(value) in _COLLECTIONS if isinstance(value, ast.Call) else False
+    return made or isinstance(value, ast.Dict | ast.List | ast.Set)
 
 
 def put_into(node: ast.AST) -> ast.Name | None:

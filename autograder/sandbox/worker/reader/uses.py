@@ -29,6 +29,8 @@ class Statement:
         binds: Global names that it defines, or whose attributes it sets; and where it puts items:
             ``seen['theirs']``.
         fills: Those that it only puts something into: ``seen["theirs"] = 1``.
+        plain: Those to which it gives a collection that does nothing of its own.
+        adds: Whether it does nothing but add something to one: ``seen.append(1)``.
         covers: Those that stand for nothing else once it has run.
         reads: Global names that it reads, in functions that it defines too; and items of some.
         puts: Those that it, or a function in it, puts something into, or reads one item of.
@@ -40,6 +42,8 @@ class Statement:
 
     binds: set[str] = field(default_factory=set)
     fills: set[str] = field(default_factory=set)
+    plain: set[str] = field(default_factory=set)
+    adds: bool = False
     covers: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
     puts: set[str] = field(default_factory=set)
