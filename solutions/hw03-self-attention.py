@@ -303,12 +303,19 @@ def on_device(layer):
     return layer if device == "cpu" else layer.to(device)
 
 
+PROJECTIONS = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+
+
+def parts_of(layer):
+    """Give the weights and biases that the projections of your layer have, by their names."""
+    parts = [f"{name}.{part}" for name in PROJECTIONS for part in ("weight", "bias")]
+    return call_beside(attributes, layer, *parts)
+
+
 def with_own_projections(layer):
     """Give each projection of your layer weights of its own."""
-    names = [f"{name}_projection" for name in ("query", "key", "value", "output")]
-    parts = [f"{name}.{part}" for name in names for part in ("weight", "bias")]
-    found = call_beside(attributes, layer, *parts)
-    weights = {name: found[f"{name}.weight"] for name in names if f"{name}.weight" in found}
+    found = parts_of(layer)
+    weights = {name: found[f"{name}.weight"] for name in PROJECTIONS if f"{name}.weight" in found}
     for first, second in itertools.combinations(weights, 2):
         if torch.equal(weights[first], weights[second]):
             forgive("two projections have the same weights", OF_LAYER["parameters"])
@@ -1098,10 +1105,8 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 # %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
 # The layer has its four projections, and refuses heads that do not fit
 layer, unbiased = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, bias=False)
-projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
-parts = [f"{name}.{part}" for name in projections for part in ("weight", "bias")]
-own, without = (call_beside(attributes, each, *parts) for each in (layer, unbiased))
-for name in projections:
+own, without = parts_of(layer), parts_of(unbiased)
+for name in PROJECTIONS:
     hint = "each projection is an nn.Linear from d_model to d_model, with a bias unless bias=False"
     if f"{name}.weight" not in own:
         raise CheckFailure(f"there is no {name} that has weights", hint=hint)
@@ -1116,8 +1121,7 @@ for name in projections:
 
 def refuse_copies(layer):
     """Refuse projections that start as copies of each other."""
-    found = call_beside(attributes, layer, *[f"{name}.weight" for name in projections])
-    weights = found.values()
+    weights = [part for name, part in parts_of(layer).items() if name.endswith(".weight")]
     if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
         raise CheckFailure(
             "two of the projections start with the same weights",
@@ -1617,8 +1621,7 @@ else:
     )
 
 
-names = ("query", "key", "value", "output")
-to_query, to_key, to_value, to_output = (getattr(layer, f"{name}_projection") for name in names)
+to_query, to_key, to_value, to_output = (getattr(layer, name) for name in PROJECTIONS)
 
 
 def split(projected):
@@ -1698,11 +1701,8 @@ cut = "detach(), .data and numpy() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
 ### BEGIN HIDDEN TESTS
 layer = with_own_projections(on_device(MultiHeadAttention(6, 3)))
-projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
-parts = [f"{name}.{part}" for name in projections for part in ("weight", "bias")]
-parameters = {}
-found = call_beside(attributes, layer, *parts)
-if missing := [name for name in parts[::2] if name not in found]:
+parameters, found = {}, parts_of(layer)
+if missing := [name for name in PROJECTIONS if f"{name}.weight" not in found]:
     raise CheckFailure(f"{missing[0]} is missing", hint="four nn.Linear with the docstring's names")
 for name, parameter in found.items():
     assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)

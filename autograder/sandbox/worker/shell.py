@@ -36,28 +36,27 @@ class _CellCompiler(CachingCompiler):
 
     Args:
         label: What the cell is called.
-        made: What was compiled of it already.
+        compiled: What was compiled of it already.
     """
 
-    def __init__(self, label: str = "", made: "_Compiled | None" = None) -> None:
+    def __init__(self, label: str = "", compiled: "_Compiled | None" = None) -> None:
         super().__init__()
         self.label = label
-        self._made = made
+        self._compiled = compiled
 
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
         return _file_of(self.label)
 
     def ast_parse(self, source: str, *args: Any, **how: Any) -> ast.Module:
         """Parse a cell."""
-        made = self._made
-        return (
-            made.tree if made and source == made.python else super().ast_parse(source, *args, **how)
-        )
+        if self._compiled and source == self._compiled.python:
+            return self._compiled.tree
+        return super().ast_parse(source, *args, **how)
 
     def __call__(self, source: Any, *args: Any, **how: Any) -> CodeType:
         """Compile one of its statements."""
-        if self._made and isinstance(source, ast.Module) and source.body:
-            code = self._made.codes.get(id(source.body[0]))
+        if self._compiled and isinstance(source, ast.Module) and source.body:
+            code = self._compiled.codes.get(id(source.body[0]))
             if code is not None:
                 return code
         return super().__call__(source, *args, **how)
@@ -237,9 +236,9 @@ def _end_helpers(shell: InteractiveShell) -> None:
             getattr(sys.modules[f"multiprocessing.{place}"], name)._stop()
 
 
-def _compiler_after(last: Any, label: str, made: _Compiled | None) -> _CellCompiler:
+def _compiler_after(last: Any, label: str, compiled: _Compiled | None) -> _CellCompiler:
     """Return a new compiler for a cell, with what the last one was told ``from __future__``."""
-    compiler = _CellCompiler(label, made)
+    compiler = _CellCompiler(label, compiled)
     told = getattr(last, "flags", 0)
     compiler.flags |= told & PyCF_MASK if type(told) is int else 0
     return compiler

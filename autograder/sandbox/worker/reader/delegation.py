@@ -87,9 +87,8 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
             if by_hand and text in _GRAPH:
                 found.setdefault(text, Use(text, cell, line))
     for statement in notebook.statements:
-        if (
-            statement in led or statement.adds or not statement.binds
-        ):  # exec("...") binds what nobody can read
+        # exec("...") binds what nobody can read, and what it adds something to, it does not make.
+        if statement in led or statement.adds or not statement.binds:
             for name in sorted(statement.reads & _EVALUATES - own):
                 found.setdefault(name, Use(name, *statement.place))
             for use in statement.uses:
