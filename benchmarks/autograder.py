@@ -103,10 +103,10 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 
     As for nbgrader, the assignment is in the course when it begins.
     """
-    from autograder.gradebook.course_assignment import have_assignment
+    from autograder.gradebook.course_assignment import ensure_assignment
     from autograder.homework_source.source import load_homework
 
-    have_assignment(load_homework(HOMEWORK, ROOT), course, f"sqlite:///{course}/gradebook.db")
+    ensure_assignment(load_homework(HOMEWORK, ROOT), course, f"sqlite:///{course}/gradebook.db")
     how = [str(workers), submissions, course, str(time.time())]
     judged = subprocess.run(
         [sys.executable, "-m", "benchmarks.autograder", "--judge", *how],

@@ -22,7 +22,7 @@ from autograder.class_run.submissions import (
     read_notebook,
     read_timestamp,
 )
-from autograder.gradebook.course_assignment import have_assignment
+from autograder.gradebook.course_assignment import ensure_assignment
 from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.graded_notebook import (
@@ -100,7 +100,7 @@ class ClassWriter:
     def _open(self) -> None:
         try:
             released = self._patiently(
-                lambda: have_assignment(self._homework, self._course, self._db_url)
+                lambda: ensure_assignment(self._homework, self._course, self._db_url)
             )
             self._rows = self._patiently(
                 lambda: GradebookRows(

@@ -26,8 +26,8 @@ _ROWS = text(
 )
 
 
-def have_assignment(homework: Homework, course: Path, db_url: str) -> Path:
-    """Have an assignment in a course folder and its gradebook, as ``generate_assignment`` makes it.
+def ensure_assignment(homework: Homework, course: Path, db_url: str) -> Path:
+    """Make sure that a course folder and its gradebook hold what ``generate_assignment`` makes.
 
     That takes as long as grading a student, so it is done again only where the homework, nbgrader's
     settings, or anything that was made is another.

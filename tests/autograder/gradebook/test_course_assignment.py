@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from autograder.gradebook import course_assignment
-from autograder.gradebook.course_assignment import have_assignment
+from autograder.gradebook.course_assignment import ensure_assignment
 from autograder.releasing import generated_assignment
 from tests.homework.tables import load_homework
 
@@ -27,7 +27,7 @@ def course(tmp_path, monkeypatch):
 
     def have(homework):
         made.clear()
-        have.released = have_assignment(homework, tmp_path, f"sqlite:///{tmp_path}/gradebook.db")
+        have.released = ensure_assignment(homework, tmp_path, f"sqlite:///{tmp_path}/gradebook.db")
         return bool(made)
 
     have.folder = tmp_path

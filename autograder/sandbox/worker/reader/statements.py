@@ -1,4 +1,4 @@
-"""What a statement consists of: those that stand in its blocks, and the names that it binds."""
+"""What a statement consists of: those in its blocks, names that it binds, what it puts where."""
 
 import ast
 from collections.abc import Iterator
