@@ -1,13 +1,20 @@
 """Takes away what computes in PyTorch without operators that anybody dispatches.
 
-Nobody could note what runs there, see ``recorder``, and no homework asks for it.
+Nobody could note what runs there, see ``recorder``, and no homework asks for it. What carries
+gradients back is kept, and says so.
 """
 
 import contextlib
+import ctypes
+import functools
+import gc
 import pkgutil
+import sys
 from typing import Any
 
 import torch
+
+from .calls import Note, functions, noting, watch_functions
 
 _UNDISPATCHED = (  # what lets a script compute so
     *("_te", "_jit_override_can_fuse_on_cpu", "_jit_set_te_must_use_llvm_cpu"),  # NNC
@@ -22,6 +29,10 @@ _OTHER_ENGINES = (  # of autograd, for several machines
     *("torch._C._distributed_rpc.PyRRef.backward", "torch._C._dist_autograd_init"),
     "torch._C._rpc_init",
 )
+# Where a class keeps what C calls for its instances: CPython's ``PyTypeObject.tp_call``, the 14th
+# field behind those of every object of variable size.
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
+_TP_CALL = object.__basicsize__ + (1 + 13) * _POINTER
 _OF_SCRIPTS = frozenset(  # operators that are a script's alone, which Python can call too
     {"aten::backward", "aten::dist_backward", "aten::grad"}
     | {"prim::MKLDNNLayerNorm", "prim::MKLDNNLayerNorm_"}
@@ -36,10 +47,49 @@ def take_away_undispatched() -> None:
     _hide_operators("_get_operation_overload", None)
 
 
-def take_away_other_engines() -> None:
-    """Take away the engines that carry gradients back, but for the one that is watched."""
+def watch_gradients(note: Note) -> None:
+    """Note that gradients are carried back, whichever way is found, or that it is done without.
+
+    Args:
+        note: As for ``watch_calls``.
+    """
     for name in _OTHER_ENGINES:
         _take_away(name)
+    differences = functions(None, "", sys.modules["torch.autograd.gradcheck"])
+    watch_functions("torch.autograd.gradcheck", "grad", differences, note)
+    noted = functools.partial(note, "torch.autograd.backward", "backward")
+    engine = type(torch.autograd.Variable._execution_engine)
+    _replace(engine, "run_backward", noting(engine.run_backward, noted))
+    for kind in _kinds_of_nodes():  # one step each, without any engine
+        _replace(kind, "__call__", noting(kind.__call__, noted))
+        ctypes.c_void_p.from_address(id(kind) + _TP_CALL).value = _calls_method()
+
+
+def _kinds_of_nodes() -> list[type]:
+    """Return the classes of the nodes of autograd's graph, but for those written in Python."""
+    node = torch.zeros((), requires_grad=True).exp().grad_fn
+    calls = _tp_call(type(node))
+    return [kind for kind in object.__subclasses__() if _tp_call(kind) == calls]
+
+
+def _calls_method() -> int | None:
+    """Return what C calls for an instance whose class has a ``__call__`` of Python's."""
+
+    class Called:
+        def __call__(self) -> None: ...
+
+    return _tp_call(Called)
+
+
+def _tp_call(kind: type) -> int | None:
+    return ctypes.c_void_p.from_address(id(kind) + _TP_CALL).value
+
+
+def _replace(kind: type, method: str, by: Any) -> None:
+    """Replace a method of one of C's classes, to which nobody can assign."""
+    (methods,) = gc.get_referents(vars(kind))
+    methods[method] = by
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))  # else the old one is remembered
 
 
 def _take_away(name: str) -> None:

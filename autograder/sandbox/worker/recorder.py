@@ -8,7 +8,6 @@ The student's code runs in the same process, and could keep it from noting anyth
 speak against itself: so what is noted may cost marks, and what is not proves nothing.
 """
 
-import ctypes
 import functools
 import gc
 import importlib
@@ -26,17 +25,8 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
-from .calls import (
-    RUNS_SCRIPT,
-    find_twins,
-    functions,
-    noting,
-    watch_calls,
-    watch_functions,
-    watch_scripts,
-    watch_twins,
-)
-from .engines import take_away_other_engines, take_away_undispatched
+from .calls import RUNS_SCRIPT, find_twins, watch_calls, watch_scripts, watch_twins
+from .engines import take_away_undispatched, watch_gradients
 from .gradients import Backward
 from .kernels import OPERATORS, watch_operator
 from .operators import (
@@ -138,8 +128,7 @@ def prepare(names: list[str]) -> None:
     for operator, patterns in sharing.items():
         watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
-        _watch_engine()
-        take_away_other_engines()
+        watch_gradients(_note)
     if families:
         watch_twins([family for _, family in families], _note)
         watch_scripts()
@@ -152,17 +141,6 @@ def seen() -> list[Note]:
     noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
     return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
-
-
-def _watch_engine() -> None:
-    """Note that autograd's engine runs, whichever way its class is found, or does without it."""
-    differences = functions(None, "", sys.modules["torch.autograd.gradcheck"])
-    watch_functions("torch.autograd.gradcheck", "grad", differences, _note)
-    engine = type(torch.autograd.Variable._execution_engine)
-    (methods,) = gc.get_referents(vars(engine))  # it is one of C's, to which nobody can assign
-    note = functools.partial(_note, "torch.autograd.backward", "backward")
-    methods["run_backward"] = noting(engine.run_backward, note)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(engine))  # else the old one is remembered
 
 
 def _note_events(event: str, arguments: tuple[Any, ...]) -> None:

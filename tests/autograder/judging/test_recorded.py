@@ -105,6 +105,26 @@ HOMEWORK = Homework(
 )  # fmt: skip
 
 _BESIDE = "from course_lib.testing import call_beside\n"
+_SWITCHED_ON = """def back(upstream, x):
+    mode = torch.no_grad()
+    mode.prev = True
+    mode.__exit__(None, None, None)
+    try:
+        return _back(upstream, x)
+    finally:
+        mode.prev = False
+        mode.__exit__(None, None, None)
+"""
+_NODES = """def _back(upstream, x):
+    x = x.detach().clone().requires_grad_()
+    centred = x - x.mean(-1, keepdim=True)
+    root = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    node = (centred / root).grad_fn
+    to_centred, to_root = node(upstream)
+    to_variance = root.grad_fn(to_root.sum(-1, keepdim=True)) / 4
+    to_centred = to_centred + 2 * centred * to_variance
+    return (to_centred - to_centred.mean(-1, keepdim=True)).detach()
+"""
 _THREAD = """import threading
 def aside(f, *args):
     got = []
@@ -327,6 +347,10 @@ HIDDEN = {
     "another engine of autograd's, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "import sys\nengine = vars(sys.modules['torch.auto' + 'grad.variable'])['Imperative' + 'Engine']()\ndef _back").replace("y.x(upstream)", "engine.run_backward((y,), (upstream,), False, False, (), allow_unreachable=True, accumulate_grad=True)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "backward of a tensor, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(y, 'back' + 'ward')(upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "an engine of autograd's, found among all classes": ("back", _ENGINE.format(carry="x").replace("def back", "kinds = getattr(object, '__sub' + 'classes__')()\nengine = next(k for k in kinds if hasattr(k, 'run_' + 'backward'))()\ndef back").replace("y.x(upstream)", "engine.run_backward((y,), (upstream,), False, False, (), allow_unreachable=True, accumulate_grad=True)")),
+    "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
+    "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
+    "nodes of a graph, by their method": ("back", _NODES.replace("node(", "getattr(node, '__ca' + 'll__')(") + _SWITCHED_ON),
+    "nodes of a graph, by a map": ("back", _NODES.replace("node(upstream)", "next(map(node, [upstream]))") + _SWITCHED_ON),
     "the operator of the backward pass": ("back", "def back(upstream, x):\n    _, mean, root = torch.native_layer_norm(x, (4,), None, None, 1e-5)\n    return torch.ops.aten.native_layer_norm_backward(upstream, x, [4], mean, root, None, None, [True, False, False])[0]"),
     "torch.func by a computed name": ("back", _THREAD + "def back(upstream, x):\n    return aside(lambda: getattr(getattr(torch, 'fu' + 'nc'), 'vjp')(lambda a: (a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt(), x)[1](upstream)[0])"),
     "forward mode": ("back", _THREAD + "import importlib\ndef back(upstream, x):\n    f = lambda a: (((a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()) * upstream).sum()\n    return aside(lambda: importlib.import_module('torch.fu' + 'nc').jacfwd(f)(x))"),
@@ -575,7 +599,6 @@ UNSEEN = {
     "a script, as Python adds": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __add__(self, x: torch.Tensor): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    return script + x", "a compiled graph"),
     "a script for small machines": ("attend", "import importlib, io\nclass Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nsaved = io.BytesIO(torch.jit.script(Own())._save_to_buffer_for_lite_interpreter())\nscript = importlib.import_module('torch.jit.mobile')._load_for_lite_interpreter(saved)._c\ndef attend(x):\n    return script.forward((x,))", "a compiled graph"),
     "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),
-    "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),
     "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
 }  # fmt: skip

@@ -31,9 +31,6 @@ _MAKES_CODE = (
     "types.FunctionType",
 )  # fmt: skip
 
-# Whose derivatives one can ask for, node by node, without autograd's engine.
-_GRAPH = {"grad_fn", "next_functions", "requires_grad", "requires_grad_"}
-
 
 def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
     """Find the places where an exercise's object leads to forbidden names.
@@ -57,18 +54,16 @@ def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> di
     return found
 
 
-def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
+def find_unreadable(exercise: str, notebook: Notebook) -> dict[str, Use]:
     """Find what keeps one from saying what an exercise's object leads to.
 
     Args:
         exercise: The object's name.
-        names: The full names that it must not lead to.
         notebook: What was read.
 
     Returns:
         For each such function, the first place where the object leads to it.
     """
-    by_hand = "torch.autograd" in names
     own = {name for statement in notebook.statements for name in statement.binds}
     own |= {
         name for name, use in notebook.known.imported.items() if not is_below(use.name, _BUILTINS)
@@ -83,9 +78,6 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
             for name in _MAKES_CODE:
                 if is_below(use.name, [name]) and not sets:
                     found.setdefault(name, use)
-        for text, cell, line in statement.texts:
-            if by_hand and text in _GRAPH:
-                found.setdefault(text, Use(text, cell, line))
     for statement in notebook.statements:
         # exec("...") binds what nobody can read, and what it adds something to, it does not make.
         if statement in led or statement.adds or not statement.binds:

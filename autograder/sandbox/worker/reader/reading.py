@@ -91,6 +91,6 @@ def _read(
         name: ("hides behind", name, use.cell, use.line)
         for exercise, names in rules.items()
         if names
-        for name, use in find_unreadable(exercise, names, notebook).items()
+        for name, use in find_unreadable(exercise, notebook).items()
     }
     return forbidden, [*find_suspicious(notebook.statements), *hidden.values()], unread
