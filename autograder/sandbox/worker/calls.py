@@ -98,22 +98,16 @@ def watch_twins(families: Iterable[Family], note: Note) -> None:
                 keeper[key] = instead[value]
 
 
-def watch_scripts() -> None:
-    """Leave a frame on the stack, of ``RUNS_SCRIPT``, for what PyTorch's scripts run."""
+def watch_scripts(note: Callable[[], None]) -> None:
+    """Note that any of PyTorch's scripts runs: what it runs need not be an operator.
+
+    Args:
+        note: As for ``watch_calls``, but of nothing in particular.
+    """
     for kind in filter(None, (getattr(torch._C, name, None) for name in _SCRIPTS)):
         for member, value in list(vars(kind).items()):
             if _RUNS.fullmatch(member) and callable(value):
-                setattr(kind, member, _running_script(value))
-
-
-def _running_script(run: Any) -> Any:
-    def run_script(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return run(self, *args, **kwargs)
-
-    return run_script
-
-
-RUNS_SCRIPT = _running_script(None).__code__
+                setattr(kind, member, noting(value, note))
 
 
 def noting(function: Any, note: Callable[[], None]) -> Any:

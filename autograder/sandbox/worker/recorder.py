@@ -25,7 +25,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
-from .calls import RUNS_SCRIPT, find_twins, watch_calls, watch_scripts, watch_twins
+from .calls import find_twins, watch_calls, watch_scripts, watch_twins
 from .engines import take_away_undispatched, watch_gradients
 from .gradients import Backward
 from .kernels import OPERATORS, watch_operator
@@ -131,7 +131,7 @@ def prepare(names: list[str]) -> None:
         watch_gradients(_note)
     if families:
         watch_twins([family for _, family in families], _note)
-        watch_scripts()
+        watch_scripts(functools.partial(_note, COMPILED))
         take_away_undispatched()
     _prepared.append(sorted(names))  # only now: what failed half-way is not taken for done
 
@@ -237,7 +237,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
             for name in _forbidden_names(frame.f_code.co_qualname, patterns):
                 _note(name)
         in_cell = in_cell or shell.cell_of(file) is not None
-        if not in_cell and (frame.f_code is RUNS_SCRIPT or _is_graphs(frame.f_code)):
+        if not in_cell and _is_graphs(frame.f_code):
             _note(COMPILED)
 
 

@@ -579,6 +579,17 @@ def norm(x):
 """
 
 
+_SCRIPT_OF_NODES = """C = getattr(torch, "_" + "C")
+graph = C.Graph()
+x, weight, bias, eps, shape = (graph.addInput() for _ in range(5))
+kept = graph.insertConstant(False)
+node = graph.create("prim::MKLDNNLayer" + "Norm", [x, shape, weight, bias, eps, kept], 1)
+graph.insertNode(node)
+graph.registerOutput(node.output())
+eps.setType(C.FloatType.get())
+shape.setType(C.ListType(C.IntType.get()))
+script = C.CompilationUnit().create_function("f", graph, True)
+"""
 UNSEEN = {
     "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
     "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
@@ -598,6 +609,8 @@ UNSEEN = {
     "a script, as a benchmark runs it": ("attend", "class Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nruns = torch.utils.ThroughputBenchmark(torch.jit.script(Own()))\ndef attend(x):\n    return runs.run_once(x)", "a compiled graph"),
     "a script, as Python adds": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __add__(self, x: torch.Tensor): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    return script + x", "a compiled graph"),
     "a script for small machines": ("attend", "import importlib, io\nclass Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nsaved = io.BytesIO(torch.jit.script(Own())._save_to_buffer_for_lite_interpreter())\nscript = importlib.import_module('torch.jit.mobile')._load_for_lite_interpreter(saved)._c\ndef attend(x):\n    return script.forward((x,))", "a compiled graph"),
+    "a script of nodes that are no operators": ("norm", _SCRIPT_OF_NODES + NORM.replace("return ", "script(x.detach().to_mkldnn(), torch.ones(x.size(-1)).to_mkldnn(), torch.zeros(x.size(-1)).to_mkldnn(), 1e-5, [x.size(-1)])\n    return "), "a compiled graph"),
+    "a derivative inside a script": ("back", "text = 'def f(x):\\n    y = x * x\\n    return torch.autograd.grad([y.sum()], [x])\\n'\nscript = getattr(torch, 'j' + 'it').CompilationUnit(text).f\n" + BACK.replace("def back(upstream, x):\n", "def back(upstream, x):\n    try:\n        script(x)\n    except RuntimeError:\n        pass  # not without a graph\n"), "a compiled graph"),
     "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),
     "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
