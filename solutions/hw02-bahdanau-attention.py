@@ -454,6 +454,9 @@ assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
 result = layer(query[:, :1], memory, return_weights=True)
 one = "a single query keeps its dimension: squeeze(-1) takes away the last one alone"
 pair_from(result, "contexts, weights", (3, 1, 6), (3, 1, 5), hint=one, strict=True)
+contexts = layer.double()(query.double(), memory.double())
+hint = "float64 comes in, float64 goes out: make new tensors with the dtype of those that you have"
+checked(contexts, (3, 4, 6), dtype=torch.float64, what="contexts for float64", hint=hint)
 layer = AdditiveAttention(2, 7, 3).to(device)
 if {tuple(x.shape) for x in layer.state_dict().values()} != {(3, 2), (3, 7), (1, 3)}:
     forgive("the matrices have other sizes", OF_ATTENTION["parameters"])
@@ -1417,6 +1420,27 @@ else:
     else:
         what, hint = "logits where all widths differ", "each part has its own widths"
         assert_close(decoder(tgt[:, :1], encoded), by_hand, what=what, hint=hint)
+
+
+def keeps_double(attention, encoded):
+    """Say whether the attention alone gives float64 for float64."""
+    try:
+        contexts = contexts_of(attention(encoded.memory[:, :1], encoded.memory))
+    except RuntimeError:
+        return False
+    return contexts.dtype == torch.float64
+
+
+decoder = AttentionDecoder(7, 6, 6, 6).to(device).double()
+encoded = make_encoded(3, 5, 6)
+in_double = {name: getattr(encoded, name).double() for name in ("memory", "context")}
+encoded = fitting(decoder, replace(encoded, **in_double))
+if not keeps_double(decoder.attention, encoded):
+    forgive("the attention refuses float64, or gives another dtype", OF_ATTENTION["values"])
+else:
+    hint = "float64 comes in, float64 goes out: new tensors get the dtype of those that you have"
+    logits = decoder(tgt, encoded)
+    checked(logits, (3, 6, 7), dtype=torch.float64, what="logits for float64", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-weights" points=1 read="bahdanau-attention#alignment-heatmaps"
@@ -1512,6 +1536,15 @@ assert_close(
 alone = logits_of_all(at_rest(decoder, tgt, encoded))
 hint = "return the logits first, the same as without return_weights"
 assert_close(logits, alone, what="logits with return_weights", hint=hint)
+first, second = (
+    pair_from(decoder(tgt, encoded, return_weights=True), "logits, weights", None, (3, 6, 5))
+    for _ in range(2)
+)
+if torch.allclose(first[0], second[0]):  # else the logits have been charged for it
+    hint = "nothing is left to chance: return the weights as the attention gives them"
+    assert_close(second[1], first[1], what="weights of a second call", hint=hint)
+else:
+    forgive("the logits of a second call are others", OF_DECODER["forward"])
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-padding" points=1 read="bahdanau-attention#padding-in-attention"

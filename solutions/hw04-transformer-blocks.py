@@ -1475,6 +1475,12 @@ hint = "view() needs contiguous tensors; reshape() does not"
 assert_close(strided[0], x_gradient, what="gradient of an x that is not contiguous", hint=hint)
 hint = "upstream *= weight is in place"
 assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), weight, hint=hint)
+constants = 10 * (1 + torch.rand(400, 1)).repeat(1, 7).to(device)
+with torch.no_grad():
+    upstream, weight = torch.randn_like(constants), torch.ones(7).to(device)
+    x_gradient = layer_norm_backward(upstream, constants, weight)[0]
+hint = "subtract the mean before you square: the difference E[x^2] - E[x]^2 may fall below zero"
+checked(x_gradient, (400, 7), what="gradient of constants", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

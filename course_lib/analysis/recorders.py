@@ -227,7 +227,8 @@ class RecordingOptimizer:
         steps: How often ``step`` was called.
         gradients: For each parameter's name its gradient when ``step`` was last called, a copy;
             None where there was none.
-        param_groups: As torch's optimizers have them: one group, of all parameters.
+        param_groups: As torch's optimizers have them: one group of matrices, one of vectors, as
+            where the second are not decayed.
 
     Source: chapter "Training a Transformer".
 
@@ -245,7 +246,11 @@ class RecordingOptimizer:
         self._model = model
         self.steps = 0
         self.gradients: dict[str, Tensor | None] = {}
-        self.param_groups = [{"params": list(model.parameters())}]
+        parameters = list(model.parameters())
+        self.param_groups = [
+            {"params": [p for p in parameters if p.dim() >= 2]},
+            {"params": [p for p in parameters if p.dim() < 2]},
+        ]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the model's gradients.

@@ -1285,6 +1285,13 @@ STEP_MISTAKES = (
          "    for parameter in model.parameters():\n    "
          "    nn.utils.clip_grad_norm_(parameter, clip_norm)\n"),
         lost="clipping", hint="all gradients together"),
+    bad_step("each of the optimizer's groups clipped",
+        (CLIP, "    for group in optimizer.param_groups:\n"
+         "        nn.utils.clip_grad_norm_(group['params'], clip_norm)\n"),
+        lost="clipping", hint="all gradients together"),
+    bad_step("the first of the optimizer's groups clipped",
+        ("_(model.parameters()", "_(optimizer.param_groups[0]['params']"),
+        lost="clipping", hint="clip after backward()"),
     bad_step("clipped to 1 whatever is asked for", ("clip_norm)\n", "1.0)\n"),
         lost="clipping", hint="hand clip_norm on"),
     bad_step(

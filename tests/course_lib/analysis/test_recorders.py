@@ -100,6 +100,9 @@ def test_it_keeps_a_copy_of_the_gradients_and_updates_nothing():
     model = nn.Linear(2, 2)
     before = model.weight.detach().clone()
     optimizer = RecordingOptimizer(model)
+    weights, biases = optimizer.param_groups
+    assert weights["params"] == [model.weight]
+    assert biases["params"] == [model.bias]
     optimizer.step()
     assert optimizer.gradients == {"weight": None, "bias": None}
     assert optimizer.norm == 0
