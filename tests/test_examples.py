@@ -172,11 +172,15 @@ def push(place, student, files):
     git(work, "push", "--quiet", "origin", "HEAD")
 
 
-def clone_class(place):
-    script = GITHUB / "staff" / "clone-class"
+def clone_class(place, *edits):
+    script = (GITHUB / "staff" / "clone-class").read_text()
+    for old, new in edits:
+        assert old in script
+        script = script.replace(old, new)
     return subprocess.run(
-        ["bash", script, "list.txt", "clones"], cwd=place, capture_output=True, text=True
-    )
+        ["bash", "-c", script, "clone-class", "list.txt", "clones"],
+        cwd=place, capture_output=True, text=True,
+    )  # fmt: skip
 
 
 def test_a_class_is_cloned_and_fetched_again(classroom):
@@ -204,7 +208,24 @@ def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
     assert not (clones / f"{HOMEWORK}-ada" / "1.ipynb").exists()
     kept = clones / f"{HOMEWORK}-ada"
     assert (kept / f"{HOMEWORK}.ipynb").exists() == kept.exists() == (not first)
+    if not first:  # what was refused takes no room
+        refused = git(classroom / "work-ada", "rev-parse", "HEAD").strip()
+        assert refused not in git(kept, "cat-file", "--batch-all-objects", "--batch-check")
     assert clone_class(classroom).returncode == 1  # and so it stays
+
+
+@pytest.mark.proof
+def test_what_takes_long_to_unpack_holds_up_nobody(classroom):
+    """Some files of zeros, each a few bytes other than the last: hardly a byte is pushed."""
+    push(
+        classroom,
+        "ada",
+        {f"{number}.ipynb": bytes(90 << 20) + b"%d" % number for number in range(6)},
+    )
+    git(classroom / f"{HOMEWORK}-ada.git", "repack", "-adq")
+    done = clone_class(classroom, ("ulimit -t 60", "ulimit -t 1"))
+    assert f"{HOMEWORK}-ada could not be fetched, or is too large" in done.stderr
+    assert {path.name for path in (classroom / "clones").iterdir()} == ALL - {f"{HOMEWORK}-ada"}
 
 
 def test_folders_without_end_hold_up_nobody(classroom):
