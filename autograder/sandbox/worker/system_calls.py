@@ -46,7 +46,7 @@ _TIOCSETD = 0x5423
 _IOCTL_KIND, _OF_NETWORKS, _OF_FILE_SYSTEMS = 0xFF00, 0x8900, 0x6600
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
 _SOCKET_KIND, _SOCK_DGRAM = 0xF, 2  # a stream is 1
-_AF_INET = 2  # the first family that nobody needs: Unix sockets have less
+_AF_UNSPEC, _AF_INET = 0, 2  # before and behind Unix sockets, all that anybody needs
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
 _BUFFERS = 7, 8  # SO_SNDBUF and SO_RCVBUF
 _SHARED_WITHOUT_FILE = 0x21  # MAP_SHARED and MAP_ANONYMOUS
@@ -105,8 +105,11 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
         for command in (_F_SETLEASE, _F_SETDELEG, _F_NOTIFY, *_LOCK_PARTS)
     ),
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
-    ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
-    ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
+    *(
+        (call, [(_FIRST, _ALL, comparison, family)])
+        for call in ("socket", "socketpair")
+        for comparison, family in ((_EQUALS, _AF_UNSPEC), (_AT_LEAST, _AF_INET))
+    ),
     ("socketpair", [(_SECOND, _SOCKET_KIND, _AT_LEAST, _SOCK_DGRAM)]),
     *(
         ("prctl", [(_FIRST, _ALL, _EQUALS, option)])

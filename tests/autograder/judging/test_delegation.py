@@ -277,6 +277,28 @@ posix.fork()
     ]
 
 
+def test_a_text_that_is_a_program_is_read_too():
+    """It may be written to a file, and imported."""
+    source = """
+from pathlib import Path
+Path("own.py").write_text('''
+from torch import _C as c
+import ctypes, torch
+ctypes.CDLL(None)
+torch.nn.functional.relu = c.relu
+open("b.py", "w").write("import socket; socket.socket()")
+''')
+print("to import ctypes is no program:", "import math; math.pi", "import (", "course_worker")
+"""
+    assert read_one(source)[1] == [
+        ("pries", "course_worker", "norm", 10),
+        ("pries", "ctypes.CDLL", "norm", 6),
+        ("changes", "torch.nn.functional.relu", "norm", 7),
+        ("pries", "torch._C.relu", "norm", 7),
+        ("pries", "socket.socket", "norm", 8),
+    ]
+
+
 def test_what_cannot_be_followed_is_told_where_an_exercise_with_a_rule_leads_to_it():
     source = """
 import inspect

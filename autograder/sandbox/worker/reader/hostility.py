@@ -23,8 +23,7 @@ _PRYING = (
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
-    "__globals__", "__subclasses__", "_execution_engine", "course_worker.kernels",
-    "course_worker.recorder",
+    "__globals__", "__subclasses__", "_execution_engine", "course_worker",
 )  # fmt: skip
 
 

@@ -4,14 +4,16 @@ Called in a fresh worker, before any of the student's code runs in it: so its an
 and a text that brings Python's parser down brings down nothing else.
 """
 
+import contextlib
 import copy
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .. import shell
 from .delegation import find_breaches, find_unreadable
 from .hostility import find_suspicious
 from .names_used import Notebook
+from .uses import Statement
 
 _DEPTH = 50_000  # of nested expressions; Python refuses to run far fewer
 
@@ -93,4 +95,17 @@ def _read(
         if names
         for name, use in find_unreadable(exercise, notebook).items()
     }
-    return forbidden, [*find_suspicious(notebook.statements), *hidden.values()], unread
+    suspicious = find_suspicious([*notebook.statements, *_programs(notebook.statements)])
+    return forbidden, [*suspicious, *hidden.values()], unread
+
+
+def _programs(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Yield what stands in texts that are programs: they may be written to a file, and imported."""
+    for statement in statements:
+        for text, label, line in statement.texts:
+            if "import" in text:
+                program = Notebook()
+                with contextlib.suppress(MemoryError, RuntimeError, SyntaxError, ValueError):
+                    program.read(label, "\n" * (line - 1) + text)
+                yield from program.statements
+                yield from _programs(program.statements)
