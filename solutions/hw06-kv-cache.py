@@ -1089,6 +1089,9 @@ with torch.no_grad():  # at its start a model hardly listens: nothing but the la
     for parameter in reference.parameters():
         parameter.add_(0.3 * torch.randn(parameter.shape).to(device))
 model = TextModel(13, 12, 3, num_layers=3, max_length=9).to(device)
+if bool((model.embedding.weight == 0).all(dim=-1).any()):
+    like_any = "id 0 is a token like any other: no padding_idx"
+    raise CheckFailure("a token's embedding is zero", hint=like_any)
 model.load_state_dict(reference.state_dict())
 token_ids = torch.randint(13, (2, 9)).to(device)
 

@@ -902,7 +902,7 @@ assert_parameters(parameters_of(student), expected_state, what="BertEmbeddings",
 reference.load_state_dict(expected_state)
 student.load_state_dict(expected_state, strict=False)
 reference.eval(), student.eval()
-tokens = torch.randint(30, (4, 7)).to(device)
+tokens = torch.randint(1, 30, (4, 7)).to(device)  # padding, 0, may have a padding_idx
 segments = torch.randint(3, (4, 7)).to(device)
 expected = reference(tokens, segments)
 looked_up = expected_state["tokens.weight"][tokens]

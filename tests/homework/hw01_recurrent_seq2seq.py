@@ -1080,6 +1080,12 @@ BEAM_MISTAKES = (
     beam("what is finished takes room", IN_PLAY,
          "[c for c in candidates[:beam_size] if c[1][-1] != eos_id]\n"
          "        if not in_play:\n            break", "results", "what is finished takes no room"),
+    beam("the first that is finished takes no room", IN_PLAY,
+         "[c for c in candidates[: beam_size + 1] if c[1][-1] != eos_id][:beam_size]",
+         "results", "what is finished takes no room"),
+    beam("stops where all of the best end", IN_PLAY,
+         f"{IN_PLAY}\n        if all(c[1][-1] == eos_id for c in {COUNTING}):\n            break",
+         "normalisation", "shows here: where the best two end"),
     beam("stops when the beam is full of results", IN_PLAY,
          f"{IN_PLAY}\n        if len(results) >= beam_size:\n            break",
          "results", "the search stopped too soon"),

@@ -1087,6 +1087,11 @@ MISTAKES: tuple[Submission, ...] = (
     embedding("segments of any dtype",
         ("        if segment_ids.dtype not in (torch.int64, torch.int32):\n",
          "        if False:\n"), lost="errors", hint="segment ids are integers: TypeError"),
+    right("the padding's embedding does not learn",
+        {
+            "BertEmbeddings": (
+                ("TokenEmbedding(config.vocab_size, config.d_model)",
+                 "nn.Embedding(config.vocab_size, config.d_model, padding_idx=config.pad_id)"),)}),
     right("the segments that stand for None in a buffer",
         {
             "BertEmbeddings": (
