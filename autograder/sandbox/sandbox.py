@@ -1,13 +1,11 @@
 """Starts the forking process inside bubblewrap and gives out workers.
 
-What a worker sees: the system's and Python's files, read-only; the student edition of
-``course_lib`` and the package ``worker`` beside this file, as ``course_worker``; an empty /tmp. No
-network, no home, no course folder, also where the course lies among Python's files; of packages,
-those that students install.
+What a worker sees: the system's and Python's files, read-only, see ``file_system``; of packages,
+those that students install; the student edition of ``course_lib`` and the package ``worker`` beside
+this file, as ``course_worker``; an empty /tmp. No network, no home, no course folder.
 """
 
 import atexit
-import importlib.util
 import os
 import shutil
 import signal
@@ -19,19 +17,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from autograder.sandbox.file_system import (
+    device_mounts,
+    import_path,
+    machine_mounts,
+    package_folders,
+    readable_mount,
+    reference_covers,
+)
 from autograder.sandbox.visible_packages import show_packages
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
 _WORKER_PACKAGE = Path(__file__).parent / "worker"  # there course_worker: students have their own
-_COURSE_PACKAGES = ("course_lib", "autograder")
-_NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
-_FOR_PYTORCH = (  # below torch/testing/_internal
-    *("__init__.py", "logging_tensor.py", "common_dtype.py"),
-    *("distributed/__init__.py", "distributed/fake_pg.py"),
-)
-_NETWORKS = ("/sys/class/net", "/sys/class/infiniband")
-_NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
@@ -167,22 +165,21 @@ class Sandbox(Zygote):
             scratch = Path(self._scratch.name)
             (scratch / "course_worker").symlink_to(_WORKER_PACKAGE)
             (scratch / "course_lib").symlink_to((self._library / "course_lib").resolve())
-            environment |= {"PYTHONPATH": _import_path(str(scratch)), "HOME": str(scratch)}
+            environment |= {"PYTHONPATH": import_path(str(scratch)), "HOME": str(scratch)}
             return python, environment
         bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
             raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
-        environment["PYTHONPATH"] = _import_path("/grading")
+        environment["PYTHONPATH"] = import_path("/grading")
         # The last mount is made read-only: whatever one worker could write, the next could read.
         sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
         begin, become = _enter(bubblewrap)
         return [
             *begin, "--new-session",
-            *_system_mounts(), *_python_mounts(),
-            *(_gpu_mounts() if self._device == "cuda" else _NO_SHARED_ZEROS),
-            *_course_covers(), *show_packages(tuple(_package_folders())), *_reference_covers(),
-            *_readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
-            *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
+            *machine_mounts(), *device_mounts(self._device),
+            *show_packages(tuple(package_folders())), *reference_covers(),
+            *readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
+            *readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
             "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108
         ], environment  # fmt: skip
 
@@ -204,9 +201,9 @@ def check_sandbox() -> None:
     )
     begin, become = _enter(bubblewrap)
     command = [
-        *begin, *_system_mounts(), *_python_mounts(), *_course_covers(),
-        *_readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
-        "--setenv", "PYTHONPATH", _import_path("/grading"), "--", *become,
+        *begin, *machine_mounts(),
+        *readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
+        "--setenv", "PYTHONPATH", import_path("/grading"), "--", *become,
     ]  # fmt: skip
     refused = _refusal([*command, _python(), "-c", trial])
     if not refused:
@@ -254,146 +251,7 @@ def _enter(program: str) -> tuple[list[str], list[str]]:
     return [program, *alone, *change_user], as_nobody
 
 
-def _system_mounts() -> list[str]:
-    mounts = ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/usr", "/usr"]
-    mounts += ["--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
-    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
-        path = Path("/") / name
-        if path.is_symlink():
-            mounts += ["--symlink", str(path.readlink()), str(path)]
-        elif path.is_dir():
-            mounts += ["--ro-bind", str(path), str(path)]
-    # What the processor can do, asked by PyTorch's quantised kernels.
-    shown = ["/sys/devices/system/cpu"]
-    # What huge pages there are, asked by the C library.
-    shown += [
-        f"/sys/kernel/mm/transparent_hugepage/{name}" for name in ("enabled", "hpage_pmd_size")
-    ]
-    for name in shown:
-        mounts += [*_folders_above(Path(name)), "--ro-bind-try", name, name]
-    for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives"):
-        mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    return mounts
-
-
-def _python_folders() -> set[Path]:
-    """Return the folders that this Python runs and imports packages from, without links."""
-    places = (sys.prefix, sys.base_prefix, *_package_folders())
-    folders = {Path(place).resolve() for place in places}
-    return {folder for folder in folders if folders.isdisjoint(folder.parents)}
-
-
-def _package_folders() -> list[str]:
-    """Return where packages are installed that this Python imports, first looked at first.
-
-    Other places that it imports from, such as the folder it was started in, are not for workers.
-    """
-    places = [Path(place).resolve() for place in sys.path]
-    return [str(place) for place in places if any(place.glob("*.dist-info"))]
-
-
-def _import_path(first: str) -> str:
-    """Return a worker's $PYTHONPATH: what its Python would not find by itself comes last.
-
-    That is packages of the user's own and those that $PYTHONPATH leads to here.
-    """
-    own = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
-    joined = [
-        place
-        for place in _package_folders()
-        if not any(Path(place).is_relative_to(prefix) for prefix in own)
-    ]
-    return os.pathsep.join([first, *joined])
-
-
 def _python() -> str:
     """Return this Python's program; its environment may be a link, which a worker would not see."""
     program = Path(sys.executable)
     return str(program.parent.resolve() / program.name)
-
-
-def _python_mounts() -> list[str]:
-    outside = sorted(str(p) for p in _python_folders() if not p.is_relative_to("/usr"))
-    mounts = [argument for prefix in outside for argument in _readable_mount(prefix, prefix)]
-    base = Path(sys.base_prefix)
-    if not any(base.is_relative_to(shown) for shown in ("/usr", *outside)):
-        # The environment's program is a link that goes by this name.
-        mounts += [*_folders_above(base), "--symlink", str(base.resolve()), str(base)]
-    return mounts
-
-
-def _course_covers() -> list[str]:
-    """Cover the course where it lies among the system's or Python's files.
-
-    ``pip install`` puts ``course_lib``, with every solution, beside torch; and in an image the
-    project may lie in /usr/src.
-    """
-    shown = {Path("/usr"), *_python_folders()}
-    covered: set[Path] = set()
-    mounts = []
-    for folder in sorted(_course_folders()):  # a folder before what lies in it
-        if folder in shown:
-            raise SandboxError(
-                f"Python is installed in {folder}, among the course's files, where students' code "
-                "could read them; make its virtual environment in a folder of its own"
-            )
-        around = [place for place in shown | covered if folder.is_relative_to(place)]
-        if not around or max(around, key=lambda place: len(place.parts)) in covered:
-            continue
-        covered.add(folder)
-        mounts += ["--perms", "0755", "--tmpfs", str(folder)]
-        for python in sorted(place for place in shown if place.is_relative_to(folder)):
-            mounts += _readable_mount(str(python), str(python))
-        mounts += ["--remount-ro", str(folder)]
-    return mounts
-
-
-def _reference_covers() -> list[str]:
-    """Cover where PyTorch has layers written once more: for its own tests, and for some GPUs.
-
-    But for the modules that it imports itself.
-    """
-    torch = importlib.util.find_spec("torch")
-    if torch is None or torch.origin is None:
-        return []
-    folder = Path(torch.origin).resolve().parent / "testing" / "_internal"
-    mounts = ["--perms", "0755", "--tmpfs", str(folder)]
-    mounts += ["--perms", "0755", "--dir", str(folder / "distributed")]
-    for name in _FOR_PYTORCH:
-        mounts += ["--ro-bind-try", str(folder / name), str(folder / name)]
-    return [*mounts, "--remount-ro", str(folder), *_covers(folder.parents[1] / "_vendor" / "quack")]
-
-
-def _course_folders() -> set[Path]:
-    """Return every copy of the course that this Python can import, and the projects around them."""
-    places = {p.resolve() for p in (*map(Path, sys.path), Path(__file__).parents[2])}
-    packages = {(place / name).resolve() for place in places for name in _COURSE_PACKAGES}
-    projects = {
-        p for p in places if (p / "pyproject.toml").is_file() and (p / "solutions").is_dir()
-    }
-    return {package for package in packages if package.is_dir()} | projects
-
-
-def _covers(*folders: Path) -> list[str]:
-    """Put empty folders in the place of those that are there."""
-    there = [str(folder) for folder in folders if folder.is_dir()]
-    return [arg for name in there for arg in ("--tmpfs", name, "--remount-ro", name)]
-
-
-def _readable_mount(source: str, target: str) -> list[str]:
-    """Mount a folder read-only; everyone may pass through the folders on the way to it."""
-    return [*_folders_above(Path(target)), "--ro-bind", source, target]
-
-
-def _folders_above(target: Path) -> list[str]:
-    on_the_way = [str(folder) for folder in reversed(target.parents)][1:]
-    return [arg for folder in on_the_way for arg in ("--perms", "0755", "--dir", folder)]
-
-
-def _gpu_mounts() -> list[str]:
-    devices = sorted(str(path) for path in Path("/dev").glob("nvidia*"))
-    mounts = [argument for path in devices for argument in ("--dev-bind", path, path)]
-    for path in ("/proc/driver/nvidia", "/sys", "/usr/local/nvidia"):
-        mounts += ["--ro-bind-try", path, path]
-    cards = {card.resolve().parent for name in _NETWORKS for card in Path(name).glob("*")}
-    return [*mounts, *_covers(*map(Path, _NO_BUSINESS_OF_CUDA), *cards)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import sandbox as sandbox_module
+from autograder.sandbox import file_system
 from autograder.sandbox.sandbox import check_sandbox
 from autograder.sandbox.zygote import SandboxError
 
@@ -95,15 +95,15 @@ def test_packages_that_pythonpath_leads_to_are_there_and_other_places_are_not(tr
 
 def test_a_course_in_a_linked_environment_is_covered(tree, monkeypatch):
     """As where the library's wheel was installed: its solutions lie beside torch."""
-    (tree / "environment" / "course_lib").mkdir(parents=True)
+    (tree / "environment" / "lib" / "packages" / "course_lib").mkdir(parents=True)
     (tree / "link").symlink_to(tree / "environment")
     monkeypatch.setattr(sys, "prefix", str(tree / "link"))
-    monkeypatch.syspath_prepend(tree / "link")
-    mounts = sandbox_module._python_mounts()
-    covers = sandbox_module._course_covers()
-    assert str(tree / "environment") in mounts
-    assert str(tree / "link") not in mounts
-    assert str(tree / "environment" / "course_lib") in covers
+    monkeypatch.syspath_prepend(tree / "link" / "lib" / "packages")
+    mounts = file_system._folder_mounts()
+    covers = file_system._course_covers()
+    assert str(tree / "environment" / "lib") in mounts
+    assert str(tree / "link" / "lib") not in mounts
+    assert str(tree / "environment" / "lib" / "packages" / "course_lib") in covers
 
 
 def test_a_python_that_does_not_start_is_not_blamed_on_the_kernel(tree, monkeypatch):

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import venv
@@ -20,7 +21,9 @@ from unittest.mock import Mock
 import psutil
 import pytest
 import torch
+from nbgrader.exchange.default.exchange import Exchange
 
+from autograder.sandbox import file_system
 from autograder.sandbox import sandbox as sandbox_module
 from autograder.sandbox.sandbox import Sandbox, check_sandbox
 from autograder.sandbox.worker import zygote
@@ -53,6 +56,20 @@ def test_the_course_and_home_are_not_there(worker):
     ]
     assert run(peer, f"import os; found = [os.path.exists(p) for p in {hidden!r}]") == [False] * 4
     assert run(peer, "found = sorted(os.listdir('/grading'))") == ["course_lib", "course_worker"]
+
+
+def test_what_lies_beside_the_files_of_the_system_and_python_is_not_there(worker):
+    """Such as nbgrader's exchange, in its usual place, and settings with passwords in them."""
+    peer, _ = worker()
+    places = Path("/usr/local/share"), Path("/usr/local"), Path(sys.prefix), Path(sys.base_prefix)
+    found = run(peer, f"import os; found = [os.listdir(p) for p in {list(map(str, places))!r}]")
+    shares, *others = map(set, found)
+    assert shares <= {"fonts"}
+    for names in others:
+        assert not names & {"etc", "src", "games", "var", "conda-meta", "envs", "pkgs"}
+    assert run(peer, f"found = os.path.exists('{sys.prefix}/share/jupyter')") is False
+    exchange = Exchange.root.default_value
+    assert run(peer, f"found = os.path.exists({str(Path(exchange).parent)!r})") is False
 
 
 def test_there_is_no_network(worker):
@@ -535,8 +552,8 @@ def mixed_layout(sandbox, tmp_path, monkeypatch):
         ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("secret = 1")
-        pythons = {*sandbox_module._python_folders(), tree, project / ".venv"}
-        monkeypatch.setattr(sandbox_module, "_python_folders", lambda: pythons)
+        shown = {*file_system._shown_folders(), tree, project / ".venv"}
+        monkeypatch.setattr(file_system, "_shown_folders", lambda: shown)
         for place in (packages, project, project / ".venv" / "site-packages"):
             monkeypatch.syspath_prepend(place)
         library = tmp_path / "library"
@@ -578,7 +595,7 @@ def test_a_project_that_is_pythons_own_folder_is_refused(monkeypatch, tmp_path):
     (tmp_path / "solutions").mkdir()
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sandbox_module, "_python_folders", lambda: {tmp_path.resolve()})
+    monkeypatch.setattr(file_system, "_shown_folders", lambda: {tmp_path.resolve()})
     monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/bwrap")
     with pytest.raises(SandboxError, match="folder of its own"):
         check_sandbox()

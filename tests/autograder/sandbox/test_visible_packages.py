@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from autograder.judging.student_process import StudentProcess
+from autograder.sandbox import file_system
 from autograder.sandbox.visible_packages import show_packages
 
 
@@ -60,6 +61,15 @@ def test_what_the_judge_has_and_students_have_not_cannot_be_imported(sandbox):
         file = importlib.util.find_spec(name).origin
         tried = process.run_cell("own", f"open({file!r})")
         assert tried.message.startswith("FileNotFoundError"), tried
+    process.stop()
+
+
+@pytest.mark.sandbox
+def test_packages_of_another_python_cannot_be_found(sandbox):
+    process = StudentProcess(sandbox, seconds=30.0, submission_seconds=60.0)
+    others = file_system._other_packages()
+    shown = f"import os\nassert not sum(map(os.listdir, {list(map(str, others))}), [])"
+    assert process.run_cell("own", shown) is None
     process.stop()
 
 
