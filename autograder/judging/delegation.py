@@ -31,6 +31,7 @@ _HOSTILE = {
     RELOADED: "loads PyTorch's modules once more",
     LEFT: "a thread, timer or trace function of one cell is at work while others begin",
 }
+_MALFORMED = "what its process notes of what runs can't be read"
 _FULL_FLAG = "more that is forbidden ran in a check of {0} than can be noted: its checks are lost"
 _FULL_WORDS = (
     "While {0} was checked, what exercises of this homework forbid was called in more ways than "
@@ -115,6 +116,8 @@ def read_recorded(
     had_company |= process.woke_with_company()
     if exercises.get(checked) and (had_company or process.has_company()):  # which note nothing
         noted = [(PROCESS, "", 0, "", ()), *noted]
+    if not all(map(_is_note, noted)):
+        flags[Flag(kind=FlagKind.HOSTILE, text=_MALFORMED, cell=checked, line=0)] = None
     for name, cell, line, owner, inside in filter(_is_note, noted):
         exercise = owner if _is_about(exercises.get(owner, ()), name) else checked
         rule = exercises.get(exercise, ())

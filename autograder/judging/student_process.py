@@ -139,6 +139,8 @@ class StudentProcess:
     def recorded(self) -> list[Any]:
         """Return what the process claims to have noted of what is watched; none if there is none.
 
+        What it says may be malformed, and is where it raises something.
+
         Raises:
             ProcessEnded: It does not answer, and is ended: what it noted is lost.
         """
@@ -148,8 +150,8 @@ class StudentProcess:
             with self.limited(_SHOW_SECONDS):
                 calls = self._peer.call("course_worker.recorder:seen", ())
         except RemoteError:
-            return []
-        return calls if type(calls) is list else []
+            return [None]
+        return calls if type(calls) is list else [None]
 
     def used(self) -> float:
         """Return the seconds of processor time that it has used so far, with all it started."""

@@ -104,6 +104,8 @@ def _hide_operators(name: str, none: Any) -> None:
     find = getattr(torch._C, name)
 
     def finding(operator: str, *overload: str) -> Any:
+        if any(type(text) is not str for text in (operator, *overload)):
+            raise TypeError("an operator's name is a text")  # C++ would take bytes too
         return none if operator in _OF_SCRIPTS else find(operator, *overload)
 
     setattr(torch._C, name, finding)

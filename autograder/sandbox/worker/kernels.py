@@ -122,6 +122,8 @@ _get_overload = torch._C._get_operation_overload
 @functools.wraps(_get_overload)
 def _watched_overload(name: str, overload: str) -> Any:
     """Find an operator for who makes its object anew, with what notes there too."""
+    if not type(name) is type(overload) is str:  # C++ would take bytes too, and other classes
+        raise TypeError("an operator's name is a text")
     found = _get_overload(name, overload)
     if not found or (name, overload) not in _asked:
         return found

@@ -63,6 +63,8 @@ _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, threading.get_ident
 _tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
 _tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
+# Of Python's own: a class, or its class, may have others, which are the student's code.
+_mro, _members = vars(type)["__mro__"].__get__, vars(type)["__dict__"].__get__
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
@@ -147,7 +149,7 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     """Note what starts another process, in which nothing is seen; who pries; what cells leave."""
     if event in _STARTS_PROCESS:
         _note(PROCESS)
-    elif event == "exec" and arguments[0].co_filename in _loaded:
+    elif event == "exec" and _file_of(arguments[0]) in _loaded:
         if arguments[0].co_name == "<module>":
             _keep((RELOADED, "", ()), ("", 0))
     elif event == shell.BEGINS_CELL:
@@ -157,10 +159,11 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         frame = _get_frame(1)  # Python's own modules read the code of functions all day
         if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
             # It was handed what makes code: by a cell, perhaps.
-            frame = next((f for f, _ in _frames() if shell.cell_of(f.f_code.co_filename)), frame)
-        label = shell.cell_of(frame.f_code.co_filename)
-        if label is not None:
-            _keep((PRYING, "", ()), (label, frame.f_lineno))
+            frame = next((f for f, _ in _frames() if shell.cell_of(_file_of(f.f_code))), frame)
+        file = _file_of(frame.f_code)
+        label = shell.cell_of(file)
+        if label is not None or not file.startswith(_installed()):  # a file of the student's
+            _keep((PRYING, "", ()), (label or "", frame.f_lineno or 0))
 
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -168,9 +171,13 @@ def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
 
 
 def _is_anything_left() -> bool:
-    """Whether something could act while a cell is read: a thread, a timer, what Python calls."""
+    """Whether something could act while a cell is read: a thread, a timer, what Python calls.
+
+    Or an earlier cell that has not ended.
+    """
     return (
         len(_current_frames()) > 1
+        or sum(frame.f_code is _RUNS_CELLS for frame, _ in _frames()) > 1
         or bool(_tracing() or _profiling() or gc.callbacks)
         or any(_timer(timer)[0] for timer in _TIMERS)
         or any(_tool(number) for number in range(6) if _tool)
@@ -185,23 +192,26 @@ def _note(what: str, words: str = "$^") -> None:
     owner = ""
     answers: FrameType | None = None
     in_cell = foreign = between = traced = False
+    performed = 0  # at once: more than one where a cell itself answers what the judge asks
     for frame, is_main in _frames():
         code = frame.f_code
         traced = traced or _is_graphs(code)
+        performed += code is _PERFORMS
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
-            in_cell = in_cell and frame.f_locals["message"].get("target") == _CELL_ASKED
-        foreign = foreign or not code.co_filename.startswith(_installed())
-        label = shell.cell_of(code.co_filename)
+            asked_cell = frame.f_locals["message"].get("target") == _CELL_ASKED
+            in_cell = in_cell and asked_cell and performed < 2
+        foreign = foreign or not _file_of(code).startswith(_installed())
+        label = shell.cell_of(_file_of(code))
         if label is not None:
             in_cell = False  # not unless this itself is run as a cell
-            place = place or (label, frame.f_lineno)
+            place = place or (label, frame.f_lineno or 0)
             if label in _exercises:  # of any other label there may be as many as a student likes
                 inside.add(label)
                 owner = label if _belongs(code, label) else owner
         elif place is None and not excused:
-            handed = handed or code.co_filename.startswith(_MODULES)
+            handed = handed or _file_of(code).startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
     # A graph of one's own is nobody's business, nor is the compiler that is started for it.
@@ -230,7 +240,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     """
     in_cell = False
     for frame, _ in _frames():
-        file = frame.f_code.co_filename
+        file = _file_of(frame.f_code)
         if in_cell and file.startswith(_AUTOGRAD):
             return  # it asked for the derivative of what the student's code computes
         if file.startswith(_TORCH):
@@ -253,8 +263,13 @@ def _forbidden_names(asker: str, patterns: tuple[tuple[str, str], ...]) -> list[
 
 def _is_graphs(code: CodeType) -> bool:
     """Whether it makes or runs graphs, and does not keep the compiler away as checkpoints do."""
-    is_around = code.co_filename.startswith(_GRAPHS)
+    is_around = _file_of(code).startswith(_GRAPHS)
     return is_around and not code.co_qualname.startswith("DisableContext.")
+
+
+def _file_of(code: CodeType) -> str:
+    """Return the name of a code's file: a text of Python's own, whatever it was compiled with."""
+    return str.__str__(code.co_filename)
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:
@@ -296,20 +311,20 @@ def _asks_exercise(answers: FrameType | None) -> bool:
     thing = answers.f_locals["self"]._exports[target["yours"]]
     thing = thing.__self__ if type(thing) is MethodType else thing
     space = InteractiveShell.instance().user_ns
-    asked = (thing, *type(thing).__mro__)
-    return any(space.get(label, _exercises) is value for label in _exercises for value in asked)
+    exercises = [dict.get(space, label, _exercises) for label in _exercises]
+    return any(value is each for value in (thing, *_mro(type(thing))) for each in exercises)
 
 
 def _belongs(code: CodeType, exercise: str) -> bool:
     """Whether a code is that of the student's object of this name, or of one of its methods."""
-    found = InteractiveShell.instance().user_ns.get(exercise)
-    if isinstance(found, FunctionType):
+    found = dict.get(InteractiveShell.instance().user_ns, exercise)
+    if type(found) is FunctionType:
         return found.__code__ is code
-    kind = found if isinstance(found, type) else type(found)
+    kind = found if issubclass(type(found), type) else type(found)
     return any(
-        getattr(member, "__code__", None) is code
-        for base in kind.__mro__
-        for member in vars(base).values()
+        type(member) is FunctionType and member.__code__ is code
+        for base in _mro(kind)
+        for member in _members(base).values()
     )
 
 

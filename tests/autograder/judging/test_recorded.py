@@ -249,6 +249,58 @@ class Norm(nn.Module):
 script = torch.jit.freeze(torch.jit.script(Norm().eval()))
 """
 
+_WITHOUT_LINES = """
+import ast
+from code import InteractiveInterpreter
+from codeop import Compile
+tree = ast.parse("def norm(x): return F.layer_norm(x, (4,))")
+for node in ast.walk(tree):
+    if hasattr(node, "lineno"):
+        node.lineno = node.end_lineno = -1
+        node.col_offset = node.end_col_offset = 0
+InteractiveInterpreter(globals()).runcode(Compile()(tree, 'cell "mine"', "exec"))
+"""
+_OWN_TEXTS = """
+from code import InteractiveInterpreter
+class Name(str):
+    def removeprefix(self, text): return self
+    removesuffix = __getitem__ = removeprefix
+define = "def norm(x): return F.layer_norm(x, (4,))\\n"
+InteractiveInterpreter(globals()).runsource(define, Name('cell "mine"'), "exec")
+"""
+_NEVER_RETURNS = """
+def norm(x):
+    return vars(F)["layer" + "_norm"](x, (4,))
+def go_on():
+    try:
+        raise ValueError
+    except ValueError as error:
+        asks = error.__traceback__.tb_frame
+    while asks.f_code.co_name != "_answer":
+        asks = asks.f_back
+    here, table = asks.f_locals, asks.f_globals["TensorTable"]()
+    here["self"]._send({"reply": here["message"]["call"], "value": None}, table)
+    here["self"].serve()
+go_on()
+"""
+_LOOKS_BACK = """
+class Spy:
+    def __getattribute__(self, name):
+        try:
+            raise ValueError
+        except ValueError as error:
+            notes = error.__traceback__.tb_frame.f_back
+            while "_keep" not in notes.f_globals:
+                notes = notes.f_back
+            notes.f_globals["_keep"] = lambda *what: None
+        raise AttributeError(name)
+class Norm:
+    spy = Spy()
+    def __call__(self, x):
+        return vars(F)["layer" + "_norm"](x, (4,))
+norm = Norm()
+"""
+
 HIDDEN = {
     "a computed name, by the course's own function": ("norm", _BESIDE + "def norm(x):\n    return call_beside(getattr(nn, 'Layer' + 'Norm')(4), x)"),
     "a part of another layer": ("norm", f"def norm(x):\n    return {_ENCODER}.norm1(x)"),
@@ -347,6 +399,10 @@ HIDDEN = {
     "another engine of autograd's, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "import sys\nengine = vars(sys.modules['torch.auto' + 'grad.variable'])['Imperative' + 'Engine']()\ndef _back").replace("y.x(upstream)", "engine.run_backward((y,), (upstream,), False, False, (), allow_unreachable=True, accumulate_grad=True)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "backward of a tensor, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(y, 'back' + 'ward')(upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "an engine of autograd's, found among all classes": ("back", _ENGINE.format(carry="x").replace("def back", "kinds = getattr(object, '__sub' + 'classes__')()\nengine = next(k for k in kinds if hasattr(k, 'run_' + 'backward'))()\ndef back").replace("y.x(upstream)", "engine.run_backward((y,), (upstream,), False, False, (), allow_unreachable=True, accumulate_grad=True)")),
+    "code without lines": ("norm", _WITHOUT_LINES),
+    "code of a file that is called by another kind of text": ("norm", _OWN_TEXTS),
+    "a cell that never returns": ("norm", _NEVER_RETURNS),
+    "an object that looks back at what notes": ("norm", _LOOKS_BACK),
     "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
     "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
     "nodes of a graph, by their method": ("back", _NODES.replace("node(", "getattr(node, '__ca' + 'll__')(") + _SWITCHED_ON),
@@ -534,6 +590,16 @@ def test_no_other_engine_carries_gradients_back(grade, name):
     (failure,) = result.cell_failures
     assert "has no attribute" in failure.message or "not subscriptable" in failure.message
     assert next(check.score for check in result.checks if check.exercise == "back") == 0
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ["b'aten::gr' b'ad'", "type('N', (str,), {})('aten::gr' + 'ad')"])
+def test_operators_are_found_by_texts_alone(grade, name):
+    """C++ takes bytes as well, in which nobody here has looked for a name."""
+    carry = f"gradient = getattr(torch, '_' + 'C')._get_operation_overload({name}, '')[0]"
+    result = submit(grade, {"back": f"{carry}\n{BACK}"})
+    (failure,) = result.cell_failures
+    assert "an operator's name is a text" in failure.message
 
 
 @pytest.mark.sandbox

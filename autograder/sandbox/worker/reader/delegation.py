@@ -26,7 +26,9 @@ _SHELLS = (
     "user_ns", "var_expand",
 )  # fmt: skip
 _MAKES_CODE = (
-    "inspect.getsource", "inspect.getsourcelines", "marshal", "torch._dynamo", "torch._inductor",
+    "bdb", "cProfile", "code", "codeop", "doctest", "inspect.getsource", "inspect.getsourcelines",
+    "marshal", "profile", "runpy", "timeit.Timer", "timeit.repeat", "timeit.timeit", "trace",
+    "torch._dynamo", "torch._inductor",
     "torch.compile", "torch.export", "torch.fx", "torch.jit", "torch.package", "types.CodeType",
     "types.FunctionType",
 )  # fmt: skip

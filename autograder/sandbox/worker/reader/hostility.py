@@ -15,16 +15,17 @@ SETTINGS = (
 """Where anybody may assign."""
 
 _PRYING = (
-    "_ctypes", "_posixsubprocess", "_socket", "ctypes", "gc.get_objects", "gc.get_referrers",
-    "inspect.currentframe", "inspect.stack", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
-    "socket", "subprocess", "sys._getframe", "sys._current_frames", "sys.displayhook",
-    "sys.setprofile", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "torch._ops",
-    "torch.library", "torch._library", "course_worker",
+    "_ctypes", "_posixsubprocess", "_socket", "ctypes", "gc.get_objects", "gc.get_referents",
+    "gc.get_referrers", "inspect.currentframe", "inspect.getclosurevars", "inspect.stack", "os._exit", "os.abort",
+    "os.fork", "os.kill", "posix", "socket", "subprocess", "sys._getframe", "sys._current_frames",
+    "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops", "torch._C", "torch._VF",
+    "torch._ops", "torch.library", "torch._library", "course_worker",
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
     "__globals__", "__subclasses__", "_execution_engine", "course_worker",
 )  # fmt: skip
+_OF_FRAMES = {"f_back", "f_globals", "f_locals", "tb_frame"}
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
@@ -42,10 +43,15 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
             changes = use.changes and not is_below(use.name, SETTINGS)
             if changes and is_below(use.name, _NOT_THEIRS):
                 found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
-            elif is_below(use.name, _PRYING) or any(f".{t}" in use.name for t in _PRYING_TEXTS):
+            elif is_below(use.name, _PRYING) or _is_prying_text(use.name):
                 found.setdefault(use.name, ("pries", use.name, use.cell, use.line))
         for text, cell, line in statement.texts:
-            for word in _PRYING_TEXTS:
+            for word in (*_PRYING_TEXTS, *_OF_FRAMES & {text}):
                 if word in text:
                     found.setdefault(word, ("pries", word, cell, line))
     return list(found.values())
+
+
+def _is_prying_text(name: str) -> bool:
+    of_frames = _OF_FRAMES.intersection(name.split("."))
+    return bool(of_frames) or any(f".{text}" in name for text in _PRYING_TEXTS)
