@@ -16,10 +16,10 @@ SETTINGS = (
 
 _PRYING = (
     "_ctypes", "_posixsubprocess", "_socket", "ctypes", "gc.get_objects", "gc.get_referents",
-    "gc.get_referrers", "inspect.currentframe", "inspect.getclosurevars", "inspect.stack", "os._exit", "os.abort",
-    "os.fork", "os.kill", "posix", "socket", "subprocess", "sys._getframe", "sys._current_frames",
-    "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops", "torch._C", "torch._VF",
-    "torch._ops", "torch.library", "torch._library", "course_worker",
+    "gc.get_referrers", "inspect.currentframe", "inspect.getclosurevars", "inspect.stack",
+    "os._exit", "os.abort", "os.fork", "os.kill", "posix", "socket", "subprocess", "sys._getframe",
+    "sys._current_frames", "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops",
+    "torch._C", "torch._VF", "torch._ops", "torch.library", "torch._library", "course_worker",
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
