@@ -18,6 +18,7 @@ _STEP = 3e-3  # small beside inputs of about 1, and float32 still tells the two 
 _DIRECTIONS = 3  # along one alone, what a cut gradient lacks could be small by chance
 _NOTHING = 1e-5  # so much of the largest gradient is rounding, where there should be none
 _TOLERANCE = 3e-3  # several times what rounding and the step's size come to
+_NAN = "what has no slope there, such as sqrt() of 0: add eps before the root, not behind it"
 _ROUNDING = 2 * torch.finfo(torch.float32).eps  # of a sum of many numbers, as a share of its size
 
 
@@ -124,7 +125,9 @@ def assert_gradients_like(
     for name, gradient in expected.items():
         own = found.get(name, torch.zeros_like(gradient))
         assert_shape(own, gradient.shape, what=f"gradient of {name}", hint=hint)
-        if (own - gradient).norm() > _TOLERANCE * gradient.norm() + _NOTHING * largest:
+        if own.isnan().any():
+            raise CheckFailure(f"the gradient of {name} is NaN", hint=_NAN)
+        if not (own - gradient).norm() <= _TOLERANCE * gradient.norm() + _NOTHING * largest:
             is_cut = "no gradient flows" if not own.any() else "not all that should flows"
             raise CheckFailure(f"{is_cut} back to {name}", hint=hint)
 

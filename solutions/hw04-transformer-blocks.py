@@ -1051,6 +1051,14 @@ constant = torch.full((2, 3, 4), 5.0).to(device)
 weight, bias = torch.ones(4).to(device), torch.full((4,), 2.0).to(device)
 hint = "the variance of a constant vector is 0: add eps to it"
 checked(layer_norm(constant, weight, bias), (2, 3, 4), what="output for constants", hint=hint)
+constant.requires_grad_()
+output = layer_norm(constant.clone(), weight, bias)
+if output.requires_grad:  # the other check asks whether there is a way back
+    upstream = torch.randn(2, 3, 4).to(device)
+    (slopes,) = torch.autograd.grad(output, constant, upstream, allow_unused=True)
+    hint = "sqrt() has no slope at 0: add eps before the root"
+    if slopes is not None:
+        checked(slopes, (2, 3, 4), what="gradient of constants", hint=hint)
 constants = 10 * (1 + torch.rand(400, 1)).expand(400, 7).to(device)
 weight, bias = torch.ones(7).to(device), torch.zeros(7).to(device)
 hint = "subtract the mean before you square: the difference E[x^2] - E[x]^2 may fall below zero"
@@ -1133,6 +1141,7 @@ assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="
 assert_keeps_inputs(rms_norm, x, weight, hint="x /= ... changes the caller's tensor")
 x = (torch.randn(2, 3, 6) + 1).to(device)
 assert_gradients_like(reference_norm, rms_norm, {"x": x, "weight": weight})
+assert_gradients_like(reference_norm, rms_norm, {"x": 0 * x, "weight": weight})
 same = "the output has the dtype of x"
 for dtype in (torch.float64, torch.bfloat16):
     output = rms_norm(x.to(dtype), weight.to(dtype))

@@ -1877,6 +1877,7 @@ for padding in (0, 4):  # at first there is none
             ),
         },
     )
+tgt[tgt == 5] = 6  # behind the tokens alone there is padding
 tgt[0, -2:] = 5
 loss = training_step(model, make_notary(model), src, tgt, pad_id=5, smoothing=0.0)
 loss = checked_number(loss, what="the loss with pad_id=5")

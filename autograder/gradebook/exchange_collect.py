@@ -4,13 +4,15 @@ Students write into the exchange's ``inbound`` themselves, and name what lies th
 follows links that it finds there, with the rights of whoever collects: a link to the instructor's
 notebook would be a solved submission. It only warns of a submission in somebody else's name, which
 would take the place of their own. It ends at the first name, or time, that it can't read, and then
-nobody's is collected. And it shows a terminal whatever a folder is called.
+nobody's is collected; or that releasing feedback can't, and then nobody's is released. And it shows
+a terminal whatever a folder is called.
 """
 
 import contextlib
 import logging
 import os
 import pwd
+import secrets
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ _KEPT = {".ipynb", ".txt"}  # notebooks; when it was handed in; what its feedbac
 _MOST_FILES = 1000  # of a submission
 _MOST_WORDS = 1000  # bytes of a file that is no notebook
 _PIECE = 1 << 20
-_TIMESTAMP = "timestamp.txt"
+_TIMESTAMP, _SECRET = "timestamp.txt", "submission_secret.txt"
 
 
 class CollectNotebooks(ExchangeCollect):
@@ -42,9 +44,13 @@ class CollectNotebooks(ExchangeCollect):
             self.log.removeFilter(_clean)
 
     def init_src(self) -> None:
-        """Look for what was handed in; what is named as no submission is, is nobody's."""
+        """Look for what was handed in; what is named as no submission is, is nobody's.
+
+        For whom anything is left here, nbgrader makes a folder.
+        """
         super().init_src()
-        self.src_records = [record for record in self.src_records if record["username"]]
+        records = [record for record in self.src_records if record["username"]]
+        self.src_records = [record for record in records if self._is_owned(self._path(record))]
 
     def do_copy(self, src: str, dest: str, log: logging.Logger | None = None) -> None:
         """Copy a submission.
@@ -54,8 +60,7 @@ class CollectNotebooks(ExchangeCollect):
             dest: Where it is to lie in the course folder.
             log: Not used.
         """
-        if not self._is_theirs(src):
-            self.log.error("Not collected: %s is not owned by the student it names", src)
+        if not self._is_owned(src):
             return
         try:
             folder = os.open(src, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -69,6 +74,7 @@ class CollectNotebooks(ExchangeCollect):
         finally:
             os.close(folder)
         self._mend_time(src, target)
+        self._mend_secret(src, target)
 
     def _copy_files(self, src: str, folder: int, target: Path) -> None:
         room = 1000 * self.coursedir.max_dir_size  # nbgrader's kilobytes
@@ -85,16 +91,30 @@ class CollectNotebooks(ExchangeCollect):
     def _mend_time(self, src: str, target: Path) -> None:
         """Put the time in the folder's name where what was handed in tells none.
 
-        Else the next collecting, which reads it, would end there.
+        Else the next step that reads it would end there.
         """
         try:
             found = self.coursedir.get_existing_timestamp(str(target))
-            is_time = found is None or plausible(found)
+            is_time = found is not None and plausible(found)
         except Exception:  # whatever is said of what is no time
             is_time = False
         if not is_time:
             moment = self._path_to_record(src)["timestamp"]
             (target / _TIMESTAMP).write_text(f"{moment} UTC\n")
+
+    def _mend_secret(self, src: str, target: Path) -> None:
+        """Make up by what its feedback is found, where what was handed in does not tell it.
+
+        Else releasing feedback, which reads it, would end there.
+        """
+        secret = target / _SECRET
+        try:
+            is_told = bool(secret.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            is_told = False
+        if not is_told:
+            self.log.error("%s does not tell by what its feedback is found: its student won't", src)
+            secret.write_text(secrets.token_hex(32))
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
         """Read whose a folder in the exchange is, and from when; nobody's if it can't be."""
@@ -115,6 +135,12 @@ class CollectNotebooks(ExchangeCollect):
 
     def _path(self, record: dict[str, Any]) -> str:
         return os.path.join(self.inbound_path, record["filename"])  # noqa: PTH118 -- as nbgrader
+
+    def _is_owned(self, path: str) -> bool:
+        if not self._is_theirs(path):
+            self.log.error("Not collected: %s is not owned by the student it names", path)
+            return False
+        return True
 
     def _is_theirs(self, path: str) -> bool:
         """Return whether a submission is owned by whom it names, where that is to be asked."""

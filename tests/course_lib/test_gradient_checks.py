@@ -42,6 +42,13 @@ def test_a_cut_gradient_is_refused(loss, seed):
     assert "gradient" in caught.value.detail
 
 
+def test_a_gradient_that_is_nan_is_refused():
+    x = {"x": torch.randn(3, 4)}
+    with pytest.raises(CheckFailure, match="the gradient of x is NaN") as caught:
+        assert_gradients_like(lambda x: 2 * x, lambda x: 2 * x + (0 * x).sqrt(), x)
+    assert "add eps before the root" in caught.value.hint
+
+
 def test_what_depends_on_nothing_has_no_gradient_to_look_at():
     with pytest.raises(CheckFailure, match="is the same whatever x and y are"):
         assert_gradients(lambda x, y: torch.tensor(3.0), INPUTS)

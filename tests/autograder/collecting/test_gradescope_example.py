@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.autograder.conftest import ROOT
-from tests.homework.tables import solved_notebook
+from tests.homework.tables import released_notebook, solved_notebook
 
 EXAMPLE = ROOT / "examples" / "gradescope"
 HOMEWORK = "hw03-self-attention"
@@ -23,8 +23,11 @@ def run(tmp_path):
 
     def run(files: dict[str, bytes], **environment: str) -> dict:
         (tmp_path / "submission").mkdir()
-        for name, content in files.items():
-            (tmp_path / "submission" / name).write_bytes(content)
+        for age, (name, content) in enumerate(reversed(files.items())):
+            path = tmp_path / "submission" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+            os.utime(path, (1e9 - age, 1e9 - age))
         settings = {"AUTOGRADER": str(tmp_path), "PYTHON": sys.executable} | environment
         done = subprocess.run(
             [EXAMPLE / "run_autograder"], env=os.environ | settings, cwd=tmp_path,
@@ -38,9 +41,12 @@ def run(tmp_path):
 
 @pytest.mark.proof
 @pytest.mark.sandbox
-def test_a_submission_is_graded(run):
+@pytest.mark.parametrize("folder", ["", "final/"])
+def test_a_submission_is_graded(run, folder):
     solved = solved_notebook(HOMEWORK)
-    made = run({f"{HOMEWORK}.ipynb": solved, "notes.txt": b"x"})
+    blank = released_notebook(HOMEWORK).read_bytes() if folder else b"x"
+    first = f"old/{HOMEWORK}.ipynb" if folder else "notes.txt"
+    made = run({first: blank, f"{folder}{HOMEWORK}.ipynb": solved})
     automatic = [test for test in made["tests"] if "status" in test]
     assert {test["status"] for test in automatic} == {"passed"}
     assert made["score"] == sum(test["max_score"] for test in automatic)
@@ -53,7 +59,8 @@ def test_no_notebook_is_said_to_the_student(run):
 
 def test_where_nothing_can_be_graded_the_student_is_told(run, tmp_path):
     refuses = tmp_path / "python"  # as the command does without a sandbox
-    refuses.write_text('#!/bin/sh\ntest "$3" != grade\n')
+    collects = 'mkdir -p "$9/student/hw03" && touch "$9/student/hw03/hw03.ipynb"'
+    refuses.write_text(f'#!/bin/sh\ncase "$3" in collect) {collects};; grade) exit 1;; esac\n')
     refuses.chmod(0o755)
     made = run({f"{HOMEWORK}.ipynb": b"{}"}, PYTHON=str(refuses))
     assert made["score"] == 0

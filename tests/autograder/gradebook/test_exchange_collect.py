@@ -13,6 +13,7 @@ from autograder.releasing.generated_assignment import create_tables
 
 HW = "hw00-doubling"
 NOON = "2026-10-01 12:00:00 UTC"
+MADE_BY_NBGRADER = {"submission_secret.txt": "0123456789abcdef", "timestamp.txt": NOON}
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 
 
@@ -28,7 +29,7 @@ def course(tmp_path) -> Path:
 def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path]) -> Path:
     folder = course / "exchange/cs224/inbound" / f"{student}+{HW}+{time} UTC+x9Y"
     folder.mkdir()
-    for name, text in files.items():
+    for name, text in (MADE_BY_NBGRADER | files).items():
         if isinstance(text, Path):
             (folder / name).symlink_to(text)
         else:
@@ -37,7 +38,7 @@ def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path])
 
 
 def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
-    """Collect, and return what then lies in ``submitted``."""
+    """Collect, and return what then lies in ``submitted``, but for what nbgrader has made."""
     config = Config()
     config.CourseDirectory = Config(coursedir or {})
     config.Exchange.root = str(course / "exchange")
@@ -50,14 +51,20 @@ def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
         coursedir=coursedir, authenticator=Authenticator(config=config), config=config
     ).start()
     found = (course / "course" / "submitted").glob("*/*/*")
-    return {str(path.relative_to(course / "course/submitted")): path.read_text() for path in found}
+    return {
+        str(path.relative_to(course / "course/submitted")): path.read_text()
+        for path in found
+        if MADE_BY_NBGRADER.get(path.name) != path.read_text()
+    }
 
 
 def test_what_grading_reads_is_collected_and_nothing_else(course):
     (hand_in(course, "ada", "2026-10-01 10:00:00", {
-        f"{HW}.ipynb": "{}", "timestamp.txt": NOON, "page.html": "x"
+        f"{HW}.ipynb": "{}", "timestamp.txt": "2026-10-01 11:00:00 UTC", "page.html": "x"
     }) / "course_lib").mkdir()  # fmt: skip
-    assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "{}", f"ada/{HW}/timestamp.txt": NOON}
+    assert collect(course) == {
+        f"ada/{HW}/{HW}.ipynb": "{}", f"ada/{HW}/timestamp.txt": "2026-10-01 11:00:00 UTC"
+    }  # fmt: skip
 
 
 def test_links_and_pipes_are_not_followed_and_stop_nobody(course):
@@ -83,6 +90,7 @@ def test_nobody_hands_in_for_another(course):
     expected = {f"daemon/{HW}/{HW}.ipynb": "own"}
     assert collect(course, check_owner=True) == expected
     assert collect(course, check_owner=True) == expected  # nor takes it away later
+    assert os.listdir(course / "course" / "submitted") == ["daemon"]  # others handed nothing in
 
 
 def test_the_newest_counts(course):
@@ -121,6 +129,22 @@ def test_what_is_no_time_does_not_stop_the_next_collecting(course, time):
     assert collect(course)[told] == "2026-10-01 10:00:00 UTC\n"
     hand_in(course, "eve", "2026-10-02 10:00:00", {f"{HW}.ipynb": "second"})
     assert collect(course)[f"eve/{HW}/{HW}.ipynb"] == "second"
+
+
+@pytest.mark.parametrize("secret", [None, b"", b"\xff\xfe\0"])
+@pytest.mark.parametrize("time", [None, NOON.encode()])
+def test_what_releasing_feedback_reads_is_there(course, secret, time):
+    """nbgrader's own command ends at the first submission in which it is not."""
+    folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "mine"})
+    for name, data in (("submission_secret.txt", secret), ("timestamp.txt", time)):
+        (folder / name).unlink()
+        if data is not None:
+            (folder / name).write_bytes(data)
+    hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
+    collect(course)
+    submitted = course / "course" / "submitted"
+    assert len((submitted / "eve" / HW / "submission_secret.txt").read_text()) == 64
+    assert "UTC" in (submitted / "eve" / HW / "timestamp.txt").read_text()
 
 
 def test_files_that_cost_nothing_to_hand_in_fill_no_disk(course):
