@@ -103,7 +103,7 @@ FAMILIES = (
     # Beside the engine: what carries a gradient back by itself, and what carries one forward.
     Family(
         names="autograd|func|backward|enable_grad|set_grad_enabled|inference_mode",
-        operators="norm.*_(backward|bwd)|::_backward|_make_dual$",
+        operators="norm.*_(backward|bwd)|::_backward|_(make|unpack)_dual$",
         shared="::sum.dim_IntList$",
     ),
 )  # fmt: skip

@@ -403,6 +403,7 @@ HIDDEN = {
     "code of a file that is called by another kind of text": ("norm", _OWN_TEXTS),
     "a cell that never returns": ("norm", _NEVER_RETURNS),
     "an object that looks back at what notes": ("norm", _LOOKS_BACK),
+    "forward mode, by a number that a cell has made": ("back", "import importlib\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\nahead.enter_dual_level()\nepsilon = ahead.make_dual(torch.zeros(()), torch.ones(()))\ndef back(upstream, x):\n    found = []\n    for way in torch.eye(4):\n        y = x + way * epsilon\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        found.append((upstream * ahead.unpack_dual(z).tangent).sum(-1))\n    return torch.stack(found, -1)"),
     "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
     "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
     "nodes of a graph, by their method": ("back", _NODES.replace("node(", "getattr(node, '__ca' + 'll__')(") + _SWITCHED_ON),
@@ -749,7 +750,7 @@ def test_a_rule_is_about_the_operators_of_its_names_alone():
         "RNNCell": "rnn_tanh_cell gru_cell lstm_cell quantized_rnn_tanh_cell",
         "functional.cross_entropy": "cross_entropy_loss _linear_cross_entropy_batch_chunked",
         "MultiheadAttention": "_native_multi_head_attention _transformer_encoder_layer_fwd",
-        "Module.backward": "native_layer_norm_backward _make_dual",
+        "Module.backward": "native_layer_norm_backward _make_dual _unpack_dual",
     }.items():
         for operator in operators.split():
             assert forbids([f"torch.nn.{rule}"], f"torch.ops.aten.{operator}"), operator
