@@ -191,7 +191,11 @@ def test_a_class_is_cloned_and_fetched_again(classroom):
     assert {path.name for path in clones.iterdir()} == ALL
     assert not (clones / f"{HOMEWORK}-ada" / "secret").is_symlink()
     push(classroom, "ada", {f"{HOMEWORK}.ipynb": '"ada, once more"'})
-    assert clone_class(classroom).returncode == 1
+    done = clone_class(classroom)
+    assert [line.split()[0] for line in done.stderr.splitlines() if HOMEWORK in line][-1:] == [
+        f"{HOMEWORK}-gone"
+    ]
+    assert f"{HOMEWORK}-cy could" not in done.stderr  # who has pushed nothing yet
     for student, text in (("ada", '"ada, once more"'), ("bo", '"bo"')):
         assert (clones / f"{HOMEWORK}-{student}" / f"{HOMEWORK}.ipynb").read_text() == text
 

@@ -15,13 +15,14 @@ from autograder.sandbox.zygote import SandboxError
 _COURSE_PACKAGES = ("course_lib", "autograder")
 _OF_A_ROOT = ("bin", "sbin", "lib", "lib32", "lib64")
 _OF_A_SYSTEM = (*_OF_A_ROOT, "include", "libexec", "share")
-_OF_LOCAL = (*_OF_A_ROOT, "include", "libexec", "share/fonts")
+_OF_LOCAL = ("bin", "share/fonts")
 _OF_A_PYTHON = ("bin", "lib", "lib32", "lib64", "include", "share/terminfo", "share/zoneinfo")
 _NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
 _FOR_PYTORCH = (  # below torch/testing/_internal
     *("__init__.py", "logging_tensor.py", "common_dtype.py"),
     *("distributed/__init__.py", "distributed/fake_pg.py"),
 )
+_MOST_LINKS = 40  # as the kernel follows
 _NETWORKS = ("/sys/class/net", "/sys/class/infiniband")
 _NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
 
@@ -133,21 +134,31 @@ def _folder_mounts() -> list[str]:
     shown = _shown_folders()
     mounts = [arg for folder in sorted(shown) for arg in readable_mount(str(folder), str(folder))]
     for prefix in sorted(_prefixes()):
-        settings = str(prefix / "pyvenv.cfg")
-        mounts += ["--ro-bind-try", settings, settings]
+        mounts += _settings(prefix)
     # A link stays one: what it leads to is there once, to be covered once. The last is the name by
     # which an environment's program finds its Python.
-    for place in (*_places(), Path(sys.base_prefix)):
+    for place in dict.fromkeys((*_places(), Path(sys.base_prefix), *_programs_links())):
         target = place.resolve()
-        if place != target and target.is_dir() and not any(map(place.is_relative_to, shown)):
+        if place != target and target.exists() and not any(map(place.is_relative_to, shown)):
             mounts += [*_folders_above(place), "--symlink", str(target), str(place)]
+            shown.add(place)
     return mounts
 
 
+def _settings(prefix: Path) -> list[str]:
+    settings = str(prefix / "pyvenv.cfg")
+    return ["--ro-bind-try", settings, settings]
+
+
 def _shown_folders() -> set[Path]:
-    """Return the folders of the system and of this Python that workers see, without links."""
-    folders = {place.resolve() for place in _places() if place.is_dir()}
+    """Return the folders that workers see, but for those that lie in others."""
+    folders = _all_folders()
     return {folder for folder in folders if folders.isdisjoint(folder.parents)}
+
+
+def _all_folders() -> set[Path]:
+    """Return the folders that are to be seen, without links; not what nobody may look into."""
+    return {place.resolve() for place in _places() if os.path.isdir(place)}  # noqa: PTH112
 
 
 def _places() -> list[Path]:
@@ -158,6 +169,16 @@ def _places() -> list[Path]:
         *((prefix, name) for prefix in sorted(_prefixes()) for name in _OF_A_PYTHON),
     ]
     return [*(folder / name for folder, name in parts), *map(Path, package_folders())]
+
+
+def _programs_links() -> list[Path]:
+    """Return the links by which an environment's program leads to its Python's own."""
+    links: list[Path] = []
+    program = Path(sys.executable)
+    while program.is_symlink() and len(links) < _MOST_LINKS:
+        program = program.parent.resolve() / program.readlink()
+        links.append(program)
+    return links[:-1]
 
 
 def _prefixes() -> set[Path]:
@@ -176,7 +197,7 @@ def _course_covers() -> list[str]:
 
     ``pip install`` puts ``course_lib``, with every solution, beside torch.
     """
-    shown = _shown_folders()
+    shown = _all_folders()
     covered: set[Path] = set()
     mounts = []
     for folder in sorted(_course_folders()):  # a folder before what lies in it
@@ -190,8 +211,12 @@ def _course_covers() -> list[str]:
             continue
         covered.add(folder)
         mounts += ["--perms", "0755", "--tmpfs", str(folder)]
-        for python in sorted(place for place in shown if place.is_relative_to(folder)):
+        back = {place for place in shown if place.is_relative_to(folder)}
+        for python in sorted(place for place in back if back.isdisjoint(place.parents)):
             mounts += readable_mount(str(python), str(python))
+        for prefix in sorted(_prefixes()):
+            if prefix.is_relative_to(folder):
+                mounts += _settings(prefix)
         mounts += ["--remount-ro", str(folder)]
     return mounts
 

@@ -55,6 +55,7 @@ def watch_gradients(note: Note) -> None:
     """
     for name in _OTHER_ENGINES:
         _take_away(name)
+    _refuse_compilers()
     differences = functions(None, "", sys.modules["torch.autograd.gradcheck"])
     watch_functions("torch.autograd.gradcheck", "grad", differences, note)
     noted = functools.partial(note, "torch.autograd.backward", "backward")
@@ -63,6 +64,19 @@ def watch_gradients(note: Note) -> None:
     for kind in _kinds_of_nodes():  # one step each, without any engine
         _replace(kind, "__call__", noting(kind.__call__, noted))
         ctypes.c_void_p.from_address(id(kind) + _TP_CALL).value = _calls_method()
+
+
+def _refuse_compilers() -> None:
+    """Have autograd compiled by nobody: its nodes' formulas would be handed to who compiles."""
+    compiled = torch._C._dynamo.compiled_autograd
+    set_compiler = compiled.set_autograd_compiler
+
+    def setting(compiler: Any, dynamic: Any) -> Any:
+        if compiler is not None:
+            raise RuntimeError("autograd can't be compiled here")
+        return set_compiler(None, dynamic)
+
+    setattr(compiled, set_compiler.__name__, setting)
 
 
 def _kinds_of_nodes() -> list[type]:

@@ -44,6 +44,9 @@ LEFT = "what runs beside cells"
 TRACED = "a graph of what is forbidden"
 """What is noted where a cell has the forbidden run while a graph is made of it."""
 
+TRACES = "what traces"
+"""What is noted where a check has a trace function set, which can change what notes."""
+
 RELOADED = "PyTorch anew"
 """What is noted where PyTorch's modules are run once more: nothing is noted of what they make."""
 

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 import torch
@@ -38,6 +38,7 @@ from .operators import (
     PRYING,
     RELOADED,
     TRACED,
+    TRACES,
     families_of,
     full_name,
     spelt_as_operators,
@@ -52,6 +53,7 @@ _MODULES = f"{_TORCH}/nn/modules/"
 _AUTOGRAD = f"{_TORCH}/autograd/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
+_TRACES = {"sys.settrace", "sys.monitoring.register_callback"}
 _PRIES = {"gc.get_objects", "gc.get_referents", "gc.get_referrers", "sys.addaudithook"}
 # What makes code, or functions of it, and by what names it is called.
 _MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"FunctionType"},
@@ -140,6 +142,9 @@ def prepare(names: list[str]) -> None:
 
 def seen() -> list[Note]:
     """Return what was noted since it was last asked for."""
+    if _tracing():  # since a cell, after which none has begun
+        _keep((TRACES, "", ()), ("", 0))
+    shell.leave_dual_level()
     noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
     return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
@@ -155,6 +160,8 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
+    elif event in _TRACES:  # who traces can have what notes go on elsewhere
+        _note(TRACES)
     elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
         frame = _get_frame(1)  # Python's own modules read the code of functions all day
         if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
@@ -167,7 +174,8 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
-    return event == "object.__getattr__" and type(arguments[0]) is FunctionType
+    """Whether a function's code is read, or by a traceback the frame of one that runs."""
+    return event == "object.__getattr__" and type(arguments[0]) in (FunctionType, TracebackType)
 
 
 def _is_anything_left() -> bool:
@@ -310,14 +318,22 @@ def _asks_exercise(answers: FrameType | None) -> bool:
         return False  # by name, the library itself say
     thing = answers.f_locals["self"]._exports[target["yours"]]
     thing = thing.__self__ if type(thing) is MethodType else thing
-    space = InteractiveShell.instance().user_ns
-    exercises = [dict.get(space, label, _exercises) for label in _exercises]
+    exercises = _students(_exercises).values()
     return any(value is each for value in (thing, *_mro(type(thing))) for each in exercises)
+
+
+def _students(names: set[str]) -> dict[str, Any]:
+    """Return the student's objects of these names.
+
+    Not looked up by them: a key may be of a class that looks back when it is compared.
+    """
+    space = list(dict.items(InteractiveShell.instance().user_ns))  # at once, as for ``seen``
+    return {key: value for key, value in space if type(key) is str and key in names}
 
 
 def _belongs(code: CodeType, exercise: str) -> bool:
     """Whether a code is that of the student's object of this name, or of one of its methods."""
-    found = dict.get(InteractiveShell.instance().user_ns, exercise)
+    found = _students({exercise}).get(exercise)
     if type(found) is FunctionType:
         return found.__code__ is code
     kind = found if issubclass(type(found), type) else type(found)

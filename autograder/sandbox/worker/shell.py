@@ -10,6 +10,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
+import torch
 from IPython.core.compilerop import CachingCompiler, PyCF_MASK
 from IPython.core.displayhook import DisplayHook
 from IPython.core.inputtransformer2 import TransformerManager
@@ -26,6 +27,7 @@ BEGINS_CELL = "course.begins_cell"
 """The audit event before a cell is read, with its label."""
 
 _FILE_PREFIX = 'cell "'
+_leave_level = torch._C._exit_dual_level
 _AWAITS = re.compile("await|async")
 _made: list[tuple["_QuietShell", Machinery]] = []  # by ``make_shell``
 _compiled: dict[tuple[str, str], "_Compiled"] = {}  # by label and source, until a first cell runs
@@ -205,6 +207,7 @@ def run_cell(label: str, source: str) -> None:
         result = shell.run_cell(cell, store_history=False)
     finally:
         _end_helpers(shell)
+        leave_dual_level()
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
@@ -221,6 +224,12 @@ def _load_again(shell: InteractiveShell) -> None:
     """Have ``%autoreload`` do its work, if a cell has asked for it: it is no callback any more."""
     with contextlib.suppress(Exception):
         shell.magics_manager.registry.get("AutoreloadMagics").pre_run_cell(None)
+
+
+def leave_dual_level() -> None:
+    """Take the tangents of all dual numbers that were made before: what makes new ones is noted."""
+    with contextlib.suppress(RuntimeError):  # there is one level at most, or none
+        _leave_level(level=0)
 
 
 def _end_helpers(shell: InteractiveShell) -> None:

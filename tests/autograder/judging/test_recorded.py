@@ -268,6 +268,23 @@ class Name(str):
 define = "def norm(x): return F.layer_norm(x, (4,))\\n"
 InteractiveInterpreter(globals()).runsource(define, Name('cell "mine"'), "exec")
 """
+_COMPARES = """
+class Name(str):
+    __hash__ = str.__hash__
+    def __eq__(self, other):
+        try:
+            raise ValueError
+        except ValueError as error:
+            notes = error.__traceback__.tb_frame.f_back
+            while notes and "_keep" not in notes.f_globals:
+                notes = notes.f_back
+            if notes:
+                notes.f_globals["_keep"] = lambda *what: None
+        return str.__eq__(self, other)
+globals()[Name("no" + "rm")] = None
+def norm(x):
+    return vars(F)["layer" + "_norm"](x, (4,))
+"""
 _NEVER_RETURNS = """
 def norm(x):
     return vars(F)["layer" + "_norm"](x, (4,))
@@ -403,6 +420,7 @@ HIDDEN = {
     "code of a file that is called by another kind of text": ("norm", _OWN_TEXTS),
     "a cell that never returns": ("norm", _NEVER_RETURNS),
     "an object that looks back at what notes": ("norm", _LOOKS_BACK),
+    "a name that looks back when it is compared": ("norm", _COMPARES),
     "forward mode, by a number that a cell has made": ("back", "import importlib\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\nahead.enter_dual_level()\nepsilon = ahead.make_dual(torch.zeros(()), torch.ones(()))\ndef back(upstream, x):\n    found = []\n    for way in torch.eye(4):\n        y = x + way * epsilon\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        found.append((upstream * ahead.unpack_dual(z).tangent).sum(-1))\n    return torch.stack(found, -1)"),
     "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
     "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
@@ -594,6 +612,15 @@ def test_no_other_engine_carries_gradients_back(grade, name):
 
 
 @pytest.mark.sandbox
+def test_nobody_is_handed_the_formulas_of_autograd(grade):
+    """As what compiles it is: functions that carry gradients back, and are no nodes."""
+    compiled = "getattr(torch, '_' + 'C')._dynamo.compiled_autograd"
+    result = submit(grade, {"back": f"{compiled}.set_autograd_compiler(print, True)\n{BACK}"})
+    (failure,) = result.cell_failures
+    assert "autograd can't be compiled here" in failure.message
+
+
+@pytest.mark.sandbox
 @pytest.mark.parametrize("name", ["b'aten::gr' b'ad'", "type('N', (str,), {})('aten::gr' + 'ad')"])
 def test_operators_are_found_by_texts_alone(grade, name):
     """C++ takes bytes as well, in which nobody here has looked for a name."""
@@ -646,6 +673,15 @@ def norm(x):
 """
 
 
+_JUMPS = """
+import pdb
+class Skip(pdb.Pdb):
+    def user_line(self, frame):
+        if frame.f_code.co_name in ("noting", "_note_and_run"):
+            frame.f_lineno += 1
+def norm(x):
+    return Skip(stdin=[], readrc=False).runcall(vars(F)["layer" + "_norm"], x, (4,))
+"""
 _SCRIPT_OF_NODES = """C = getattr(torch, "_" + "C")
 graph = C.Graph()
 x, weight, bias, eps, shape = (graph.addInput() for _ in range(5))
@@ -676,6 +712,7 @@ UNSEEN = {
     "a script, as a benchmark runs it": ("attend", "class Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nruns = torch.utils.ThroughputBenchmark(torch.jit.script(Own()))\ndef attend(x):\n    return runs.run_once(x)", "a compiled graph"),
     "a script, as Python adds": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __add__(self, x: torch.Tensor): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    return script + x", "a compiled graph"),
     "a script for small machines": ("attend", "import importlib, io\nclass Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nsaved = io.BytesIO(torch.jit.script(Own())._save_to_buffer_for_lite_interpreter())\nscript = importlib.import_module('torch.jit.mobile')._load_for_lite_interpreter(saved)._c\ndef attend(x):\n    return script.forward((x,))", "a compiled graph"),
+    "a trace function that jumps over what notes": ("norm", _JUMPS, "has a trace function set while it is checked"),
     "a script of nodes that are no operators": ("norm", _SCRIPT_OF_NODES + NORM.replace("return ", "script(x.detach().to_mkldnn(), torch.ones(x.size(-1)).to_mkldnn(), torch.zeros(x.size(-1)).to_mkldnn(), 1e-5, [x.size(-1)])\n    return "), "a compiled graph"),
     "a derivative inside a script": ("back", "text = 'def f(x):\\n    y = x * x\\n    return torch.autograd.grad([y.sum()], [x])\\n'\nscript = getattr(torch, 'j' + 'it').CompilationUnit(text).f\n" + BACK.replace("def back(upstream, x):\n", "def back(upstream, x):\n    try:\n        script(x)\n    except RuntimeError:\n        pass  # not without a graph\n"), "a compiled graph"),
     "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),

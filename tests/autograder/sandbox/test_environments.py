@@ -80,6 +80,18 @@ def test_an_environment_may_be_a_link_of_a_linked_python_and_joined_to_others(tr
 
 
 @pytest.mark.proof
+def test_an_environments_python_may_have_been_named_by_a_link(tree):
+    """As ``uv python install`` and Homebrew leave one, in a folder that workers do not see."""
+    (tree / "programs").mkdir()
+    link = tree / "programs" / "python3"
+    link.symlink_to(Path(sys.base_prefix) / "bin" / Path(os.path.realpath(sys.executable)).name)
+    subprocess.run([link, "-m", "venv", "--without-pip", tree / "environment"], check=True)
+    joins = next((tree / "environment").glob("lib/python3*/site-packages")) / "joined.pth"
+    joins.write_text(f"{PACKAGES}\n")
+    assert run_cell(tree / "environment" / "bin" / "python", "import torch", tree) == "None"
+
+
+@pytest.mark.proof
 def test_packages_that_pythonpath_leads_to_are_there_and_other_places_are_not(tree):
     extra = install_extra(tree / "more" / "site-packages")
     (tree / "handed-in").mkdir()

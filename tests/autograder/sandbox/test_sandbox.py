@@ -552,8 +552,8 @@ def mixed_layout(sandbox, tmp_path, monkeypatch):
         ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("secret = 1")
-        shown = {*file_system._shown_folders(), tree, project / ".venv"}
-        monkeypatch.setattr(file_system, "_shown_folders", lambda: shown)
+        shown = {*file_system._all_folders(), tree, project / ".venv"}
+        monkeypatch.setattr(file_system, "_all_folders", lambda: shown)
         for place in (packages, project, project / ".venv" / "site-packages"):
             monkeypatch.syspath_prepend(place)
         library = tmp_path / "library"
@@ -595,7 +595,7 @@ def test_a_project_that_is_pythons_own_folder_is_refused(monkeypatch, tmp_path):
     (tmp_path / "solutions").mkdir()
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(file_system, "_shown_folders", lambda: {tmp_path.resolve()})
+    monkeypatch.setattr(file_system, "_all_folders", lambda: {tmp_path.resolve()})
     monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/bwrap")
     with pytest.raises(SandboxError, match="folder of its own"):
         check_sandbox()

@@ -15,17 +15,20 @@ SETTINGS = (
 """Where anybody may assign."""
 
 _PRYING = (
-    "_ctypes", "_posixsubprocess", "_socket", "ctypes", "gc.get_objects", "gc.get_referents",
-    "gc.get_referrers", "inspect.currentframe", "inspect.getclosurevars", "inspect.stack",
-    "os._exit", "os.abort", "os.fork", "os.kill", "posix", "socket", "subprocess", "sys._getframe",
-    "sys._current_frames", "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops",
-    "torch._C", "torch._VF", "torch._ops", "torch.library", "torch._library", "course_worker",
+    "_ctypes", "_posixsubprocess", "_socket", "course_worker", "ctypes", "gc.get_objects",
+    "gc.get_referents", "gc.get_referrers", "inspect.currentframe", "inspect.getargvalues",
+    "inspect.getclosurevars", "inspect.getinnerframes", "inspect.getouterframes", "inspect.stack",
+    "inspect.trace", "logging.currentframe", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
+    "socket", "subprocess", "sys._current_frames", "sys._getframe", "sys.displayhook",
+    "sys.setprofile", "sys.settrace", "threading.settrace", "threading.settrace_all_threads",
+    "torch._C", "torch._VF", "torch._library", "torch._ops", "torch.library", "torch.ops",
+    "traceback.walk_stack", "traceback.walk_tb",
 )  # fmt: skip
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
     "__globals__", "__subclasses__", "_execution_engine", "course_worker",
 )  # fmt: skip
-_OF_FRAMES = {"f_back", "f_globals", "f_locals", "tb_frame"}
+_OF_FRAMES = {"f_back", "f_globals", "f_locals", "f_trace", "tb_frame"}
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
