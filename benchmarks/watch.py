@@ -3,14 +3,18 @@
     python -m benchmarks.watch --submissions 5
 
 Seconds from the arrival of a right notebook, renamed into its place, to its result's file, and how
-many of them pass before its grading begins. A command of its own has its start among them.
+many of them pass before its grading begins. A command of its own has its start among them. Beside
+the clock's, the seconds of the processor: of a command with all that it starts, and of importing
+PyTorch once, as two of its processes do.
 """
 
 import argparse
 import contextlib
+import ctypes
 import json
 import os
 import platform
+import resource
 import signal
 import statistics
 import subprocess
@@ -25,6 +29,7 @@ from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.source import load_homework
 
 ROOT = Path(__file__).parents[1]
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def start(homework: str, folder: Path, *options: str) -> "subprocess.Popen[str]":
@@ -77,16 +82,40 @@ def wait_for_result(
     return whole, whole - json.loads(path.read_text())["result"]["seconds"]
 
 
-def time_commands(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
-    """Time a command for each submission."""
-    taken = []
+def of_the_processor() -> float:
+    """Return the seconds of the processor that all ended children have used, with all of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def time_commands(
+    homework: str, folder: Path, count: int
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Time a command for each submission, by the clock and of the processor."""
+    taken, used = [], []
     for number in range(count):
         result = hand_in(homework, folder / f"one-{number}", "student")
-        began = time.perf_counter()
+        began, before = time.perf_counter(), of_the_processor()
         process = start(homework, folder / f"one-{number}")
         taken.append(wait_for_result(result, process, began))
         process.communicate()
-    return taken
+        wait_for_orphans()
+        used.append(of_the_processor() - before)
+    return taken, used
+
+
+def wait_for_orphans() -> None:
+    """Wait for what an ended command has left: it has been handed to this process."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def time_import() -> float:
+    """Return the seconds of the processor that importing PyTorch takes."""
+    before = of_the_processor()
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)
+    return of_the_processor() - before
 
 
 def time_watch(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
@@ -111,9 +140,11 @@ def main() -> None:
     parser.add_argument("--homework", default="hw01")
     options = parser.parse_args()
     homework = resolve_homework(options.homework, ROOT)
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as folder:
+        alone, used = time_commands(homework, Path(folder), options.submissions)
         rows = {
-            "a command each": time_commands(homework, Path(folder), options.submissions),
+            "a command each": alone,
             "one that watches": time_watch(homework, Path(folder) / "watch", options.submissions),
         }
     print(f"{options.submissions} of {homework}, {os.cpu_count()} cores, {platform.machine()}, ")
@@ -124,6 +155,9 @@ def main() -> None:
         whole, before = zip(*taken, strict=True)
         figures = (statistics.median(whole), min(whole), max(whole), statistics.median(before))
         print(f"| {name} | {' | '.join(f'{seconds:.1f}' for seconds in figures)} |")
+    imports = statistics.median(time_import() for _ in range(options.submissions))
+    print(f"\nOf the processor, in seconds: a command {statistics.median(used):.1f}, ", end="")
+    print(f"importing PyTorch {imports:.1f}")
 
 
 if __name__ == "__main__":

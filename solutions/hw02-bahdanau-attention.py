@@ -454,9 +454,6 @@ assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
 result = layer(query[:, :1], memory, return_weights=True)
 one = "a single query keeps its dimension: squeeze(-1) takes away the last one alone"
 pair_from(result, "contexts, weights", (3, 1, 6), (3, 1, 5), hint=one, strict=True)
-contexts = layer.double()(query.double(), memory.double())
-hint = "float64 comes in, float64 goes out: make new tensors with the dtype of those that you have"
-checked(contexts, (3, 4, 6), dtype=torch.float64, what="contexts for float64", hint=hint)
 layer = AdditiveAttention(2, 7, 3).to(device)
 if {tuple(x.shape) for x in layer.state_dict().values()} != {(3, 2), (3, 7), (1, 3)}:
     forgive("the matrices have other sizes", OF_ATTENTION["parameters"])
@@ -1420,27 +1417,6 @@ else:
     else:
         what, hint = "logits where all widths differ", "each part has its own widths"
         assert_close(decoder(tgt[:, :1], encoded), by_hand, what=what, hint=hint)
-
-
-def keeps_double(attention, encoded):
-    """Say whether the attention alone gives float64 for float64."""
-    try:
-        contexts = contexts_of(attention(encoded.memory[:, :1], encoded.memory))
-    except RuntimeError:
-        return False
-    return contexts.dtype == torch.float64
-
-
-decoder = AttentionDecoder(7, 6, 6, 6).to(device).double()
-encoded = make_encoded(3, 5, 6)
-in_double = {name: getattr(encoded, name).double() for name in ("memory", "context")}
-encoded = fitting(decoder, replace(encoded, **in_double))
-if not keeps_double(decoder.attention, encoded):
-    forgive("the attention refuses float64, or gives another dtype", OF_ATTENTION["values"])
-else:
-    hint = "float64 comes in, float64 goes out: new tensors get the dtype of those that you have"
-    logits = decoder(tgt, encoded)
-    checked(logits, (3, 6, 7), dtype=torch.float64, what="logits for float64", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-weights" points=1 read="bahdanau-attention#alignment-heatmaps"

@@ -1554,18 +1554,6 @@ if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
             )
         },
     )
-precise = [each.double() for each in (tokens, memory, other)]
-try:
-    alone = attend(scaled_dot_product_attention, *precise)
-except RuntimeError:
-    alone = None
-if not (isinstance(alone, Tensor) and alone.dtype == torch.float64):
-    words = "your attention refuses float64, or gives another dtype"
-    forgive(words, "scaled_dot_product_attention-inputs")
-else:
-    output = ask(student.double(), *precise)
-    hint = "float64 comes in, float64 goes out: new tensors get the dtype of those that you have"
-    checked(output, (3, 4, 6), dtype=torch.float64, what="output for float64", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-mask" points=1 read="self-attention#masks-in-attention"

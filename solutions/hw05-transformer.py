@@ -1047,19 +1047,17 @@ assert_close(
     what="logits of a shorter source where everything is dropped",
     hint="positions of the source are dropped too: dropout comes after they are added",
 )
-# With biases that are not 0, something leaves encoder and decoder, and is not dropped.
-biased = {name: part + torch.rand_like(part) for name, part in nothing.state_dict().items()}
+# With biases that are not 0, something leaves the decoder, and is not dropped.
+biased = {
+    name: part + torch.rand_like(part) if part.is_floating_point() else part
+    for name, part in nothing.state_dict().items()
+}
 nothing.load_state_dict(biased)
-logits = checked(nothing(src, tgt), (3, 4, 13), what="the logits")
-inside = "dropout acts on embeddings and positions; encoder and decoder have their own inside"
-if not bool(logits.any()):
-    raise CheckFailure("what the decoder gives is dropped", hint=inside)
-biased["encoder.norm.bias"] += torch.rand(8).to(device)
-nothing.load_state_dict(biased)
-if torch.allclose(nothing(src, tgt), logits):
-    nothing.eval()
-    if not torch.allclose(nothing(src, tgt), nothing(src.flip(0), tgt)):  # it does use the source
-        raise CheckFailure("what the encoder gives is dropped", hint=inside)
+if not bool(checked(nothing(src, tgt), (3, 4, 13), what="the logits").any()):
+    raise CheckFailure(
+        "what the decoder gives is dropped",
+        hint="dropout acts on embeddings and positions; encoder and decoder have their own inside",
+    )
 dropped = Transformer(41, 41, d_model=64, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
 dropped = dropped.to(device)
 dropped.train()

@@ -853,8 +853,6 @@ SCORED = "self.output(torch.cat([state, written], dim=-1))"
 STEP = "after, state = self.step(tokens, state, context)"
 
 DECODER_MISTAKES = (
-    decoder("logits in float32", "return torch.stack(logits, dim=1)",
-            "return torch.stack(logits, dim=1).float()", "forward", "float64 goes out"),
     decoder("a plain cell in place of the gated one", "self.cell = GRUCell(",
             "self.cell = RNNCell(", "start", "self.cell = GRUCell("),
     decoder("bridge without tanh", "torch.tanh(self.bridge(context))", "self.bridge(context)",

@@ -424,10 +424,6 @@ def attention(what: str, old: str, new: str, lost: str, hint: str = "") -> Submi
 
 
 ATTENTION_MISTAKES = (
-    attention("contexts in float32",
-        "return (context, weights) if return_weights else context",
-        "return (context.float(), weights) if return_weights else context.float()",
-        "values", "float64 goes out"),
     attention("weights first where there is a mask",
         "return (context, weights) if return_weights else context",
         "pair = (context, weights) if mask is None else (weights, context)\n"
@@ -659,8 +655,6 @@ AGAIN = """\
 """
 
 DECODER_MISTAKES = (
-    decoder("logits in float32", "self.output(torch.stack(read, dim=1))",
-            "self.output(torch.stack(read, dim=1)).float()", "forward", "float64 goes out"),
     decoder("dropout on the weights that are returned", "torch.cat(looked, dim=1), replace",
             "F.dropout(torch.cat(looked, dim=1), 0.1, self.training), replace", "weights",
             "nothing is left to chance"),
