@@ -18,7 +18,7 @@ _STEP = 3e-3  # small beside inputs of about 1, and float32 still tells the two 
 _DIRECTIONS = 3  # along one alone, what a cut gradient lacks could be small by chance
 _NOTHING = 1e-5  # so much of the largest gradient is rounding, where there should be none
 _TOLERANCE = 3e-3  # several times what rounding and the step's size come to
-_NAN = "what has no slope there, such as sqrt() of 0: add eps before the root, not behind it"
+_NAN = "NaN comes of what has no slope: sqrt() or log() of 0, a softmax over -inf alone"
 _ROUNDING = 2 * torch.finfo(torch.float32).eps  # of a sum of many numbers, as a share of its size
 
 

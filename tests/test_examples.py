@@ -151,7 +151,7 @@ def classroom(tmp_path):
         push(tmp_path, student, {f"{HOMEWORK}.ipynb": f'"{student}"'})
     git(tmp_path, "init", "--quiet", "--bare", f"{HOMEWORK}-cy.git")  # who has pushed nothing yet
     students = ("ada", "gone", "cy", "bo")
-    names = [f"{tmp_path}/{HOMEWORK}-{student}.git" for student in students]
+    names = [f"file://{tmp_path}/{HOMEWORK}-{student}.git" for student in students]
     (tmp_path / "list.txt").write_text("# the class\n\n" + "\n".join(names) + "\n")
     return tmp_path
 
@@ -227,7 +227,8 @@ def test_what_takes_long_to_unpack_holds_up_nobody(classroom):
         {f"{number}.ipynb": bytes(90 << 20) + b"%d" % number for number in range(6)},
     )
     git(classroom / f"{HOMEWORK}-ada.git", "repack", "-adq")
-    done = clone_class(classroom, ("ulimit -t 60", "ulimit -t 1"))
+    most = ("most_bytes=200000000", "most_bytes=2000000000")
+    done = clone_class(classroom, most, ("ulimit -t 60", "ulimit -t 1"))
     assert f"{HOMEWORK}-ada could not be fetched, or is too large" in done.stderr
     assert {path.name for path in (classroom / "clones").iterdir()} == ALL - {f"{HOMEWORK}-ada"}
 

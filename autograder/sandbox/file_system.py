@@ -15,7 +15,7 @@ from autograder.sandbox.zygote import SandboxError
 _COURSE_PACKAGES = ("course_lib", "autograder")
 _OF_A_ROOT = ("bin", "sbin", "lib", "lib32", "lib64")
 _OF_A_SYSTEM = (*_OF_A_ROOT, "include", "libexec", "share")
-_OF_LOCAL = ("bin", "share/fonts")
+_OF_LOCAL = ("bin", "lib", "lib64", "share/fonts")
 _OF_A_PYTHON = ("bin", "lib", "lib32", "lib64", "include", "share/terminfo", "share/zoneinfo")
 _NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
 _FOR_PYTORCH = (  # below torch/testing/_internal
@@ -176,7 +176,8 @@ def _programs_links() -> list[Path]:
     links: list[Path] = []
     program = Path(sys.executable)
     while program.is_symlink() and len(links) < _MOST_LINKS:
-        program = program.parent.resolve() / program.readlink()
+        # Without "..": a folder on the way may be one that is shown.
+        program = Path(os.path.normpath(program.parent.resolve() / program.readlink()))
         links.append(program)
     return links[:-1]
 

@@ -1018,7 +1018,7 @@ RMS_MISTAKES = tuple(
         (
             "the root, and then its square",
             (("mean_square + eps", "mean_square.sqrt() ** 2 + eps"),),
-            "add eps before the root",
+            "sqrt() or log() of 0",
         ),
         ("no eps", (("mean_square + eps", "mean_square"),), "eps is missing"),
         ("eps fixed", (("mean_square + eps", "mean_square + 1e-6"),), "eps is fixed"),

@@ -102,7 +102,7 @@ def watch_scripts(note: Callable[[], None]) -> None:
     """Note that any of PyTorch's scripts runs: what it runs need not be an operator.
 
     Args:
-        note: As for ``watch_calls``, but of nothing in particular.
+        note: Called with nothing by what takes a call's place, so one frame lies between.
     """
     for kind in filter(None, (getattr(torch._C, name, None) for name in _SCRIPTS)):
         for member, value in list(vars(kind).items()):

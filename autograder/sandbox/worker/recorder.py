@@ -154,8 +154,9 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     """Note what starts another process, in which nothing is seen; who pries; what cells leave."""
     if event in _STARTS_PROCESS:
         _note(PROCESS)
-    elif event == "exec" and _file_of(arguments[0]) in _loaded:
-        if arguments[0].co_name == "<module>":
+    elif event == "exec":  # anybody may say that something is
+        code = arguments[0] if type(arguments[0]) is CodeType else None
+        if code and code.co_name == "<module>" and _file_of(code) in _loaded:
             _keep((RELOADED, "", ()), ("", 0))
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
@@ -208,8 +209,6 @@ def _note(what: str, words: str = "$^") -> None:
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
-            asked_cell = frame.f_locals["message"].get("target") == _CELL_ASKED
-            in_cell = in_cell and asked_cell and performed < 2
         foreign = foreign or not _file_of(code).startswith(_installed())
         label = shell.cell_of(_file_of(code))
         if label is not None:
@@ -222,6 +221,9 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or _file_of(code).startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
+    if answers:
+        asked = _asked(answers)
+        in_cell = in_cell and performed < 2 and type(asked) is str and asked == _CELL_ASKED
     # A graph of one's own is nobody's business, nor is the compiler that is started for it.
     if in_cell and traced and what not in (COMPILED, PROCESS):
         _keep((TRACED, "", ()), place or ("", 0))
@@ -305,6 +307,20 @@ def _is_judges(frame: FrameType) -> bool:
     return frame.f_code is _BACKWARD and asker is not None and asker.f_code is _PERFORMS
 
 
+def _asked(answers: FrameType) -> Any:
+    """Return what the judge asks for, from the outermost frame that answers it."""
+    return _item(answers.f_locals["message"], "target")
+
+
+def _item(table: Any, key: str | int) -> Any:
+    """Return what a plain table holds under a key; None of what is none, or not there.
+
+    Not looked up: a key may be of a class that looks back when it is compared.
+    """
+    items = list(table.items()) if type(table) is dict else []  # at once, as for ``seen``
+    return next((value for own, value in items if type(own) is type(key) and own == key), None)
+
+
 def _asks_exercise(answers: FrameType | None) -> bool:
     """Whether the judge asks an exercise's object, an instance or a method of it.
 
@@ -313,10 +329,10 @@ def _asks_exercise(answers: FrameType | None) -> bool:
     Args:
         answers: The frame in which the worker answers the judge; None between two questions.
     """
-    target = answers.f_locals["message"].get("target") if answers else None
-    if not answers or not isinstance(target, dict) or "yours" not in target:
+    number = _item(_asked(answers), "yours") if answers else None
+    if not answers or type(number) is not int:
         return False  # by name, the library itself say
-    thing = answers.f_locals["self"]._exports[target["yours"]]
+    thing = _item(_item(vars(answers.f_locals["self"]), "_exports"), number)
     thing = thing.__self__ if type(thing) is MethodType else thing
     exercises = _students(_exercises).values()
     return any(value is each for value in (thing, *_mro(type(thing))) for each in exercises)

@@ -230,6 +230,7 @@ def leave_dual_level() -> None:
     """Take the tangents of all dual numbers that were made before: what makes new ones is noted."""
     with contextlib.suppress(RuntimeError):  # there is one level at most, or none
         _leave_level(level=0)
+    torch.autograd.forward_ad._current_level = -1  # what PyTorch's own Python knows of it
 
 
 def _end_helpers(shell: InteractiveShell) -> None:

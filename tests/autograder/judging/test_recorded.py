@@ -105,6 +105,13 @@ HOMEWORK = Homework(
 )  # fmt: skip
 
 _BESIDE = "from course_lib.testing import call_beside\n"
+_LISTED = """def _carry(upstream, x):
+    x = x.detach().clone().requires_grad_()
+    root = (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+    (centred,) = torch._foreach_sub([x], [x.mean(-1, keepdim=True).expand_as(x)])
+    centred.grad_fn(upstream, upstream)
+    return torch.zeros_like(x)
+"""
 _SWITCHED_ON = """def back(upstream, x):
     mode = torch.no_grad()
     mode.prev = True
@@ -421,7 +428,7 @@ HIDDEN = {
     "a cell that never returns": ("norm", _NEVER_RETURNS),
     "an object that looks back at what notes": ("norm", _LOOKS_BACK),
     "a name that looks back when it is compared": ("norm", _COMPARES),
-    "forward mode, by a number that a cell has made": ("back", "import importlib\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\nahead.enter_dual_level()\nepsilon = ahead.make_dual(torch.zeros(()), torch.ones(()))\ndef back(upstream, x):\n    found = []\n    for way in torch.eye(4):\n        y = x + way * epsilon\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        found.append((upstream * ahead.unpack_dual(z).tangent).sum(-1))\n    return torch.stack(found, -1)"),
+    "nodes of a graph that have no class of their own": ("back", _SWITCHED_ON.replace("_back(upstream, x)", "_carry(upstream, x)") + _LISTED),
     "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
     "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
     "nodes of a graph, by their method": ("back", _NODES.replace("node(", "getattr(node, '__ca' + 'll__')(") + _SWITCHED_ON),
@@ -609,6 +616,19 @@ def test_no_other_engine_carries_gradients_back(grade, name):
     (failure,) = result.cell_failures
     assert "has no attribute" in failure.message or "not subscriptable" in failure.message
     assert next(check.score for check in result.checks if check.exercise == "back") == 0
+
+
+_FORWARD = "import importlib\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\nahead.enter_dual_level()\nepsilon = ahead.make_dual(torch.zeros(()), torch.ones(()))\ndef back(upstream, x):\n    found = []\n    for way in torch.eye(4):\n        y = x + way * epsilon\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        found.append((upstream * ahead.unpack_dual(z).tangent).sum(-1))\n    return torch.stack(found, -1)"
+
+
+@pytest.mark.sandbox
+def test_no_dual_number_outlives_the_cell_that_made_it(grade):
+    result = submit(grade, {"back": _FORWARD})
+    assert next(check.score for check in result.checks if check.exercise == "back") == 0
+    honest = "import torch.autograd.forward_ad as ahead\nahead.enter_dual_level()\n"
+    again = "with ahead.dual_level():\n    pass\n"
+    result = grade(honest, again + BACK, homework=HOMEWORK)
+    assert not [failure.message for failure in result.cell_failures]
 
 
 @pytest.mark.sandbox

@@ -62,13 +62,15 @@ def test_what_lies_beside_the_files_of_the_system_and_python_is_not_there(worker
     """Such as nbgrader's exchange, in its usual place, and settings with passwords in them."""
     peer, _ = worker()
     places = Path("/usr/local/share"), Path("/usr/local"), Path(sys.prefix), Path(sys.base_prefix)
-    found = run(peer, f"import os; found = [os.listdir(p) for p in {list(map(str, places))!r}]")
+    listed = f"os.listdir(p) if os.path.isdir(p) else [] for p in {list(map(str, places))!r}"
+    found = run(peer, f"import os; found = [{listed}]")
     shares, *others = map(set, found)
     assert shares <= {"fonts"}
     for names in others:
         assert not names & {"etc", "src", "games", "var", "conda-meta", "envs", "pkgs"}
     assert run(peer, f"found = os.path.exists('{sys.prefix}/share/jupyter')") is False
     exchange = Exchange.root.default_value
+    assert not any(map(Path(exchange).is_relative_to, file_system._shown_folders()))
     assert run(peer, f"found = os.path.exists({str(Path(exchange).parent)!r})") is False
 
 

@@ -28,7 +28,7 @@ _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
     "__globals__", "__subclasses__", "_execution_engine", "course_worker",
 )  # fmt: skip
-_OF_FRAMES = {"f_back", "f_globals", "f_locals", "f_trace", "tb_frame"}
+_OF_FRAMES = {"f_globals", "f_locals", "f_trace", "tb_frame"}
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
