@@ -60,7 +60,7 @@ class CollectNotebooks(ExchangeCollect):
             dest: Where it is to lie in the course folder.
             log: Not used.
         """
-        if not self._is_owned(src):
+        if not self._is_owned(src):  # any more: its folder lies where students write
             return
         try:
             folder = os.open(src, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

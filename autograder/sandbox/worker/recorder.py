@@ -22,12 +22,12 @@ from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 import torch
-from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
 from .calls import find_twins, watch_calls, watch_scripts, watch_twins
 from .engines import take_away_undispatched, watch_gradients
 from .gradients import Backward
+from .inspection import belongs, file_of, is_any_of, item_of
 from .kernels import OPERATORS, watch_operator
 from .operators import (
     COMPILED,
@@ -65,8 +65,6 @@ _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, threading.get_ident
 _tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
 _tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
-# Of Python's own: a class, or its class, may have others, which are the student's code.
-_mro, _members = vars(type)["__mro__"].__get__, vars(type)["__dict__"].__get__
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
@@ -156,7 +154,7 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         _note(PROCESS)
     elif event == "exec":  # anybody may say that something is
         code = arguments[0] if type(arguments[0]) is CodeType else None
-        if code and code.co_name == "<module>" and _file_of(code) in _loaded:
+        if code and code.co_name == "<module>" and file_of(code) in _loaded:
             _keep((RELOADED, "", ()), ("", 0))
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
@@ -167,8 +165,8 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         frame = _get_frame(1)  # Python's own modules read the code of functions all day
         if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
             # It was handed what makes code: by a cell, perhaps.
-            frame = next((f for f, _ in _frames() if shell.cell_of(_file_of(f.f_code))), frame)
-        file = _file_of(frame.f_code)
+            frame = next((f for f, _ in _frames() if shell.cell_of(file_of(f.f_code))), frame)
+        file = file_of(frame.f_code)
         label = shell.cell_of(file)
         if label is not None or not file.startswith(_installed()):  # a file of the student's
             _keep((PRYING, "", ()), (label or "", frame.f_lineno or 0))
@@ -209,16 +207,16 @@ def _note(what: str, words: str = "$^") -> None:
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
-        foreign = foreign or not _file_of(code).startswith(_installed())
-        label = shell.cell_of(_file_of(code))
+        foreign = foreign or not file_of(code).startswith(_installed())
+        label = shell.cell_of(file_of(code))
         if label is not None:
             in_cell = False  # not unless this itself is run as a cell
             place = place or (label, frame.f_lineno or 0)
             if label in _exercises:  # of any other label there may be as many as a student likes
                 inside.add(label)
-                owner = label if _belongs(code, label) else owner
+                owner = label if belongs(code, label) else owner
         elif place is None and not excused:
-            handed = handed or _file_of(code).startswith(_MODULES)
+            handed = handed or file_of(code).startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
     if answers:
@@ -250,7 +248,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     """
     in_cell = False
     for frame, _ in _frames():
-        file = _file_of(frame.f_code)
+        file = file_of(frame.f_code)
         if in_cell and file.startswith(_AUTOGRAD):
             return  # it asked for the derivative of what the student's code computes
         if file.startswith(_TORCH):
@@ -273,13 +271,8 @@ def _forbidden_names(asker: str, patterns: tuple[tuple[str, str], ...]) -> list[
 
 def _is_graphs(code: CodeType) -> bool:
     """Whether it makes or runs graphs, and does not keep the compiler away as checkpoints do."""
-    is_around = _file_of(code).startswith(_GRAPHS)
+    is_around = file_of(code).startswith(_GRAPHS)
     return is_around and not code.co_qualname.startswith("DisableContext.")
-
-
-def _file_of(code: CodeType) -> str:
-    """Return the name of a code's file: a text of Python's own, whatever it was compiled with."""
-    return str.__str__(code.co_filename)
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:
@@ -309,16 +302,7 @@ def _is_judges(frame: FrameType) -> bool:
 
 def _asked(answers: FrameType) -> Any:
     """Return what the judge asks for, from the outermost frame that answers it."""
-    return _item(answers.f_locals["message"], "target")
-
-
-def _item(table: Any, key: str | int) -> Any:
-    """Return what a plain table holds under a key; None of what is none, or not there.
-
-    Not looked up: a key may be of a class that looks back when it is compared.
-    """
-    items = list(table.items()) if type(table) is dict else []  # at once, as for ``seen``
-    return next((value for own, value in items if type(own) is type(key) and own == key), None)
+    return item_of(answers.f_locals["message"], "target")
 
 
 def _asks_exercise(answers: FrameType | None) -> bool:
@@ -329,35 +313,12 @@ def _asks_exercise(answers: FrameType | None) -> bool:
     Args:
         answers: The frame in which the worker answers the judge; None between two questions.
     """
-    number = _item(_asked(answers), "yours") if answers else None
+    number = item_of(_asked(answers), "yours") if answers else None
     if not answers or type(number) is not int:
         return False  # by name, the library itself say
-    thing = _item(_item(vars(answers.f_locals["self"]), "_exports"), number)
+    thing = item_of(item_of(vars(answers.f_locals["self"]), "_exports"), number)
     thing = thing.__self__ if type(thing) is MethodType else thing
-    exercises = _students(_exercises).values()
-    return any(value is each for value in (thing, *_mro(type(thing))) for each in exercises)
-
-
-def _students(names: set[str]) -> dict[str, Any]:
-    """Return the student's objects of these names.
-
-    Not looked up by them: a key may be of a class that looks back when it is compared.
-    """
-    space = list(dict.items(InteractiveShell.instance().user_ns))  # at once, as for ``seen``
-    return {key: value for key, value in space if type(key) is str and key in names}
-
-
-def _belongs(code: CodeType, exercise: str) -> bool:
-    """Whether a code is that of the student's object of this name, or of one of its methods."""
-    found = _students({exercise}).get(exercise)
-    if type(found) is FunctionType:
-        return found.__code__ is code
-    kind = found if issubclass(type(found), type) else type(found)
-    return any(
-        type(member) is FunctionType and member.__code__ is code
-        for base in _mro(kind)
-        for member in _members(base).values()
-    )
+    return is_any_of(thing, _exercises)
 
 
 @functools.cache

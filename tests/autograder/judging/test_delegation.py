@@ -459,6 +459,7 @@ def test_a_report_from_the_students_process_is_not_believed(grade, noted):
     result = grade(("double", "def double(x):\n    return x + x"), forger, HALF, homework=RULED)
     assert result.score == 3
     assert delegations(result) == []
+    assert any("can't be read" in flag.text for flag in result.flags)
 
 
 GRAMMAR = {

@@ -118,6 +118,15 @@ def test_a_course_in_a_linked_environment_is_covered(tree, monkeypatch):
     assert str(tree / "environment" / "lib" / "packages" / "course_lib") in covers
 
 
+def test_a_link_that_is_there_for_two_reasons_is_made_once(tree, monkeypatch):
+    """As /usr/local/lib64 where Python lies in /usr/local: bubblewrap refuses what is there."""
+    (tree / "lib").mkdir()
+    (tree / "lib64").symlink_to("lib")
+    places = [tree / "lib", tree / "lib64", tree / "lib64"]
+    monkeypatch.setattr(file_system, "_places", lambda: places)
+    assert file_system._folder_mounts().count(str(tree / "lib64")) == 1
+
+
 def test_a_python_that_does_not_start_is_not_blamed_on_the_kernel(tree, monkeypatch):
     alone = tree / "hidden" / "bin" / "python"
     alone.parent.mkdir(parents=True)
