@@ -35,6 +35,7 @@ from autograder.sandbox.zygote import SandboxError
 
 _LOOK_SECONDS = 0.2
 _MOST_SECONDS = 10.0  # of the processor, for the judge's own part of one check
+_ON_A_GPU = 4  # times as long: CUDA has to start, and waiting for it takes the processor
 _LATER_SECONDS = 3.0  # likewise, once a judge has been ended for the same submission
 _SILENT_SECONDS = 120.0  # that it may wait, beyond those of the notebook: whatever it waits for
 _KILLED = "it was killed from outside, or crashed; has this machine run out of memory?"
@@ -143,6 +144,7 @@ class JudgeProcess:
         is_first: bool,
     ) -> SubmissionResult:
         most_seconds = _MOST_SECONDS if is_first else _LATER_SECONDS
+        most_seconds *= _ON_A_GPU if self._options.device == "cuda" else 1
         check = cell = ""
         try:
             judge = self._alive()

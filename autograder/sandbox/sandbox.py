@@ -149,6 +149,7 @@ class Sandbox(Zygote):
             "SHELL": "/bin/bash",  # runs what follows a `!`, as where notebooks are written
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
+            "USER": "student",  # whose number no list of users holds: PyTorch 2.11 asks for a name
             "COURSE_DEVICE": self._device,
             "MPLBACKEND": "agg",
             "OMP_NUM_THREADS": "1",

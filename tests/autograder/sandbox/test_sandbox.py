@@ -88,8 +88,13 @@ def test_environment_holds_no_secrets(worker, monkeypatch):
         "PATH", "LANG", "HOME", "COURSE_DEVICE", "MPLBACKEND", "OMP_NUM_THREADS", "PWD",
         "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
         "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR",
-        "TORCHINDUCTOR_COMPILE_THREADS", "SHELL", "GLIBC_TUNABLES",
+        "TORCHINDUCTOR_COMPILE_THREADS", "SHELL", "GLIBC_TUNABLES", "USER",
     }  # fmt: skip
+
+
+def test_whoever_asks_for_the_users_name_is_told_one(worker):
+    peer, _ = worker()  # PyTorch 2.11 does when it is imported whole, as optimizers have it
+    assert run(peer, "import getpass; found = getpass.getuser()") == "student"
 
 
 def test_no_other_process_can_be_seen(worker):
