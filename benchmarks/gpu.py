@@ -60,7 +60,7 @@ def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, 
 
 
 def main(arguments: list[str] | None = None) -> Path:
-    """Measure, show, and write a file named after date and card, anew after each row."""
+    """Measure, show, and write a file named after date, card and parts, anew after each row."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu",
         description=__doc__,
@@ -90,10 +90,12 @@ def main(arguments: list[str] | None = None) -> Path:
         "transformers": version("transformers"),
         "sizes": dataclasses.asdict(bench.sizes),
     }
-    name = "-".join([now.strftime("%Y-%m-%d"), *card.lower().split()])
+    parts = [part for part in PARTS if part in options.parts]
+    named = [] if parts == [*PARTS] else parts
+    name = "-".join([now.strftime("%Y-%m-%d"), *card.lower().split(), *named])
     path: Path = options.out / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    for results in measure(bench, options.parts):  # a run that is stopped leaves what it has
+    for results in measure(bench, parts):  # a run that is stopped leaves what it has
         print(json.dumps(next(results[part][-1] for part in reversed(PARTS) if results[part])))
         path.write_text(json.dumps(about | results, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path}")

@@ -176,13 +176,18 @@ def test_each_record_names_its_command_and_machine():
 
 
 def test_each_figure_of_a_gpu(figures):
-    (path,) = (RUNS / "gpu").glob("*.json")
-    record = json.loads(path.read_text())
-    assert record["dry_run"] is False
-    for version in (record["cuda"], record["python"], record["torch"], record["transformers"]):
-        assert version in figures
-    assert f"{record['peak_teraflops']:.0f} TFLOP/s" in figures
-    measured = [*record["training"], *record["generation"]]
+    records = [json.loads(path.read_text()) for path in sorted((RUNS / "gpu").glob("*.json"))]
+    records.sort(key=lambda record: record["date"])
+    for record in records:
+        assert (record["dry_run"], record["card"]) == (False, "NVIDIA H200")
+        for version in (record["cuda"], record["python"], record["torch"], record["transformers"]):
+            assert version in figures
+    training, generation, attention = (
+        [record for record in records if record[part]][-1]
+        for part in ("training", "generation", "attention")
+    )
+    assert f"{training['peak_teraflops']:.0f} TFLOP/s" in figures
+    measured = [*training["training"], *generation["generation"]]
     for row, run in zip(rows(figures, "what | ours, tokens a second"), measured, strict=True):
         shares = [run[side] for side in ("share_of_peak", "peer_share_of_peak") if side in run]
         assert row[1:4] == [
@@ -191,3 +196,28 @@ def test_each_figure_of_a_gpu(figures):
             f"{run['ratio']:.2f}",
         ]
         assert [cell for cell in row[4:] if cell] == [f"{share:.0%}" for share in shares]
+    pairs = zip(attention["attention"][::2], attention["attention"][1::2], strict=True)
+    lengths = rows(figures, "tokens | formula, ms")
+    for row, ways in zip(lengths, pairs, strict=True):
+        assert [run["what"] for run in ways] == [
+            f"causal attention, {way}, {row[0].replace(',', '')} tokens"
+            for way in ("formula", "fused")
+        ]
+        assert row[1:] == [
+            *(f"{run['seconds'] * 1000:.2f}" for run in ways),
+            *(f"{run['megabytes']:,.0f}" for run in ways),
+        ]
+
+
+def test_each_whole_run_on_a_gpu(figures):
+    card = (RUNS / "translation" / "full-cuda" / "README.md").read_text(encoding="utf-8")
+    cased, lower_cased = re.search(r"\| 5 \| ([\d.]+) \| ([\d.]+) \|", card).groups()
+    (seconds,) = re.findall(r"in (\d+) seconds on cuda: NVIDIA H200", card)
+    words = " ".join(figures.split())
+    assert f"**{cased}** BLEU, cased, and {lower_cased} lower-cased, in {seconds} seconds" in words
+    path = RUNS / "language-modelling" / "tiny-shakespeare-cuda.json"
+    run = json.loads(path.read_text())
+    best = f"{run['validation_loss_nats']:.3f} nats after {run['at_step']:,} of {run['steps']:,}"
+    assert f"{best} updates" in words
+    card = run["device"].removeprefix("cuda: ")
+    assert f"{run['wall_seconds']:.0f} seconds of an {card}" in words
