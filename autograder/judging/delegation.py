@@ -20,6 +20,7 @@ from autograder.sandbox.worker.operators import (
     RELOADED,
     TRACED,
     TRACES,
+    UNDONE,
     forbids,
 )
 
@@ -29,7 +30,8 @@ _MAX_LINE = 10_000  # of a cell: larger ones are no lines
 _HOSTILE = {
     PRYING: "pries into the code of functions, the collector's objects or Python's own events",
     TRACED: "makes a graph of what exercises forbid",
-    TRACES: "has a trace function set while it is checked, as debuggers do",
+    TRACES: "would have itself traced while it is checked, as debuggers do",
+    UNDONE: "takes away what notes what runs",
     RELOADED: "loads PyTorch's modules once more",
     LEFT: "a thread, timer or trace function of one cell is at work while others begin",
 }

@@ -21,25 +21,29 @@ from torch._library.custom_ops import CustomOpDef
 
 from .operators import FAMILIES, Family, full_name, spelt_as_operators
 
-Note = Callable[[str, str], None]
+Note = Callable[[str, str], object]
 """Notes a name, unless the library called it that names what these words match."""
 
 # Where PyTorch keeps such Python. What reads the text of others, as forward mode's does, must be
 # loaded by now: what notes has none.
 _TWINS = re.compile(
-    r"torch\.(_decomp|_refs|ao\.nn|export\._patches|nn\.modules\.(adaptive|linear_cross_entropy)"
-    r"|onnx\.ops)\b"
+    r"torch\.(_decomp|_refs|ao\.nn|export\._patches|nested\._internal|onnx\.ops"
+    r"|nn\.modules\.(_functions|adaptive|linear_cross_entropy))\b"
 )
 _LOADED = ("torch._decomp.decompositions_for_jvp", "torch.export._patches",
-           "torch.onnx.ops._impl")  # fmt: skip
+           "torch.nested._internal.ops", "torch.onnx.ops._impl")  # fmt: skip
 for _name in _LOADED:
     with contextlib.suppress(ImportError), warnings.catch_warnings(action="ignore"):
         importlib.import_module(_name)
-_SCRIPTS = ("ScriptFunction", "ScriptMethod", "ScriptObject", "ScriptClass", "ScriptClassFunction",
-            "LiteScriptModule", "ThroughputBenchmark")  # fmt: skip
+_SCRIPTS = ("ScriptFunction", "ScriptMethod", "ScriptObject", "ScriptModule", "ScriptClass",
+            "ScriptClassFunction", "LiteScriptModule", "ThroughputBenchmark",
+            "_CUDAGraph")  # fmt: skip
+# Saving and loading run what a script says of its own state.
 _RUNS = re.compile(
-    "__(?!init|getattr|setattr|doc|module).*__|forward|run_method|run_once|benchmark"
+    "__(?!init|getattr|setattr|doc|module).*__|forward|(boxed_)?run|run_method|run_once|benchmark"
+    "|replay|_?save.*|_replicate_for_data_parallel"
 )
+_LOADS = re.compile("_?import_ir_module.*|_load_(for_lite_interpreter|(jit|mobile)_module).*")
 
 
 def watch_calls(name: str, note: Note) -> None:
@@ -98,19 +102,25 @@ def watch_twins(families: Iterable[Family], note: Note) -> None:
                 keeper[key] = instead[value]
 
 
-def watch_scripts(note: Callable[[], None]) -> None:
+def watch_scripts(note: Callable[[], object]) -> None:
     """Note that any of PyTorch's scripts runs: what it runs need not be an operator.
 
     Args:
         note: Called with nothing by what takes a call's place, so one frame lies between.
     """
-    for kind in filter(None, (getattr(torch._C, name, None) for name in _SCRIPTS)):
-        for member, value in list(vars(kind).items()):
-            if _RUNS.fullmatch(member) and callable(value):
-                setattr(kind, member, noting(value, note))
+    places = [kind for name in _SCRIPTS if (kind := getattr(torch._C, name, None))]
+    compiled = vars(getattr(torch._C, "_aoti", None) or object)  # what runs those of a compiler
+    places += [kind for kind in compiled.values() if isinstance(kind, type)]
+    found = [(kind, name) for kind in places for name in vars(kind) if _RUNS.fullmatch(name)]
+    found += [(torch._C, name) for name in vars(torch._C) if _LOADS.fullmatch(name)]
+    serializer = torch._C.ScriptModuleSerializer
+    found += [(serializer, name) for name in ("serialize", "write_files")]
+    for place, name in found:
+        if callable(value := vars(place)[name]):
+            setattr(place, name, noting(value, note))
 
 
-def noting(function: Any, note: Callable[[], None]) -> Any:
+def noting(function: Any, note: Callable[[], object]) -> Any:
     """Return what takes a function's place, and notes its calls: it shows nothing of the other."""
 
     @functools.wraps(function)
@@ -132,7 +142,7 @@ def functions(owner: Any, name: str, found: Any) -> Iterator[tuple[Any, str]]:
                     if home.startswith(f"{found.__name__}."):
                         yield from functions(module, inner, value)
     elif isinstance(found, type):
-        is_layer = hasattr(found, "forward")
+        is_layer = hasattr(found, "forward") and not issubclass(found, torch.autograd.Function)
         kinds = (FunctionType,) if is_layer else (FunctionType, staticmethod)
         for method, value in vars(found).items():
             # Who makes a layer has not used it yet, and what needs none makes masks, say.

@@ -23,6 +23,7 @@ _UNDISPATCHED = (  # what lets a script compute so
     "_jit_set_llga_enabled",  # oneDNN Graph
     *("_jit_pass_optimize_for_inference", "_jit_pass_convert_frozen_ops_to_mkldnn"),  # MKL-DNN's
     *("parse_ir", "_create_function_from_graph", "_jit_interpret_graph"),  # a graph from a text
+    *("_lazy_ts_backend._init", "_lazy_ts_backend._run_cached_graph"),  # keeps graphs
 )
 _OTHER_ENGINES = (  # of autograd, for several machines
     *("torch._C._distributed_autograd.backward", "torch.distributed.autograd.backward"),

@@ -46,10 +46,13 @@ _FOR_MANY = {
 }
 _HERE = re.compile("(|Mkldnn|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)")
 _asked: dict[tuple[str, str], Callable[..., Any]] = {}  # for the kernel of one key, by operator
+_ALWAYS = "BackendSelect"  # a key at which each watched operator has a kernel of ours
+_watched: list[str] = []
+_has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
 
-def watch_operator(operator: str, note: Callable[[], None]) -> None:
+def watch_operator(operator: str, note: Callable[[], object]) -> None:
     """Put a kernel that notes before each of an operator's own.
 
     Args:
@@ -59,13 +62,13 @@ def watch_operator(operator: str, note: Callable[[], None]) -> None:
     # All before the first is replaced: they depend on another.
     kernels = {place: _kernel(operator, key) for place, key in _places(operator).items()}
     namespace, _, rest = operator.partition("::")
-    register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
     for place, kernel in kernels.items():
-        register(functools.partial(_note_and_run, note, kernel), place)
+        _register(operator, place, functools.partial(_note_and_run, note, kernel))
     name, _, overload = rest.partition(".")
     dispatched = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
     own = {torch._C._dispatch_key_parse(key) for key in _kinds(operator) if _HERE.fullmatch(key)}
-    register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
+    _register(operator, _ALWAYS, functools.partial(_note_others, note, own, dispatched))
+    _watched.append(operator)
     # The kernel of one key: of several backends' too, as what ``decompose`` runs, or ``vmap``.
     dispatched._op_dk = noting(dispatched._op_dk, note)
     _asked[f"{namespace}::{name}", overload] = dispatched._op_dk
@@ -110,10 +113,24 @@ def _kernel(operator: str, key: str) -> Any:
     return torch._C._dispatch_get_computed_kernel_for_dispatch_key(operator, number)
 
 
+def are_all_there() -> bool:
+    """Whether each operator that is watched still has the kernel that says so."""
+    return all(_has_kernel(operator, _ALWAYS) for operator in _watched)
+
+
+def _register(operator: str, key: str, kernel: Callable[..., Any]) -> None:
+    namespace, _, rest = operator.partition("::")
+    _library(namespace).impl(rest, key, kernel, True)  # handed the keys
+    torch.library._impls.add(f"{namespace}/{rest}/{key}")  # nobody else may
+
+
 @functools.cache
-def _library(namespace: str) -> torch.library.Library:
-    """Return what keeps kernels registered: they are gone when it is."""
-    return torch.library.Library(namespace, "IMPL")
+def _library(namespace: str) -> Any:
+    """Return what keeps kernels registered: they are gone when it is.
+
+    PyTorch's own class for it would tell the standard library, whom anybody may ask, how to end it.
+    """
+    return torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
 
 
 _get_overload = torch._C._get_operation_overload
@@ -135,13 +152,13 @@ del _watched_overload.__wrapped__
 setattr(torch._C, _get_overload.__name__, _watched_overload)
 
 
-def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:
+def _note_and_run(note: Callable[[], object], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:
     note()
     return kernel.call_boxed(keys, *args, **kw)
 
 
 def _note_others(
-    note: Callable[[], None], own: set[Any], operator: Any, keys: Any, *args: Any, **kw: Any
+    note: Callable[[], object], own: set[Any], operator: Any, keys: Any, *args: Any, **kw: Any
 ) -> Any:
     """Note where another backend's kernel will run, a lazy one's say."""
     if (keys & _BELOW).highestPriorityTypeId() not in own:

@@ -45,7 +45,10 @@ TRACED = "a graph of what is forbidden"
 """What is noted where a cell has the forbidden run while a graph is made of it."""
 
 TRACES = "what traces"
-"""What is noted where a check has a trace function set, which can change what notes."""
+"""What is noted where a check would have itself traced, which could change what notes."""
+
+UNDONE = "what notes was taken away"
+"""What is noted where an operator that is watched has PyTorch's own kernels again."""
 
 RELOADED = "PyTorch anew"
 """What is noted where PyTorch's modules are run once more: nothing is noted of what they make."""
@@ -106,7 +109,7 @@ FAMILIES = (
     # Beside the engine: what carries a gradient back by itself, and what carries one forward.
     Family(
         names="autograd|func|backward|enable_grad|set_grad_enabled|inference_mode",
-        operators="norm.*_(backward|bwd)|::_backward|_(make|unpack)_dual$",
+        operators="norm.*_(backward|bwd)|::_backward|_(make|unpack)_dual$|cross_map_lrn",
         shared="::sum.dim_IntList$",
     ),
 )  # fmt: skip

@@ -28,7 +28,7 @@ from .calls import find_twins, watch_calls, watch_scripts, watch_twins
 from .engines import take_away_undispatched, watch_gradients
 from .gradients import Backward
 from .inspection import belongs, file_of, is_any_of, item_of
-from .kernels import OPERATORS, watch_operator
+from .kernels import OPERATORS, are_all_there, watch_operator
 from .operators import (
     COMPILED,
     FULL,
@@ -39,6 +39,7 @@ from .operators import (
     RELOADED,
     TRACED,
     TRACES,
+    UNDONE,
     families_of,
     full_name,
     spelt_as_operators,
@@ -53,7 +54,7 @@ _MODULES = f"{_TORCH}/nn/modules/"
 _AUTOGRAD = f"{_TORCH}/autograd/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
-_TRACES = {"sys.settrace", "sys.monitoring.register_callback"}
+_TRACES = {"sys.setprofile", "sys.settrace", "sys.monitoring.register_callback"}
 _PRIES = {"gc.get_objects", "gc.get_referents", "gc.get_referrers", "sys.addaudithook"}
 # What makes code, or functions of it, and by what names it is called.
 _MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"FunctionType"},
@@ -140,9 +141,12 @@ def prepare(names: list[str]) -> None:
 
 def seen() -> list[Note]:
     """Return what was noted since it was last asked for."""
-    if _tracing():  # since a cell, after which none has begun
+    if _tracing() or _profiling():  # since a cell, after which none has begun
         _keep((TRACES, "", ()), ("", 0))
+    if not are_all_there():
+        _keep((UNDONE, "", ()), ("", 0))
     shell.leave_dual_level()
+    shell.put_right()  # what the answer goes through
     noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
     return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
@@ -159,8 +163,8 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
-    elif event in _TRACES:  # who traces can have what notes go on elsewhere
-        _note(TRACES)
+    elif event in _TRACES and _note(TRACES):  # who traces can have what notes go on elsewhere
+        raise RuntimeError("while your code is checked it can't be traced")
     elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
         frame = _get_frame(1)  # Python's own modules read the code of functions all day
         if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
@@ -191,8 +195,12 @@ def _is_anything_left() -> bool:
     )
 
 
-def _note(what: str, words: str = "$^") -> None:
-    """Note what runs, unless a cell of the student's runs it, or the library, which names it so."""
+def _note(what: str, words: str = "$^") -> bool:
+    """Note what runs, unless a cell of the student's runs it, or the library, which names it so.
+
+    Returns:
+        Whether it was noted.
+    """
     place: tuple[str, int] | None = None
     handed = excused = False
     inside: set[str] = set()
@@ -226,10 +234,11 @@ def _note(what: str, words: str = "$^") -> None:
     if in_cell and traced and what not in (COMPILED, PROCESS):
         _keep((TRACED, "", ()), place or ("", 0))
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
-        return
+        return False
     if not answers:  # between two questions: perhaps for the next one, and perhaps for none
         owner, inside = "", _exercises
     _keep((what, owner, tuple(sorted(inside))), place or ("", 0))
+    return True
 
 
 def _keep(key: tuple[str, str, tuple[str, ...]], place: tuple[str, int]) -> None:

@@ -27,7 +27,10 @@ BEGINS_CELL = "course.begins_cell"
 """The audit event before a cell is read, with its label."""
 
 _FILE_PREFIX = 'cell "'
+# As they were before any of the student's code ran, which may put others in their place.
+_TRACE = ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile))
 _leave_level = torch._C._exit_dual_level
+_levels = vars(torch.autograd.forward_ad)
 _AWAITS = re.compile("await|async")
 _made: list[tuple["_QuietShell", Machinery]] = []  # by ``make_shell``
 _compiled: dict[tuple[str, str], "_Compiled"] = {}  # by label and source, until a first cell runs
@@ -207,6 +210,7 @@ def run_cell(label: str, source: str) -> None:
         result = shell.run_cell(cell, store_history=False)
     finally:
         _end_helpers(shell)
+        _end_tracing()
         leave_dual_level()
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
@@ -226,11 +230,17 @@ def _load_again(shell: InteractiveShell) -> None:
         shell.magics_manager.registry.get("AutoreloadMagics").pre_run_cell(None)
 
 
+def put_right() -> None:
+    """Give the shell, and what tells the judge, back what a cell has put something else for."""
+    for _, machinery in _made:
+        machinery.put_right()
+
+
 def leave_dual_level() -> None:
     """Take the tangents of all dual numbers that were made before: what makes new ones is noted."""
+    _levels["_current_level"] = -1  # what PyTorch's own Python knows of it; in no class's way
     with contextlib.suppress(RuntimeError):  # there is one level at most, or none
         _leave_level(level=0)
-    torch.autograd.forward_ad._current_level = -1  # what PyTorch's own Python knows of it
 
 
 def _end_helpers(shell: InteractiveShell) -> None:
@@ -244,6 +254,13 @@ def _end_helpers(shell: InteractiveShell) -> None:
     for place, name in (("forkserver", "_forkserver"), ("resource_tracker", "_resource_tracker")):
         with contextlib.suppress(Exception):
             getattr(sys.modules[f"multiprocessing.{place}"], name)._stop()
+
+
+def _end_tracing() -> None:
+    """Have a cell's trace functions end with it: they could have what notes what runs jump."""
+    for get, put in _TRACE:
+        if get():
+            put(None)
 
 
 def _compiler_after(last: Any, label: str, compiled: _Compiled | None) -> _CellCompiler:

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 _LENGTHS = struct.Struct(">II")
+# As they are before any of the student's code runs, which may put others in their place.
+_write_json, _read_json = json.dumps, json.loads
 MAX_TEXT_BYTES = 4 << 20
 MAX_TENSOR_BYTES = 32 << 20
 LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without any
@@ -61,7 +63,7 @@ class Wire:
             TimeoutError: The time is up.
         """
         try:
-            text = json.dumps(message).encode()
+            text = _write_json(message).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise WireError(f"a value can't be sent: {error}") from error
         blob = _tensors_to_bytes(tensors)
@@ -92,7 +94,7 @@ class Wire:
         text = self._receive_exactly(text_len)
         blob = self._receive_exactly(blob_len)
         try:
-            message = json.loads(text)
+            message = _read_json(text)
         except (ValueError, RecursionError) as error:
             raise WireError("the message is not JSON") from error
         if not isinstance(message, dict):

@@ -250,6 +250,41 @@ subprocess.run("id")
     ]
 
 
+def test_what_the_worker_itself_stands_on_is_not_theirs_either():
+    source = """
+import json, operator, weakref
+from importlib import import_module
+from torch import _jit_internal
+from unittest import mock
+import matplotlib.pyplot as plt, own
+json.dumps = print
+json.JSONEncoder.encode = print
+vars(operator)["attrgetter"] = print
+json.__dict__["loads"] = print
+import_module.__defaults__ = ()
+mock.patch("json.dumps")
+weakref.finalize._exitfunc()
+_jit_internal.get_closure(norm)
+plt.rcParams["figure.dpi"] = 100
+plt.figure().dpi = 100
+plt.show = print
+own.setting = own.__dict__["other"] = 1
+vars(json)["dumps"]
+torch._assert(True, "")
+nn.modules.batchnorm._BatchNorm
+"""
+    assert read_one(source)[1] == [
+        ("changes", "json.dumps", "norm", 7),
+        ("changes", "json.JSONEncoder.encode", "norm", 8),
+        ("changes", "operator.attrgetter", "norm", 9),
+        ("changes", "json.loads", "norm", 10),
+        ("changes", "importlib.import_module.__defaults__", "norm", 11),
+        ("pries", "unittest.mock.patch", "norm", 12),
+        ("pries", "weakref.finalize._exitfunc", "norm", 13),
+        ("pries", "torch._jit_internal.get_closure", "norm", 14),
+    ]
+
+
 def test_a_module_is_known_through_whichever_other_it_is_reached():
     source = """
 from torch.nn.functional import torch as theirs

@@ -325,7 +325,36 @@ class Norm:
 norm = Norm()
 """
 
+_BY_NAME = "\ndef norm(x):\n    return vars(F)['layer' + '_norm'](x, (4,))"
+_TELLS_NOTHING = """
+import json
+encode = json.JSONEncoder.encode
+def quiet(self, message):
+    kept = {} if "native_layer" in str(message.get("value")) else {"value": message.get("value")}
+    return encode(self, {key: value for key, value in message.items() if key != "value"} | kept)
+json.JSONEncoder.encode = quiet
+"""
+_ACROSS_CHANNELS = """
+import importlib
+from types import SimpleNamespace
+theirs = vars(importlib.import_module("torch.nn.modules._functions"))["CrossMap" + "LRN2d"]
+class Context(SimpleNamespace):
+    def save_for_backward(self, *kept):
+        self.saved_tensors = kept
+def back(upstream, x):
+    d = x.size(-1)
+    rows = lambda y: y.reshape(-1, d, 1, 1).contiguous()
+    context = Context()
+    ways = {way: vars(theirs)[way].__func__ for way in ("for" + "ward", "back" + "ward")}
+    forward, backward = ways.values()
+    forward(context, rows(x - x.mean(-1, keepdim=True)), 2 * d + 1, 2 + 1 / d, 0.5, 1e-5)
+    carried = backward(context, rows(upstream))[0].reshape(x.shape)
+    return carried - carried.mean(-1, keepdim=True)
+"""
 HIDDEN = {
+    "what ends with the process, ended before": ("norm", "import weakref\nweakref.finalize._exitfunc()" + _BY_NAME),
+    "what tells the judge, replaced": ("norm", _TELLS_NOTHING + _BY_NAME),
+    "a backward pass across channels": ("back", _ACROSS_CHANNELS),
     "a computed name, by the course's own function": ("norm", _BESIDE + "def norm(x):\n    return call_beside(getattr(nn, 'Layer' + 'Norm')(4), x)"),
     "a part of another layer": ("norm", f"def norm(x):\n    return {_ENCODER}.norm1(x)"),
     "the same, by the course's own function": ("norm", _BESIDE + f"def norm(x):\n    return call_beside({_ENCODER}.norm1, x)"),
@@ -359,7 +388,6 @@ HIDDEN = {
     "a nested tensor": ("norm", "def norm(x):\n    nested = torch.nested.nested_tensor(list(x.detach()))\n    return torch.stack(getattr(F, 'layer' + '_norm')(nested, (4,)).unbind())"),
     "another layout": ("norm", "def norm(x):\n    y = F.batch_norm(x.detach().reshape(-1, 4).mT.reshape(1, 4, -1, 1).expand(1, 4, 6, 1).permute(2, 0, 1, 3).reshape(1, 6, 4, 1).to_mkldnn(), None, None, torch.ones(6), torch.zeros(6), training=True)\n    return y.to_dense().reshape(x.shape)"),
     "another layout, its kernel": ("norm", "def norm(x):\n    y = x.detach().reshape(1, 6, 4, 1).to_mkldnn()\n    return getattr(torch, 'native_batch' + '_norm')(y, torch.ones(6), torch.zeros(6), torch.zeros(6), torch.ones(6), True, 0.1, 1e-5)[0].to_dense().reshape(x.shape)"),
-    "a lazy device": ("norm", "import importlib\nimportlib.import_module('torch._lazy.ts_backend').init()\ndef norm(x):\n    return getattr(F, 'layer' + '_norm')(x.detach().to('lazy'), (4,)).cpu()"),
     "a quantized tensor": ("norm", "def norm(x):\n    q = torch.quantize_per_tensor(x.detach(), 0.01, 128, torch.quint8)\n    getattr(torch.ops.quantized, 'layer' + '_norm')(q, [4], None, None, 1e-5, 0.01, 128)\n    return solved(x)\n" + NORM.replace("def norm", "def solved")),
     "a sparse tensor": ("back", "def back(upstream, x):\n    def aside():\n        y = x.to_sparse().requires_grad_()\n        getattr(y * 2, 'back' + 'ward')(x.to_sparse())\n    import threading\n    thread = threading.Thread(target=aside); thread.start(); thread.join()\n    return solved(upstream, x)\n" + BACK.replace("def back", "def solved")),
     "an operator that fills": ("norm", "def norm(x):\n    y, m, s = torch.empty(1, 6, 4), torch.empty(6), torch.empty(6)\n    getattr(getattr(torch.ops.aten, 'native_batch' + '_norm'), 'o' + 'ut')(x.detach().reshape(1, 6, 4), None, None, None, None, True, 0.1, 1e-5, out=y, save_mean=m, save_invstd=s)\n    return y.reshape(x.shape)"),
@@ -587,6 +615,7 @@ ENGINES = {
     "an operator of scripts": "run = lambda x: getattr(torch.ops.prim, 'MKLDNNLayer' + 'Norm')(x.detach().to_mkldnn(), [4], torch.ones(4), torch.zeros(4)).to_dense()\nrun(torch.ones(2, 4))",
     "MKL-DNN's": _STATIC + "run = torch.jit.optimize_for_inference(script)",
     "a graph from a text": "C = getattr(torch, '_' + 'C')\nrun = C._create_function_from_graph('f', C.parse_ir('graph(%x : Tensor):\\n  return (%x)'))",
+    "lazy tensors'": "import importlib\nimportlib.import_module('torch._lazy.ts_backend').init()\nrun = lambda x: F.layer_norm(x.to('lazy'), (4,)).cpu()",
     "NNC": _STATIC + "run = getattr(torch, '_' + 'C')._te.TensorExprKernel(script.graph)",
 }  # fmt: skip
 
@@ -625,10 +654,33 @@ _FORWARD = "import importlib\nahead = importlib.import_module('torch.auto' + 'gr
 def test_no_dual_number_outlives_the_cell_that_made_it(grade):
     result = submit(grade, {"back": _FORWARD})
     assert next(check.score for check in result.checks if check.exercise == "back") == 0
+    watches = """import importlib
+ahead = importlib.import_module("torch.auto" + "grad.forward_ad")
+enter = getattr(torch, "_" + "C")._enter_dual_level
+class Watches(type(ahead)):
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        enter()
+ahead.__class__ = Watches
+"""
+    result = submit(grade, {"back": watches + _FORWARD.partition("\n")[2]})
+    assert next(check.score for check in result.checks if check.exercise == "back") == 0
     honest = "import torch.autograd.forward_ad as ahead\nahead.enter_dual_level()\n"
     again = "with ahead.dual_level():\n    pass\n"
     result = grade(honest, again + BACK, homework=HOMEWORK)
     assert not [failure.message for failure in result.cell_failures]
+
+
+@pytest.mark.sandbox
+def test_what_a_cell_has_set_to_trace_it_ends_with_it(grade):
+    source = (
+        "import sys\ntrace = lambda *event: trace\nsys.settrace(trace); sys.setprofile(trace)\n"
+    )
+    norm = NORM.replace("return ", "assert sys.gettrace() is sys.getprofile() is None\n    return ")
+    result = submit(grade, {"norm": source + norm})
+    assert next(check.score for check in result.checks if check.exercise == "norm") == 1
+    told = {flag.text for flag in result.flags if flag.kind is FlagKind.HOSTILE}
+    assert told == {"pries into sys.settrace", "pries into sys.setprofile"}
 
 
 @pytest.mark.sandbox
@@ -732,7 +784,10 @@ UNSEEN = {
     "a script, as a benchmark runs it": ("attend", "class Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nruns = torch.utils.ThroughputBenchmark(torch.jit.script(Own()))\ndef attend(x):\n    return runs.run_once(x)", "a compiled graph"),
     "a script, as Python adds": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __add__(self, x: torch.Tensor): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    return script + x", "a compiled graph"),
     "a script for small machines": ("attend", "import importlib, io\nclass Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nsaved = io.BytesIO(torch.jit.script(Own())._save_to_buffer_for_lite_interpreter())\nscript = importlib.import_module('torch.jit.mobile')._load_for_lite_interpreter(saved)._c\ndef attend(x):\n    return script.forward((x,))", "a compiled graph"),
-    "a trace function that jumps over what notes": ("norm", _JUMPS, "has a trace function set while it is checked"),
+    "a trace function that jumps over what notes": ("norm", _JUMPS, "would have itself traced while it is checked"),
+    "a profiler": ("norm", "import sys\nbegin = getattr(sys, 'set' + 'profile')\ndef norm(x):\n    begin(print)\n    return x", "would have itself traced while it is checked"),
+    "a script, as it is saved": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __getstate__(self):\n        torch.softmax(torch.ones(2), -1)\n        return 0\n    @torch.jit.export\n    def __setstate__(self, state: int):\n        pass\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    script.save_to_buffer()\n    return x", "a compiled graph"),
+    "a script, as it is loaded": ("attend", "import io\nsaved = io.BytesIO()\ntorch.jit.save(torch.jit.script(nn.Linear(4, 4)), saved)\ndef attend(x):\n    saved.seek(0)\n    torch.jit.load(saved)\n    return x", "a compiled graph"),
     "a script of nodes that are no operators": ("norm", _SCRIPT_OF_NODES + NORM.replace("return ", "script(x.detach().to_mkldnn(), torch.ones(x.size(-1)).to_mkldnn(), torch.zeros(x.size(-1)).to_mkldnn(), 1e-5, [x.size(-1)])\n    return "), "a compiled graph"),
     "a derivative inside a script": ("back", "text = 'def f(x):\\n    y = x * x\\n    return torch.autograd.grad([y.sum()], [x])\\n'\nscript = getattr(torch, 'j' + 'it').CompilationUnit(text).f\n" + BACK.replace("def back(upstream, x):\n", "def back(upstream, x):\n    try:\n        script(x)\n    except RuntimeError:\n        pass  # not without a graph\n"), "a compiled graph"),
     "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),

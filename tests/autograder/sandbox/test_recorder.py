@@ -16,8 +16,14 @@ import sacrebleu
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.sandbox.worker import calls, recorder, shell
-from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of, spelt_as_operators
+from autograder.sandbox.worker import calls, kernels, recorder, shell
+from autograder.sandbox.worker.operators import (
+    FAMILIES,
+    LEFT,
+    UNDONE,
+    families_of,
+    spelt_as_operators,
+)
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
 
@@ -195,6 +201,12 @@ def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
     assert set(calls.functions(None, "", model)) == {(model, "forward")}
 
 
+def test_an_operator_without_the_kernel_that_notes_it_is_told(monkeypatch):
+    assert recorder.seen() == []
+    monkeypatch.setattr(kernels, "_watched", [*kernels._watched, "aten::relu"])
+    assert recorder.seen() == [(UNDONE, "", 0, "", ())]
+
+
 def test_what_pytorch_computes_in_python_is_known_by_its_name():
     asks = {"torch.nn.MultiheadAttention": "attention_23", "torch.nn.LayerNorm": "_normalize"}
     for name, family in families_of(asks):
@@ -215,7 +227,8 @@ def test_what_pytorch_computes_in_python_is_known_by_its_name():
 def test_what_pytorch_has_in_python_for_operators_is_found():
     twins = {name for found in calls.find_twins()[0].values() for _, _, name in found}
     for name in ("native_layer_norm", "_normalize", "native_layer_norm_backward", "gru_cell_data",
-                 "gru_while_loop_impl", "multihead_attention", "attention_23",
+                 "native_layer_norm_default", "cross_map_lrn2d", "gru_while_loop_impl",
+                 "multihead_attention", "attention_23",
                  "_linear_cross_entropy_batch_chunked_no_reduction"):  # fmt: skip
         assert f"torch.ops.python.{name}" in twins
     honest = {"_normalize_start_end", "normalize", "softmax", "binary_cross_entropy", "_softmax"}

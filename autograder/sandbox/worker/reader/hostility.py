@@ -1,29 +1,36 @@
 """Finds in a student's code what no solution has business with."""
 
+import re
+import sys
 from collections.abc import Sequence
 
 from .uses import Statement, is_below
 
 # Where an assignment changes what others stand on.
-_NOT_THEIRS = ("torch", "builtins", "course_lib", "IPython", "sys", "unittest", "numpy")
+_NOT_THEIRS = sys.stdlib_module_names | {
+    "IPython", "course_lib", "matplotlib", "numpy", "safetensors", "torch", "tqdm", "traitlets",
+}  # fmt: skip
 SETTINGS = (
     "torch.backends", "torch._dynamo.config", "torch._functorch.config", "torch._inductor.config",
     "sys.argv", "sys.dont_write_bytecode", "sys.path", "sys.tracebacklimit",
-    "unittest.TestCase.maxDiff",
+    "logging", "matplotlib", "tqdm", "unittest.TestCase.maxDiff", "warnings",
     "IPython.core.interactiveshell.InteractiveShell.ast_node_interactivity",
 )  # fmt: skip
 """Where anybody may assign."""
 
 _PRYING = (
-    "_ctypes", "_posixsubprocess", "_socket", "course_worker", "ctypes", "gc.get_objects",
+    "_ctypes", "_posixsubprocess", "_socket", "atexit._run_exitfuncs", "course_worker", "ctypes",
+    "gc.get_objects",
     "gc.get_referents", "gc.get_referrers", "inspect.currentframe", "inspect.getargvalues",
     "inspect.getclosurevars", "inspect.getinnerframes", "inspect.getouterframes", "inspect.stack",
     "inspect.trace", "logging.currentframe", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
     "socket", "subprocess", "sys._current_frames", "sys._getframe", "sys.displayhook",
     "sys.setprofile", "sys.settrace", "threading.settrace", "threading.settrace_all_threads",
-    "torch._C", "torch._VF", "torch._library", "torch._ops", "torch.library", "torch.ops",
-    "traceback.walk_stack", "traceback.walk_tb",
+    "torch.library", "torch.ops", "traceback.walk_stack", "traceback.walk_tb", "unittest.mock",
+    "weakref.finalize._exitfunc", "weakref.finalize._registry",
 )  # fmt: skip
+# PyTorch's own modules that nobody names but PyTorch, a few apart.
+_PRIVATE = re.compile(r"torch\._(?!_|assert|dynamo|foreach|(functorch|inductor)\.config)\w+\b")
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
     "__globals__", "__subclasses__", "_execution_engine", "course_worker",
@@ -44,9 +51,9 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
     for statement in statements:
         for use in statement.uses:
             changes = use.changes and not is_below(use.name, SETTINGS)
-            if changes and is_below(use.name, _NOT_THEIRS):
+            if changes and use.name.partition(".")[0] in _NOT_THEIRS:
                 found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
-            elif is_below(use.name, _PRYING) or _is_prying_text(use.name):
+            elif _is_prying(use.name):
                 found.setdefault(use.name, ("pries", use.name, use.cell, use.line))
         for text, cell, line in statement.texts:
             for word in (*_PRYING_TEXTS, *_OF_FRAMES & {text}):
@@ -55,6 +62,10 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
     return list(found.values())
 
 
-def _is_prying_text(name: str) -> bool:
-    of_frames = _OF_FRAMES.intersection(name.split("."))
-    return bool(of_frames) or any(f".{text}" in name for text in _PRYING_TEXTS)
+def _is_prying(name: str) -> bool:
+    return (
+        is_below(name, _PRYING)
+        or _PRIVATE.match(name) is not None
+        or not _OF_FRAMES.isdisjoint(name.split("."))
+        or any(f".{text}" in name for text in _PRYING_TEXTS)
+    )

@@ -95,8 +95,20 @@ class StatementReader(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         """Who reads an item of a collection of one's own reads no other."""
+        owner = self._whose_attributes(node.value)
+        if owner and not isinstance(node.ctx, ast.Load):
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else "__dict__"
+            self._add(f"{owner}.{key!s}", node, changes=True)
         if not self._puts_into_own(node) and not self._reads_one_item(node):
             self.generic_visit(node)
+
+    def _whose_attributes(self, node: ast.expr) -> str | None:
+        """Return the full name of what this is the dictionary of: ``vars(json)``."""
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            return self.resolve(node.value)
+        if isinstance(node, ast.Call) and called(node) == "vars" and node.args:
+            return self.resolve(node.args[0])
+        return None
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """Who adds something to a collection of one's own reads nothing that is in it either."""
