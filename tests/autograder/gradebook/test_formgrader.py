@@ -170,3 +170,15 @@ def test_the_instructors_text_keeps_its_links_and_a_forged_checksum_keeps_none()
     make_inert(made, {text})
     assert made.cells[0].source == text
     assert made.cells[1].source == inert_markup(MARKUP)
+
+
+def test_what_takes_readers_long_is_cut_or_parted():
+    """What colours code, and what reads Markdown, may take time with the square of the length."""
+    code, formulas = "a." * 100_000, r"\begin{a}" * 1_000
+    cells = [nbformat.v4.new_code_cell(code), nbformat.v4.new_markdown_cell(formulas)]
+    made = nbformat.v4.new_notebook(cells=cells)
+    make_inert(made, {"x = 1"})
+    assert made.cells[0].source.endswith("a.\n# 190,000 characters more were handed in")
+    assert r"\begin" not in made.cells[1].source
+    matrix = r"$\begin{pmatrix} 1 & 0 \end{pmatrix}$"
+    assert inert_markup(matrix) == matrix
