@@ -15,6 +15,7 @@ from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 from course_lib.testing import CheckFailure
 
+_SEEN = "course_worker.recorder:seen"
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
 _SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
@@ -148,7 +149,7 @@ class StudentProcess:
             return []
         try:
             with self.limited(_SHOW_SECONDS):
-                calls = self._peer.call("course_worker.recorder:seen", ())
+                calls = self._peer.call(_SEEN)
         except RemoteError:
             return [None]
         return calls if type(calls) is list else [None]
@@ -244,6 +245,7 @@ class StudentProcess:
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
             peer.call("course_worker.recorder:watch", (self._watched, self._exercises))
+            peer.call(_SEEN)  # it is found now, and no more once a cell could put another there
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

@@ -21,7 +21,7 @@ from torch._library.custom_ops import CustomOpDef
 
 from .operators import FAMILIES, Family, full_name, spelt_as_operators
 
-Note = Callable[[str, str], object]
+Note = Callable[[str, re.Pattern[str]], object]
 """Notes a name, unless the library called it that names what these words match."""
 
 # Where PyTorch keeps such Python. What reads the text of others, as forward mode's does, must be
@@ -67,12 +67,13 @@ def watch_functions(name: str, words: str, places: Iterable[tuple[Any, str]], no
 
     Args:
         name: What to note.
-        words: As for ``Note``.
+        words: As for ``Note``, their pattern.
         places: Where they are, and what they are called there.
         note: As for ``watch_calls``.
     """
     for place, member in dict.fromkeys(places):
-        _put(place, member, noting(getattr(place, member), functools.partial(note, name, words)))
+        noted = functools.partial(note, name, re.compile(words))
+        _put(place, member, noting(getattr(place, member), noted))
 
 
 def watch_twins(families: Iterable[Family], note: Note) -> None:
@@ -90,7 +91,7 @@ def watch_twins(families: Iterable[Family], note: Note) -> None:
     instead: dict[FunctionType, Any] = {}
     for (place, member, name), names in words.items():
         function = getattr(place, member)
-        words_of_all = rf"\b({'|'.join(names)})\b"
+        words_of_all = re.compile(rf"\b({'|'.join(names)})\b")
         instead[function] = noting(function, functools.partial(note, name, words_of_all))
         _put(place, member, instead[function])
     for keeper in keepers:

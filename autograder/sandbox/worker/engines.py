@@ -4,12 +4,15 @@ Nobody could note what runs there, see ``recorder``, and no homework asks for it
 gradients back is kept, and says so.
 """
 
+import _lsprof
 import contextlib
 import ctypes
 import functools
 import gc
 import pkgutil
+import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -59,12 +62,27 @@ def watch_gradients(note: Note) -> None:
     _refuse_compilers()
     differences = functions(None, "", sys.modules["torch.autograd.gradcheck"])
     watch_functions("torch.autograd.gradcheck", "grad", differences, note)
-    noted = functools.partial(note, "torch.autograd.backward", "backward")
+    noted = functools.partial(note, "torch.autograd.backward", re.compile("backward"))
     engine = type(torch.autograd.Variable._execution_engine)
     _replace(engine, "run_backward", noting(engine.run_backward, noted))
     for kind in _kinds_of_nodes():  # one step each, without any engine
         _replace(kind, "__call__", noting(kind.__call__, noted))
         ctypes.c_void_p.from_address(id(kind) + _TP_CALL).value = _calls_method()
+
+
+def let_nobody_profile(unless: Callable[[], bool]) -> None:
+    """Have C's profiler begin nothing: it may ask a clock of the student's while others run.
+
+    Args:
+        unless: Whether it may begin now.
+    """
+    begin = _lsprof.Profiler.enable
+
+    def enable(profiler: Any, *how: Any, **named: Any) -> None:
+        if unless():
+            begin(profiler, *how, **named)
+
+    _replace(_lsprof.Profiler, "enable", enable)
 
 
 def _refuse_compilers() -> None:

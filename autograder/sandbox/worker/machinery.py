@@ -25,8 +25,8 @@ from IPython.core import (
     prefilter,
 )
 
-_MODULES = (ast, codeop, builtin_trap, compilerop, display_trap, events, inputtransformer2,
-            interactiveshell, prefilter,
+_MODULES = (contextlib, ast, codeop, builtin_trap, compilerop, display_trap, events,
+            inputtransformer2, interactiveshell, prefilter,
             importlib, json, json.decoder, json.encoder, operator)  # fmt: skip
 _BUILTINS = ("compile", "eval", "exec")
 

@@ -60,6 +60,7 @@ FULL = "more than can be noted"
 """What is noted last where there is more: nobody who is honest calls things in so many ways."""
 
 _OPERATORS = "torch.ops."
+_WORDS = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ATTENTION = "::(_softmax|_safe_softmax|_masked_softmax|scaled_dot_product_attention)$"
 
 FAMILIES = (
@@ -141,7 +142,7 @@ def forbids(names: Iterable[str], noted: str) -> bool:
 
 def spelt_as_operators(name: str) -> str:
     """Spell a class's name as operators are: ``rms_norm_python`` for ``RMSNormPython``."""
-    return re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return _WORDS.sub("_", name).lower()
 
 
 def full_name(operator: str) -> str:

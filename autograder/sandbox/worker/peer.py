@@ -7,7 +7,8 @@ callee allows it, a function named as ``module:function``. Reading an attribute 
 
 import importlib
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -125,7 +126,8 @@ class Peer:
         wire: The connection to the other side.
         describe_error: Turns an exception raised by a call from the other side into what it may
             know: ``type_name``, ``bases``, ``message`` and ``traceback``.
-        allow_named: Whether the other side may call functions by name.
+        named: Given, the other side may call functions by name: of these modules, by theirs, and of
+            all that can be imported.
         contains: The exceptions that end only the call in which they are raised.
     """
 
@@ -134,7 +136,7 @@ class Peer:
         wire: Wire,
         *,
         describe_error: Callable[[BaseException], dict[str, Any]],
-        allow_named: bool = False,
+        named: Mapping[str, ModuleType] | None = None,
         contains: type[BaseException] = Exception,
     ) -> None:
         self.wire = wire
@@ -142,8 +144,10 @@ class Peer:
         """What ended the conversation, once something did."""
         self._contains = contains
         self._describe_error = describe_error
-        self.is_asked_by_name = allow_named
+        self.is_asked_by_name = named is not None
         """Whether the other side may; of two only one, so this one may not then."""
+        self._modules = named or {}
+        self._named: dict[str, Callable[..., Any]] = {}  # once found, it stays what it is
         self._exports: dict[int, Any] = {}
         self._next_export = 0
         self._next_call = 0
@@ -307,9 +311,10 @@ class Peer:
 
     def _target(self, target: Any) -> Callable[..., Any]:
         if isinstance(target, str) and self.is_asked_by_name:
-            module, _, path = target.partition(":")
-            found: Callable[..., Any] = _path_to(path)(_import(module))
-            return found
+            if target not in self._named:
+                module, _, path = target.partition(":")
+                self._named[target] = _path_to(path)(self._modules.get(module) or _import(module))
+            return self._named[target]
         if isinstance(target, dict):
             return self._exports[target["yours"]]
         raise WireError("only what was handed over can be called or built")

@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib
 import importlib.util
+import os
 import re
 import signal
 import sys
@@ -25,7 +26,7 @@ import torch
 
 from . import shell
 from .calls import find_twins, watch_calls, watch_scripts, watch_twins
-from .engines import take_away_undispatched, watch_gradients
+from .engines import let_nobody_profile, take_away_undispatched, watch_gradients
 from .gradients import Backward
 from .inspection import belongs, file_of, is_any_of, item_of
 from .kernels import OPERATORS, are_all_there, watch_operator
@@ -65,7 +66,9 @@ _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 # As they were before any of the student's code ran, which may put others in their place.
 _current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, threading.get_ident
 _tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
+_stat = os.stat
 _tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
+_NOTHING = re.compile("$^")
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
@@ -75,7 +78,9 @@ _CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the
 
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
-_loaded: set[str] = set()  # PyTorch's files, as they were before any of the student's code ran
+# PyTorch's files, as they were before any of the student's code ran: device and number, since one
+# file has many names.
+_loaded: set[tuple[int, int]] = set()
 _main_thread: list[int] = []  # as it was before any of the student's code ran
 
 _prepared: list[list[str]] = []  # the names that notes are made of, once it is settled
@@ -112,8 +117,8 @@ def prepare(names: list[str]) -> None:
             raise ValueError("what runs here is noted for another homework already")
         return
     files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
-    _loaded.update(file for file in files if file.startswith(_TORCH))
-    _library_files()
+    _loaded.update(filter(None, map(_identity, (f for f in files if f.startswith(_TORCH)))))
+    _library_texts()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
         watch_calls(name, _note)
@@ -125,17 +130,19 @@ def prepare(names: list[str]) -> None:
         for operator in OPERATORS[family.shared]:
             sharing.setdefault(operator, {})[name] = family.operators
     for operator, words in own.items():
-        watch_operator(
-            operator, functools.partial(_note, full_name(operator), rf"\b({'|'.join(words)})\b")
-        )
+        pattern = re.compile(rf"\b({'|'.join(words)})\b")
+        watch_operator(operator, functools.partial(_note, full_name(operator), pattern))
     for operator, patterns in sharing.items():
-        watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
+        compiled = tuple((name, re.compile(pattern or "$^")) for name, pattern in patterns.items())
+        watch_operator(operator, functools.partial(_note_askers, compiled))
     if "torch.autograd" in names:
         watch_gradients(_note)
     if families:
         watch_twins([family for _, family in families], _note)
         watch_scripts(functools.partial(_note, COMPILED))
         take_away_undispatched()
+    if names:
+        let_nobody_profile(lambda: any(f.f_code is _RUNS_CELLS for f, _ in _frames()))
     _prepared.append(sorted(names))  # only now: what failed half-way is not taken for done
 
 
@@ -145,10 +152,10 @@ def seen() -> list[Note]:
         _keep((TRACES, "", ()), ("", 0))
     if not are_all_there():
         _keep((UNDONE, "", ()), ("", 0))
-    shell.leave_dual_level()
-    shell.put_right()  # what the answer goes through
     noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
+    shell.put_right()
+    shell.leave_dual_level()  # last: nothing of the student's runs after it
     return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
 
 
@@ -158,7 +165,7 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         _note(PROCESS)
     elif event == "exec":  # anybody may say that something is
         code = arguments[0] if type(arguments[0]) is CodeType else None
-        if code and code.co_name == "<module>" and file_of(code) in _loaded:
+        if code and code.co_name == "<module>" and _identity(file_of(code)) in _loaded:
             _keep((RELOADED, "", ()), ("", 0))
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
@@ -174,6 +181,14 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         label = shell.cell_of(file)
         if label is not None or not file.startswith(_installed()):  # a file of the student's
             _keep((PRYING, "", ()), (label or "", frame.f_lineno or 0))
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    try:
+        found = _stat(file)
+    except (OSError, ValueError):  # there is none, or can be none
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -195,7 +210,7 @@ def _is_anything_left() -> bool:
     )
 
 
-def _note(what: str, words: str = "$^") -> bool:
+def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
     """Note what runs, unless a cell of the student's runs it, or the library, which names it so.
 
     Returns:
@@ -247,7 +262,7 @@ def _keep(key: tuple[str, str, tuple[str, ...]], place: tuple[str, int]) -> None
     _seen.setdefault(key, (place[0][:_LONGEST_LABEL], place[1]))
 
 
-def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
+def _note_askers(patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> None:
     """Note the forbidden functions and classes whose code asks for what is running.
 
     Also where the student's code stands between: it may have taken the place of one of their parts.
@@ -269,12 +284,12 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
 
 
 @functools.cache
-def _forbidden_names(asker: str, patterns: tuple[tuple[str, str], ...]) -> list[str]:
+def _forbidden_names(asker: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> list[str]:
     """Return which forbidden names a function or method of PyTorch's stands for: its own first."""
     asker = asker.partition(".")[0]
     spelt = spelt_as_operators(asker)
     called_so = [name for name, _ in patterns if asker == name.rpartition(".")[2]]
-    like_it = [name for name, pattern in patterns if pattern and re.search(pattern, spelt)]
+    like_it = [name for name, pattern in patterns if pattern.search(spelt)]
     return list(dict.fromkeys([*called_so, *like_it]))
 
 
@@ -331,7 +346,7 @@ def _asks_exercise(answers: FrameType | None) -> bool:
 
 
 @functools.cache
-def _library_code(words: str) -> set[CodeType]:
+def _library_code(words: re.Pattern[str]) -> set[CodeType]:
     """Return the code of those modules of course_lib that name this themselves.
 
     They answer for what they call by name. Others only call what they were handed. Read from the
@@ -339,14 +354,23 @@ def _library_code(words: str) -> set[CodeType]:
     student's.
     """
     found: set[CodeType] = set()
-    for file in _library_files():
-        text = file.read_text(encoding="utf-8")
-        if file.name == "testing.py" or not re.search(words, text):
+    for file, text in _library_texts():
+        if not words.search(text):
             continue
-        codes = list(_with_inner(compile(text, str(file), "exec", dont_inherit=True)))
-        if re.search(words, " ".join(name for code in codes for name in code.co_names)):
+        codes = list(_with_inner(compile(text, file, "exec", dont_inherit=True)))
+        if words.search(" ".join(name for code in codes for name in code.co_names)):
             found.update(codes)
     return found
+
+
+@functools.cache
+def _library_texts() -> tuple[tuple[str, str], ...]:
+    """Return the files of course_lib with their texts, but for what tests stand on."""
+    return tuple(
+        (str(file), file.read_text(encoding="utf-8"))
+        for file in _library_files()
+        if file.name != "testing.py"
+    )
 
 
 @functools.cache

@@ -252,18 +252,18 @@ subprocess.run("id")
 
 def test_what_the_worker_itself_stands_on_is_not_theirs_either():
     source = """
-import json, operator, weakref
+import inspect, json, operator, sys, weakref
 from importlib import import_module
 from torch import _jit_internal
-from unittest import mock
 import matplotlib.pyplot as plt, own
 json.dumps = print
 json.JSONEncoder.encode = print
 vars(operator)["attrgetter"] = print
 json.__dict__["loads"] = print
 import_module.__defaults__ = ()
-mock.patch("json.dumps")
+inspect.getmembers(norm)[0].cell_contents
 weakref.finalize._exitfunc()
+sys.modules["json"] = own
 _jit_internal.get_closure(norm)
 plt.rcParams["figure.dpi"] = 100
 plt.figure().dpi = 100
@@ -271,16 +271,20 @@ plt.show = print
 own.setting = own.__dict__["other"] = 1
 vars(json)["dumps"]
 torch._assert(True, "")
+torch._logging.set_logs(dynamo=True)
+json.JSONEncoder.default = print
 nn.modules.batchnorm._BatchNorm
 """
     assert read_one(source)[1] == [
-        ("changes", "json.dumps", "norm", 7),
-        ("changes", "json.JSONEncoder.encode", "norm", 8),
-        ("changes", "operator.attrgetter", "norm", 9),
-        ("changes", "json.loads", "norm", 10),
-        ("changes", "importlib.import_module.__defaults__", "norm", 11),
-        ("pries", "unittest.mock.patch", "norm", 12),
-        ("pries", "weakref.finalize._exitfunc", "norm", 13),
+        ("changes", "json.dumps", "norm", 6),
+        ("changes", "json.JSONEncoder.encode", "norm", 7),
+        ("changes", "operator.attrgetter", "norm", 8),
+        ("changes", "json.loads", "norm", 9),
+        ("changes", "importlib.import_module.__defaults__", "norm", 10),
+        ("pries", "inspect.getmembers", "norm", 11),
+        ("pries", "cell_contents", "norm", 11),
+        ("pries", "weakref.finalize._exitfunc", "norm", 12),
+        ("changes", "sys.modules.json", "norm", 13),
         ("pries", "torch._jit_internal.get_closure", "norm", 14),
     ]
 
@@ -460,9 +464,16 @@ def test_where_it_is_not_certain_whose_work_ran_nothing_is_lost_and_the_staff_is
     assert "torch.nn.Identity ran in a check of double" in flag.text
 
 
+FORGES = """import functools, torch
+held = [cell.cell_contents for cell in torch.nn.Identity.forward.__closure__]
+(note,) = [each for each in held if type(each) is functools.partial]
+note.func.__globals__["seen"].__code__ = (lambda: {}).__code__
+"""
+
+
 @pytest.mark.sandbox
 def test_a_process_that_ends_before_it_tells_earns_nothing(grade):
-    ends = "import os, course_worker.recorder\ncourse_worker.recorder.seen = lambda: os._exit(0)"
+    ends = FORGES.format("__import__('os')._exit(0)")
     result = grade(ends, ("double", HIDDEN_FROM_THE_READER), HALF, homework=RULED)
     assert [check.status for check in result.checks] == [Status.CRASH, Status.CRASH]
 
@@ -490,7 +501,7 @@ def test_a_comparison_in_a_cell_of_ones_own_is_nobodys_business(grade):
     ],
 )
 def test_a_report_from_the_students_process_is_not_believed(grade, noted):
-    forger = f"import course_worker.recorder\ncourse_worker.recorder.seen = lambda: {noted}"
+    forger = FORGES.format(noted)
     result = grade(("double", "def double(x):\n    return x + x"), forger, HALF, homework=RULED)
     assert result.score == 3
     assert delegations(result) == []

@@ -334,6 +334,36 @@ def quiet(self, message):
     return encode(self, {key: value for key, value in message.items() if key != "value"} | kept)
 json.JSONEncoder.encode = quiet
 """
+_PUT = "def put(where, name, what): setattr(where, name, what)\n"
+_TELLS_NOTHING_BY = {
+    "its entrance, replaced": "class Quiet:\n    seen = staticmethod(list)\n    _keep = print\ndef put(modules):\n    for name in list(modules):\n        if name.endswith('recorder'):\n            modules[name] = Quiet\nimport sys\nput(sys.modules)",
+    "what it is made of, replaced": "import sys\nfor name, module in list(sys.modules.items()):\n    if name.endswith('recorder'):\n        module._keep = print",
+    "what finds it, replaced": _PUT
+    + "import importlib._bootstrap as finds\nreal = finds._gcd_import\nclass Quiet:\n    seen = staticmethod(list)\nput(finds, '_gcd_import', lambda name, *more: Quiet if name.endswith('recorder') else real(name, *more))",
+    "its writer, replaced": _PUT
+    + "import json\nput(json._default_encoder, 'encode', lambda message: '{}' if 'native_layer' in str(message) else json.JSONEncoder().encode(message))",
+    "its reader, replaced": _PUT
+    + "import json\nreal = json._default_decoder.decode\nput(json._default_decoder, 'decode', lambda text: real(text.replace('course_worker.recorder:seen', 'builtins:list')))",
+}
+_COUNTING = (
+    _PUT
+    + """
+import builtins
+books = []
+def counting(thing):
+    books.append(thing)
+    return thing.__len__()
+def norm(x):
+    real = len
+    put(builtins, "len", counting)
+    y = vars(F)["layer" + "_norm"](x, (4,))
+    put(builtins, "len", real)
+    for book in books:
+        if isinstance(book, dict):
+            book.clear()
+    return y
+"""
+)
 _ACROSS_CHANNELS = """
 import importlib
 from types import SimpleNamespace
@@ -354,6 +384,8 @@ def back(upstream, x):
 HIDDEN = {
     "what ends with the process, ended before": ("norm", "import weakref\nweakref.finalize._exitfunc()" + _BY_NAME),
     "what tells the judge, replaced": ("norm", _TELLS_NOTHING + _BY_NAME),
+    "a builtin in the place of Python's": ("norm", _COUNTING),
+    **{f"what tells the judge: {how}": ("norm", source + _BY_NAME) for how, source in _TELLS_NOTHING_BY.items()},
     "a backward pass across channels": ("back", _ACROSS_CHANNELS),
     "a computed name, by the course's own function": ("norm", _BESIDE + "def norm(x):\n    return call_beside(getattr(nn, 'Layer' + 'Norm')(4), x)"),
     "a part of another layer": ("norm", f"def norm(x):\n    return {_ENCODER}.norm1(x)"),
@@ -792,6 +824,7 @@ UNSEEN = {
     "a derivative inside a script": ("back", "text = 'def f(x):\\n    y = x * x\\n    return torch.autograd.grad([y.sum()], [x])\\n'\nscript = getattr(torch, 'j' + 'it').CompilationUnit(text).f\n" + BACK.replace("def back(upstream, x):\n", "def back(upstream, x):\n    try:\n        script(x)\n    except RuntimeError:\n        pass  # not without a graph\n"), "a compiled graph"),
     "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),
     "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
+    "PyTorch loaded by another of its names": ("encode", "import importlib.util\nspec = importlib.util.spec_from_file_location('own', '/' + nn.modules.adaptive.__file__)\nspec.loader.exec_module(importlib.util.module_from_spec(spec))\n" + ENCODE, "loads PyTorch's modules once more"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
 }  # fmt: skip
 

@@ -48,7 +48,7 @@ def describe(error):
 @pytest.fixture
 def remote(request):
     ours, theirs = socket.socketpair()
-    server = Peer(Wire(theirs), describe_error=describe, allow_named=True)
+    server = Peer(Wire(theirs), describe_error=describe, named={})
 
     def serve():
         with contextlib.suppress(WireClosed):

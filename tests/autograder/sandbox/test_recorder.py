@@ -29,19 +29,19 @@ from course_lib.testing import call_beside
 
 
 def test_the_library_answers_for_what_its_own_text_names():
-    code = recorder._library_code("rms_norm")
+    code = recorder._library_code(re.compile("rms_norm"))
     assert normalization.RMSNorm.forward.__code__ in code
     assert normalization.rms_norm.__code__ in code
     assert attention.MultiHeadAttention.forward.__code__ not in code
 
 
 def test_what_calls_whatever_it_is_handed_answers_for_nothing():
-    assert call_beside.__code__ not in recorder._library_code("call_beside")
+    assert call_beside.__code__ not in recorder._library_code(re.compile("call_beside"))
 
 
 def test_the_library_does_not_answer_for_whoever_asks_it_for_what_they_may_not_use(monkeypatch):
     def noting(x, *rest):
-        recorder._note("torch.rms_norm", "rms_norm")
+        recorder._note("torch.rms_norm", re.compile("rms_norm"))
         return x
 
     monkeypatch.setattr(normalization.F, "rms_norm", noting)
@@ -57,7 +57,7 @@ def test_the_library_does_not_answer_for_a_file_that_a_student_has_written(monke
     def answer(message, ask):
         ask()
 
-    made = {"note": functools.partial(recorder._note, "torch.rms_norm", "rms_norm")}
+    made = {"note": functools.partial(recorder._note, "torch.rms_norm", re.compile("rms_norm"))}
     noting = "def noting(x, *rest):\n    note()\n    return x"
     exec(compile(noting, recorder.__file__, "exec"), made)
     monkeypatch.setattr(recorder, "_ANSWERS_JUDGE", answer.__code__)
@@ -75,7 +75,7 @@ def test_the_library_does_not_answer_for_an_exercise_that_is_its_own_function(mo
     def answer(self, message, ask):
         ask()
 
-    made = {"note": functools.partial(recorder._note, "torch.rms_norm", "rms_norm")}
+    made = {"note": functools.partial(recorder._note, "torch.rms_norm", re.compile("rms_norm"))}
     exec(compile("def noting(*args): note()", recorder.__file__, "exec"), made)
     layer = normalization.RMSNorm(4)
     monkeypatch.setattr(recorder, "_ANSWERS_JUDGE", answer.__code__)
@@ -210,7 +210,7 @@ def test_an_operator_without_the_kernel_that_notes_it_is_told(monkeypatch):
 def test_what_pytorch_computes_in_python_is_known_by_its_name():
     asks = {"torch.nn.MultiheadAttention": "attention_23", "torch.nn.LayerNorm": "_normalize"}
     for name, family in families_of(asks):
-        patterns = ((name, family.operators),)
+        patterns = ((name, re.compile(family.operators)),)
         assert recorder._forbidden_names(asks[name], patterns) == [name]
         if name.endswith("LayerNorm"):
             assert recorder._forbidden_names("rmsnorm_ref", patterns) == [name]
@@ -238,7 +238,7 @@ def test_what_pytorch_has_in_python_for_operators_is_found():
 def test_what_stands_for_several_forbidden_names_is_noted_for_each():
     """An LSTM's cell with its gates held open is an RNN's, and may be a GRU's."""
     rules = ("torch.nn.GRUCell", "torch.nn.RNNCell", "torch.nn.LayerNorm")
-    patterns = tuple((name, family.operators) for name, family in families_of(rules))
+    patterns = tuple((name, re.compile(family.operators)) for name, family in families_of(rules))
     names = recorder._forbidden_names("LSTMCell.forward", patterns)
     assert names == ["torch.nn.GRUCell", "torch.nn.RNNCell"]
     names = recorder._forbidden_names("RNNCell.forward", patterns)

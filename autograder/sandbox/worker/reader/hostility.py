@@ -13,27 +13,30 @@ _NOT_THEIRS = sys.stdlib_module_names | {
 SETTINGS = (
     "torch.backends", "torch._dynamo.config", "torch._functorch.config", "torch._inductor.config",
     "sys.argv", "sys.dont_write_bytecode", "sys.path", "sys.tracebacklimit",
-    "logging", "matplotlib", "tqdm", "unittest.TestCase.maxDiff", "warnings",
+    "json.JSONEncoder.default", "logging", "matplotlib", "ssl", "tqdm",
+    "unittest.TestCase.maxDiff", "warnings",
     "IPython.core.interactiveshell.InteractiveShell.ast_node_interactivity",
 )  # fmt: skip
 """Where anybody may assign."""
 
 _PRYING = (
     "_ctypes", "_posixsubprocess", "_socket", "atexit._run_exitfuncs", "course_worker", "ctypes",
-    "gc.get_objects",
-    "gc.get_referents", "gc.get_referrers", "inspect.currentframe", "inspect.getargvalues",
-    "inspect.getclosurevars", "inspect.getinnerframes", "inspect.getouterframes", "inspect.stack",
+    "gc.get_objects", "gc.get_referents", "gc.get_referrers", "inspect.currentframe",
+    "inspect.getargvalues", "inspect.getclosurevars", "inspect.getinnerframes",
+    "inspect.getmembers", "inspect.getmembers_static", "inspect.getouterframes", "inspect.stack",
     "inspect.trace", "logging.currentframe", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
     "socket", "subprocess", "sys._current_frames", "sys._getframe", "sys.displayhook",
     "sys.setprofile", "sys.settrace", "threading.settrace", "threading.settrace_all_threads",
-    "torch.library", "torch.ops", "traceback.walk_stack", "traceback.walk_tb", "unittest.mock",
+    "torch.library", "torch.ops", "traceback.walk_stack", "traceback.walk_tb",
     "weakref.finalize._exitfunc", "weakref.finalize._registry",
 )  # fmt: skip
 # PyTorch's own modules that nobody names but PyTorch, a few apart.
-_PRIVATE = re.compile(r"torch\._(?!_|assert|dynamo|foreach|(functorch|inductor)\.config)\w+\b")
+_PRIVATE = re.compile(
+    r"torch\._(?!_|assert|dynamo|foreach|logging|(functorch|inductor)\.config)\w+\b"
+)
 _PRYING_TEXTS = (
     "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
-    "__globals__", "__subclasses__", "_execution_engine", "course_worker",
+    "__globals__", "__subclasses__", "_execution_engine", "cell_contents", "course_worker",
 )  # fmt: skip
 _OF_FRAMES = {"f_globals", "f_locals", "f_trace", "tb_frame"}
 

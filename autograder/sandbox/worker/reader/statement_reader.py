@@ -106,6 +106,8 @@ class StatementReader(ast.NodeVisitor):
         """Return the full name of what this is the dictionary of: ``vars(json)``."""
         if isinstance(node, ast.Attribute) and node.attr == "__dict__":
             return self.resolve(node.value)
+        if (name := self.resolve(node)) == "sys.modules":
+            return name
         if isinstance(node, ast.Call) and called(node) == "vars" and node.args:
             return self.resolve(node.args[0])
         return None
