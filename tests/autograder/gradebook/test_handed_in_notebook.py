@@ -7,6 +7,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -229,3 +230,23 @@ def test_flags_reach_the_staff_and_not_the_students_page(course, source, caplog)
     assert "ada\t" in log
     assert "\x1b" not in log
     assert "pries" not in (course / "autograded" / "eve" / HOMEWORK / NAME).read_text("utf-8")
+
+
+def test_whose_process_was_killed_is_graded_once_more(monkeypatch, homework):
+    """The machine may have run out of memory: that is nobody's fault."""
+    seeds = []
+
+    def grade(handed_in, student, *, seed):
+        seeds.append(seed)
+        status = Status.CRASH if len(seeds) == 1 else Status.PASS
+        check = CheckResult(
+            check="a", exercise="", title="", status=status, score=0.0, max_score=1.0
+        )
+        return SubmissionResult(student=student, homework=HOMEWORK, checks=(check,))
+
+    pool = SimpleNamespace(acquire_one=lambda course, options: SimpleNamespace(grade=grade))
+    monkeypatch.setattr(TrustedJudge, "_judges", pool)
+    course = Course(homework=homework, library={})
+    result = TrustedJudge()._grade(course, b"", "ada")
+    assert result.checks[0].status is Status.PASS
+    assert seeds[0] == seeds[1]
