@@ -6,6 +6,8 @@ if __name__ == "__main__":
     spare()
 
 from autograder.cli.app import app
+from autograder.cli.streams import fit_streams
 
 if __name__ == "__main__":
+    fit_streams()
     app(prog_name="python -m autograder")

@@ -218,6 +218,43 @@ def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
     assert clone_class(classroom).returncode == 1  # and so it stays
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["cloned", "fetched"])
+def test_what_a_repository_says_of_its_files_makes_none_larger(classroom, first):
+    """Attributes that git knows by itself make twelve bytes of one."""
+    text = "$Id$\n" * 1000
+    if not first:
+        clone_class(classroom)
+    attributes = "*.txt text ident eol=crlf working-tree-encoding=UTF-32\n"
+    push(classroom, "ada", {".gitattributes": attributes, "a.txt": text.encode("utf-32")})
+    assert f"{HOMEWORK}-ada" not in clone_class(classroom).stderr
+    clone = classroom / "clones" / f"{HOMEWORK}-ada"
+    assert (clone / ".gitattributes").read_text() == attributes
+    assert (clone / "a.txt").read_bytes() == text.encode()
+
+
+def test_long_names_are_counted(classroom):
+    """Of each file git notes the whole path; one text may stand in all of them."""
+    folder = "/".join(["f" * 200] * 18)
+    index = "".join(f"100644 {{}} 0\t{folder}/{number}\n" for number in range(4_000))
+    repository = classroom / f"{HOMEWORK}-ada.git"
+    names = {"GIT_INDEX_FILE": str(classroom / "index")} | os.environ
+    who = ["-c", "user.name=student", "-c", "user.email=student@example.org"]
+
+    def write(*arguments, said=""):
+        done = subprocess.run(
+            ["git", *arguments], cwd=repository, input=said, capture_output=True, text=True,
+            env=names, check=True,
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    text = write("hash-object", "-w", "--stdin")
+    write("update-index", "--index-info", said=index.format(*[text] * 4_000))
+    commit = write(*who, "commit-tree", write("write-tree"), "-m", "names")
+    write("update-ref", "HEAD", commit)
+    done = clone_class(classroom, ("most_bytes=200000000", "most_bytes=20000000"))
+    assert f"{HOMEWORK}-ada could not be fetched, or is too large" in done.stderr
+
+
 @pytest.mark.proof
 def test_what_takes_long_to_unpack_holds_up_nobody(classroom):
     """Some files of zeros, each a few bytes other than the last: hardly a byte is pushed."""

@@ -182,7 +182,7 @@ def _grade_here(
         judge = idle.get()
         try:
             notebook = read_notebook(path)
-            result = _grade_patiently(judge, notebook, student, seed)
+            result = grade_patiently(judge, notebook, student, seed)
             return result, fingerprint(course, notebook)
         except UnreadableError as error:
             return ungraded(course.homework, student, str(error)), ""
@@ -337,7 +337,7 @@ def _grade_one(
         )
     with _turn:
         judge = _judges_of(get_worker()).acquire_one(course, options)
-        return _grade_patiently(judge, notebook, student, seed).to_json()
+        return grade_patiently(judge, notebook, student, seed).to_json()
 
 
 def _has_gpu() -> bool:
@@ -353,14 +353,26 @@ def _judges_of(worker: Any) -> JudgePool:
     return worker.judges
 
 
-def _grade_patiently(
-    judge: JudgeProcess, notebook: bytes, student: str, seed: int | None
+def grade_patiently(
+    judge: JudgeProcess, notebook: bytes, student: str, seed: int | None = None
 ) -> SubmissionResult:
     """Grade, and begin again when the forking process is killed.
 
     A process of the student's that crashed may have been ended from outside: by a kill, or by a
     machine short of memory. Such a submission is graded once more, with the same inputs; what was
     noticed before it crashed stays noticed.
+
+    Args:
+        judge: The judge.
+        notebook: The file's bytes, as handed in.
+        student: The student's id.
+        seed: Decides what inputs are drawn; drawn itself if None.
+
+    Returns:
+        What was found.
+
+    Raises:
+        SandboxError: The sandbox does not start, time and again.
     """
     seed = secrets.randbits(62) if seed is None else seed
     for _ in range(_TRIES):

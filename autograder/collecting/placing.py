@@ -2,6 +2,7 @@
 
 import enum
 import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def put_notebook(
         OSError: It can't be written.
     """
     outcome, remark = _outcome(path, data, file, force=force)
-    if outcome is Outcome.KEPT:
+    if outcome in (Outcome.KEPT, Outcome.PROBLEM):
         return outcome, remark
     path.parent.mkdir(parents=True, exist_ok=True)
     # The time comes first: where this is ended in between, the next run still finds another
@@ -58,16 +59,28 @@ def put_notebook(
 
 
 def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Say what is to become of a notebook, and why."""
-    there = path.exists()
-    if there:
-        if path.read_bytes() == data:
-            return Outcome.SAME, ""
-        if not force and file.modified is None:
-            return Outcome.KEPT, "another one is there, and this one's time is not known: --force"
-        if not force and file.modified and file.modified.timestamp() <= path.stat().st_mtime:
-            return Outcome.KEPT, "the one that is there is newer: --force replaces it"
-    return (Outcome.REPLACED if there else Outcome.COLLECTED), ""
+    """Say what is to become of a notebook, and why; students may have filled the class's folder."""
+    for folder in (path.parent, path.parent.parent):
+        if folder.is_symlink():
+            return Outcome.PROBLEM, f"{folder} is a link: put a folder in its place"
+    try:
+        there = path.lstat()
+    except FileNotFoundError:
+        return Outcome.COLLECTED, ""
+    if not stat.S_ISREG(there.st_mode):
+        return Outcome.REPLACED, ""
+    if there.st_size == len(data) and _holds(path, data):
+        return Outcome.SAME, ""
+    if not force and file.modified is None:
+        return Outcome.KEPT, "another one is there, and this one's time is not known: --force"
+    if not force and file.modified and file.modified.timestamp() <= there.st_mtime:
+        return Outcome.KEPT, "the one that is there is newer: --force replaces it"
+    return Outcome.REPLACED, ""
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    with open_regular(path) as file:
+        return file.read(len(data) + 1) == data
 
 
 def _put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:

@@ -32,6 +32,7 @@ from autograder.gradebook.graded_notebook import (
 )
 from autograder.gradebook.notebook_text import notebook_text
 from autograder.gradebook.rows import Autograded, GradebookRows
+from autograder.gradebook.student_ids import why_unfit
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates, in_utc
@@ -142,10 +143,8 @@ class ClassWriter:
     def _prepare(self, result: SubmissionResult) -> _Ready:
         """Make the autograded notebook."""
         student = result.student
-        if any(sign in student for sign in "*?[+"):
-            raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
-        if any(sign in student for sign in "<>&\"'`\\"):
-            raise GradebookError("formgrader shows a student's id as HTML: it must hold none")
+        if reason := why_unfit(student):
+            raise GradebookError(reason)
         name = f"{self._homework.id}.ipynb"
         handed_in = self._submissions / student / self._homework.id
         if result.error:

@@ -4,8 +4,9 @@ Students write into the exchange's ``inbound`` themselves, and name what lies th
 follows links that it finds there, with the rights of whoever collects: a link to the instructor's
 notebook would be a solved submission. It only warns of a submission in somebody else's name, which
 would take the place of their own. It ends at the first name, or time, that it can't read, and then
-nobody's is collected; or that releasing feedback can't, and then nobody's is released. And it shows
-a terminal whatever a folder is called.
+nobody's is collected; or that releasing feedback can't, and then nobody's is released. It shows
+formgrader, and a terminal, whatever a folder is called, and takes signs in it for a pattern that
+means other students.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from typing import Any
 from nbgrader.exchange.default import ExchangeCollect
 
 from autograder.clean_text import clean_text, is_plain, one_line
+from autograder.gradebook.student_ids import why_unfit
 from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
@@ -123,9 +125,12 @@ class CollectNotebooks(ExchangeCollect):
         # Whatever is said of what is no time, or of too few parts.
         with contextlib.suppress(Exception, SystemExit):
             record = super()._path_to_record(path)
-        if is_plain(record["username"]):
+        reason = why_unfit(record["username"])
+        if not is_plain(record["username"]):
+            reason = "it is not named as a submission is"
+        if not reason:
             return record
-        self.log.error("Not collected: %s is not named as a submission is", one_line(name))
+        self.log.error("Not collected: %s (%s)", one_line(name), reason)
         return {"username": "", "filename": name, "timestamp": datetime.min}
 
     def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:

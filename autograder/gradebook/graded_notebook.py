@@ -31,7 +31,8 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
         homework: The instructor's notebook.
 
     Returns:
-        The released notebook with the student's solutions, written answers and own code cells.
+        The released notebook with the student's solutions, written answers and own cells; what is
+        no code is Markdown.
 
     Raises:
         SubmissionError: The bytes are no notebook.
@@ -40,22 +41,20 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
     answers = submission.answers | {
         s.label: s.source for s in submission.steps if s.cell and s.kind is CellKind.SOLUTION
     }
-    own_cells: dict[str, list[str]] = {}
-    place = ""
-    for step in submission.steps:
-        if step.cell is None:
-            own_cells.setdefault(place, []).append(step.source)
-        else:
-            place = step.label
-    cells = [nbformat.v4.new_code_cell(source) for source in own_cells.get("", [])]
+    numbers = itertools.count(1)
+
+    def own_cells(place: str) -> list[NotebookNode]:
+        new = {True: nbformat.v4.new_code_cell, False: nbformat.v4.new_markdown_cell}
+        own = submission.own_cells.get(place, [])
+        return [new[cell.is_code](cell.source, id=f"own-{next(numbers)}") for cell in own]
+
+    cells = own_cells("")
     for cell in nbformat.from_dict(released).cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         cell.source = answers.get(grade_id, cell.source)
         cells.append(cell)
         if grade_id:
-            cells += [nbformat.v4.new_code_cell(source) for source in own_cells.get(grade_id, [])]
-    for number, cell in enumerate(cells):
-        cell.id = f"cell-{number}"
+            cells += own_cells(grade_id)
     return nbformat.v4.new_notebook(cells=cells, metadata=released.metadata)
 
 

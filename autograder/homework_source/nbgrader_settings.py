@@ -18,12 +18,13 @@ class SettingsError(ValueError):
 
 
 def configure(c: Config) -> None:
-    """Put the judge where nbgrader would execute the notebook, and keep hidden tests hidden.
+    """Put the judge where nbgrader would read and execute a notebook; keep hidden tests hidden.
 
     Args:
         c: nbgrader's configuration, changed in place.
     """
     _put_scripts_on_path()
+    c.Autograde.exporter_class = "autograder.gradebook.handed_in_notebook.HandedInNotebook"
     c.Autograde.autograde_preprocessors = [
         "autograder.gradebook.preprocessor.TrustedJudge",
         "nbgrader.preprocessors.LimitOutput",

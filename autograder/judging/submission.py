@@ -50,6 +50,19 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OwnCell:
+    """A cell that the student added.
+
+    Attributes:
+        source: What stands in it.
+        is_code: Whether it runs, as one of the steps; else it is a note.
+    """
+
+    source: str
+    is_code: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Submission:
     """What is taken from a submitted notebook.
 
@@ -58,11 +71,14 @@ class Submission:
             known cell that it follows.
         flags: Remarks for the staff.
         answers: grade_id to the student's text, for each written answer that the notebook holds.
+        own_cells: grade_id of the known cell that they follow to the student's own cells; they
+            follow none where it is empty.
     """
 
     steps: tuple[Step, ...]
     flags: tuple[Flag, ...]
     answers: dict[str, str]
+    own_cells: dict[str, list[OwnCell]]
 
 
 def read_submission(data: bytes, homework: Homework) -> Submission:
@@ -73,7 +89,7 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         homework: The instructor's notebook.
 
     Returns:
-        The steps that grade it, and the written answers.
+        The steps that grade it, the written answers, and what else the student wrote.
 
     Raises:
         SubmissionError: The bytes or the code are too many, or it is no notebook of format 4.
@@ -81,8 +97,6 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     known = {cell.grade_id: cell for cell in homework.cells if cell.grade_id}
     flags: list[Flag] = []
     sources: dict[str, str] = {}
-    extras: dict[str, list[Step]] = defaultdict(list)
-    last_seen = ""
     all_cells = list(_cells(data))
     cells = [cell for cell in all_cells if cell.kind == "code"]
     _check_amount(cells)
@@ -90,27 +104,28 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     for place, cell in enumerate(cells):
         official = known.get(cell.grade_id)
         if official and last_place[cell.grade_id] == place:
-            last_seen = cell.grade_id
             sources[cell.grade_id] = cell.source
             flags += changed_cell(official, cell.source, cell.metadata)
-            continue
-        if official:  # a copied cell: the last one counts, as in nbgrader
+        elif official:  # a copied cell: the last one counts, as in nbgrader
             text = f"the cell {cell.grade_id} occurs more than once"
             flags.append(Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id))
-            if official.kind is not CellKind.SOLUTION:
-                continue
-        extras[last_seen].append(Step(kind=CellKind.SOLUTION, label="", source=cell.source))
 
-    steps = extras[""]
+    own_cells = _own_cells(all_cells, homework)
+    steps = _own_steps(own_cells, "")
     for official in homework.cells:
         steps += _steps(official, sources)
-        steps += extras.get(official.grade_id, []) if official.grade_id else []
+        steps += _own_steps(own_cells, official.grade_id) if official.grade_id else []
     numbers = itertools.count(1)
     steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
     flags += missing_cells(homework, sources)
     questions = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
     answers = {cell.grade_id: cell.source for cell in all_cells if cell.grade_id in questions}
-    return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)), answers=answers)
+    return Submission(
+        steps=tuple(steps),
+        flags=tuple(dict.fromkeys(flags)),
+        answers=answers,
+        own_cells=own_cells,
+    )
 
 
 def too_large(what: str, size: int) -> str:
@@ -137,6 +152,14 @@ def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
     elif cell.kind is CellKind.SOLUTION:
         source = sources.get(cell.grade_id, "")
         yield Step(kind=cell.kind, label=cell.grade_id, source=source, cell=cell)
+
+
+def _own_steps(own_cells: dict[str, list[OwnCell]], place: str) -> list[Step]:
+    return [
+        Step(kind=CellKind.SOLUTION, label="", source=cell.source)
+        for cell in own_cells.get(place, [])
+        if cell.is_code
+    ]
 
 
 def unanswered_questions(submission: Submission, homework: Homework) -> set[str]:
@@ -170,6 +193,34 @@ class _SubmittedCell:
     grade_id: str
     source: str
     metadata: dict[str, Any]
+
+
+def _own_cells(cells: list[_SubmittedCell], homework: Homework) -> dict[str, list[OwnCell]]:
+    """Find what the student wrote elsewhere than where the instructor asked for it.
+
+    That includes what stands in a copy of the instructor's cell, as splitting one leaves it, and
+    texts of the instructor's that were changed. Code is put behind cells that run alone, so that
+    it is in the order of the steps.
+    """
+    kinds = {cell.grade_id: cell.kind for cell in homework.cells if cell.grade_id}
+    texts = {cell.source.strip() for cell in homework.cells if cell.kind is CellKind.TEXT} | {""}
+    last = {cell.grade_id: place for place, cell in enumerate(cells)}
+    last_code = {c.grade_id: place for place, c in enumerate(cells) if c.kind == "code"}
+    own: dict[str, list[OwnCell]] = defaultdict(list)
+    behind = behind_code = ""
+    for place, cell in enumerate(cells):
+        kind = kinds.get(cell.grade_id)
+        is_last = last[cell.grade_id] == place
+        behind = cell.grade_id if kind and is_last else behind
+        is_answer = kind is CellKind.WRITTEN and is_last
+        if cell.kind == "code" and kind is not CellKind.WRITTEN:
+            if kind and last_code[cell.grade_id] == place:
+                behind_code = cell.grade_id
+            elif kind in (None, CellKind.SOLUTION):
+                own[behind_code].append(OwnCell(source=cell.source, is_code=True))
+        elif not is_answer and cell.source.strip() not in texts:
+            own[behind].append(OwnCell(source=cell.source, is_code=False))
+    return dict(own)
 
 
 def _check_amount(cells: list[_SubmittedCell]) -> None:

@@ -1,9 +1,14 @@
 import io
+import os
+import subprocess
+import sys
 
+import pytest
 from rich.console import Console
 
 from autograder.cli.terminal import print_grades
 from autograder.judging.results import UNUSABLE, Status
+from tests.autograder.conftest import ROOT
 from tests.autograder.graded_class import result, standings_of
 
 STUMBLED = f"{UNUSABLE} (AttributeError). Does it return exactly what its docstring promises?"
@@ -33,3 +38,19 @@ def test_a_check_that_works_for_somebody_or_few_is_not_suspected():
     assert told(three[:2]) == []
     assert told([*three, result("rosa")]) == []
     assert told([*three, stumbled("rosa", "result differs")]) == []
+
+
+@pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_sign_that_a_terminal_does_not_know_ends_nothing(encoding, closed):
+    program = (
+        "from autograder.cli.streams import fit_streams; fit_streams()\n"
+        "from autograder.cli.terminal import output\n"
+        "output().print('\u2713 zo\xeb'); print('\U0001f600')"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -c "$0" {closed}', program], cwd=ROOT,
+        env=os.environ | {"PYTHONIOENCODING": encoding}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert closed.startswith(">") or b"zo" in done.stdout

@@ -609,6 +609,40 @@ def test_a_newer_notebook_is_never_overwritten_without_being_told(tmp_path, into
     assert step(old, force=True) == (Outcome.REPLACED, "old")
 
 
+@pytest.mark.parametrize("kind", ["pipe", "link", "sparse"])
+def test_what_is_no_notebook_in_the_class_is_replaced_and_nobody_waits(tmp_path, into, kind):
+    there = into / "a_1" / HW / f"{HW}.ipynb"
+    there.parent.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("another's")
+    if kind == "pipe":
+        os.mkfifo(there)
+    elif kind == "link":
+        there.symlink_to(elsewhere)
+    else:
+        with there.open("wb") as file:
+            file.truncate(1 << 50)
+        os.utime(there, (0, 0))
+    class_ = {f"a_1_1_{HW}.ipynb": "ada", f"b_2_2_{HW}.ipynb": "bo"}
+    lines = collect(make_zip(tmp_path / "class.zip", class_), HW, into).lines
+    assert [line.outcome for line in lines] == [Outcome.REPLACED, Outcome.COLLECTED]
+    assert collected(into) == {"a_1": "ada", "b_2": "bo"}
+    assert elsewhere.read_text() == "another's"
+
+
+@pytest.mark.parametrize("whose", ["a_1", f"a_1/{HW}"])
+def test_a_link_in_the_class_leads_nobodys_notebook_elsewhere(tmp_path, into, whose):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (into / whose).parent.mkdir(parents=True)
+    (into / whose).symlink_to(elsewhere)
+    class_ = {f"a_1_1_{HW}.ipynb": "ada", f"b_2_2_{HW}.ipynb": "bo"}
+    ada, bo = collect(make_zip(tmp_path / "class.zip", class_), HW, into, force=True).lines
+    assert (ada.outcome, bo.outcome) == (Outcome.PROBLEM, Outcome.COLLECTED)
+    assert "is a link" in ada.remark
+    assert not list(elsewhere.iterdir())
+
+
 def test_an_unchanged_notebook_was_handed_in_when_it_was_first_seen(tmp_path, into):
     def step(date, content="same", **options):
         source = make_zip(tmp_path / "class.zip", {f"ada/{HW}.ipynb": content}, date)

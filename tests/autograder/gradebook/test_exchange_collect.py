@@ -115,8 +115,25 @@ def test_a_name_that_is_no_submissions_is_nobodys_and_stops_nobody(course, name,
     hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
     assert collect(course) == {f"zoe/{HW}/{HW}.ipynb": "{}"}
     assert not (course / "course" / HW).exists()
-    assert name[0] == "." or "is not named as a submission is" in caplog.text
+    assert name[0] == "." or "it is not named as a submission is" in caplog.text
     assert not {"\x1b", "\u202e", "\udcff"} & set(caplog.text)
+
+
+@pytest.mark.parametrize(
+    "student",
+    [
+        "eve<img src=x onerror=alert(document.domain)>", '";eval(atob(1))', "e&ve", "e'v", "e`v",
+        "e\\v", "*", "[a-z]*", "zo?", "zo[e]", "zoe+1",
+    ],
+)  # fmt: skip
+def test_a_name_that_formgrader_would_run_or_that_means_others_is_nobodys(course, student, caplog):
+    hand_in(course, student, "2026-10-01 10:00:00", {f"{HW}.ipynb": "evil"})
+    hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
+    assert collect(course) == {f"zoe/{HW}/{HW}.ipynb": "{}"}
+    assert [path.name for path in (course / "course/submitted").iterdir()] == ["zoe"]
+    (told,) = {r.getMessage() for r in caplog.records if "Not collected" in r.getMessage()}
+    assert student in told
+    assert "pattern" in told or "HTML" in told
 
 
 @pytest.mark.parametrize(
