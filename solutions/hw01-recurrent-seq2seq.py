@@ -2107,7 +2107,8 @@ SEARCHES = [
 among_the_best = "a candidate that ends counts only if it is among the best beam_size"
 # First: where one of the best two ends, two others go on. Second: what ends counts only among the
 # best two. Third: only the best two of all go on. Fourth: the best ends after two others. Fifth:
-# where two of the best three end, three others go on.
+# where two of the best three end, three others go on. Sixth: two have ended, and what the limit
+# stops is better.
 a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
 room = {(BOS, EOS): 0.4, (BOS, a): 0.35, (BOS, b): 0.2, (b, c): 0.9, (c, EOS): 0.9}
 narrow_gate = {
@@ -2120,6 +2121,7 @@ two_ends = {
     (BOS, a): 0.45, (BOS, b): 0.44, (BOS, c): 0.08, (a, EOS): 0.5, (a, d): 0.3, (b, EOS): 0.5,
     (b, e): 0.29, (c, f): 0.98, (d, EOS): 0.2, (e, EOS): 0.2, (f, EOS): 0.95,
 }  # fmt: skip
+cut_short = {(BOS, a): 0.8, (BOS, EOS): 0.12, (a, b): 0.7, (a, EOS): 0.25, (b, c): 0.95}
 
 
 def lets_go(language, beam_size):
@@ -2139,6 +2141,7 @@ for language, beam_size, limit in (
     (language_of(8, narrow_gate), 2, 5),
     (language_of(8, third), 2, 5),
     (language_of(8, two_ends), 3, 3),
+    (language_of(8, cut_short), 2, 3),
     (random_language(3, sharpness=1.0), 5, 5),
     (random_language(6, sharpness=1.0), 5, 4),
     (random_language(5, ends_at=9), 4, 1),
@@ -2193,6 +2196,8 @@ for language, beam_size, limit in (
     if tokens != expected and scores != sorted(scores, reverse=True):
         raise CheckFailure("the results are not in order", hint=in_order)
     hint = "three steps for each length: extend, set aside, go on; do it on paper for a beam of two"
+    if all(EOS in x for x in tokens) and not all(EOS in x for x in expected):
+        hint = "at the last length the best unfinished ones go too, whatever has ended before"
     as_they_came = searched(language, beam_size, limit, *SEARCHES[0], ranked=False)
     all_that_end = searched(language, beam_size, limit, *SEARCHES[0], every_ending=True)
     mistakes = {} if why else {in_order: as_they_came, among_the_best: all_that_end}

@@ -1582,6 +1582,18 @@ hint = "a size of 0 or less makes no sense: raise ValueError"
 AttentionDecoder(1, 1, 1, 1)
 for sizes in ((0, 3, 4, 6), (11, 0, 4, 6), (11, 3, 0, 6), (11, 3, 4, 0), (11, -3, 4, 6)):
     assert_raises(ValueError, AttentionDecoder, *sizes, hint=hint)
+narrow = AttentionDecoder(11, 3, 4, 6, d_attention=2).attention.score.weight
+if narrow.shape != (1, 2):
+    forgive("d_attention is not the width of the attention", OF_DECODER["start"])
+else:
+    for width in (0, -2):
+        assert_raises(ValueError, AttentionDecoder, 11, 3, 4, 6, d_attention=width, hint=hint)
+if device == "cpu":  # a GPU would compute nothing more after such an error
+    hint = "token ids go from 0 to vocab_size - 1: else IndexError, as nn.Embedding raises it"
+    for token in (-1, 11):
+        beyond = torch.tensor([[1], [token]])
+        assert_raises(IndexError, decoder, beyond, encoded, hint=hint)
+        assert_raises(IndexError, decoder.step, beyond, decoder.start(encoded), hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

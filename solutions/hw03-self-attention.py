@@ -351,7 +351,8 @@ def copy_weights(reference, student):
 #
 # - `query` may have fewer or more rows than `key`, and there may be any number of dimensions before
 #   the last two. `key.transpose(-2, -1)` does not care, `key.T` does.
-# - The weights of *one query over all keys* are what sums to 1.
+# - The weights of *one query over all keys* are what sums to 1. Scores may be large, and in float32
+#   the exp of 89 is infinite: `torch.softmax` subtracts each query's largest score first.
 # - A mask acts on the scores, **before** the softmax: see
 #   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*. For what
 #   is no mask there is `check_mask`, imported above: handed a mask and the shape of the scores, it
@@ -469,6 +470,19 @@ assert_close(output, expected, what="output with return_weights", mistakes=mista
 output = attend(scaled_dot_product_attention, query, key, value)
 hint = "without return_weights, return the same output, and nothing else"
 assert_close(output, expected, what="output without return_weights", mistakes=mistakes, hint=hint)
+# Far from 0, scores make the same weights: 3/4 and 1/4 of 8 and 2, and the other way round.
+query = torch.tensor([[[1.0], [-1.0]]]).to(device)
+key = torch.tensor([[[200.0 + math.log(3.0)], [200.0]]]).to(device)
+value = torch.tensor([[[8.0], [2.0]]]).to(device)
+expected = torch.tensor([[[6.5], [3.5]]]).to(device)
+pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
+alone = attend(scaled_dot_product_attention, query, key, value)
+hint = (
+    "the exp of a large score is inf, and that of a low one 0: subtract each query's largest score "
+    "first, or call torch.softmax, which does so"
+)
+for what, output in (("output with return_weights", pair[0]), ("output", alone)):
+    assert_close(output, expected, what=f"{what} where scores are far from 0", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-scaling" points=1 read="self-attention#scaling"
@@ -668,20 +682,19 @@ else:
     hint = "with and without return_weights, the output is the same"
     assert_close(alone, output, what="output without return_weights", hint=hint)
 
-    # Scores may be far below 0: what takes their place has to be lower than all of them.
+    # Scores may be far below 0: what takes their place has to be lower than all of them. A second
+    # query has scores of 0: a softmax by hand may subtract the largest score of all.
     low = -3e4 * torch.ones(1, 3, 1).to(device)
     low[:, 2] = 0.0
-    query, value = (
-        torch.ones(1, 1, 1).to(device),
-        torch.tensor([[[8.0], [4.0], [100.0]]]).to(device),
-    )
+    query = torch.tensor([[[1.0], [0.0]]]).to(device)
+    value = torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
     mask = torch.tensor([[True, True, False]]).to(device)
     lower = "a hidden score is set to a number that others are below: set it to -inf"
     alone = attend(scaled_dot_product_attention, query, low[:, :2], value[:, :2])
-    assert_shape(alone, (1, 1, 1), what="output of low scores")
+    assert_shape(alone, (1, 2, 1), what="output of low scores")
     if bool(alone.isfinite().all()):  # a softmax by hand may be left with 0 / 0
         output = attend(scaled_dot_product_attention, query, low, value, mask)
-        checked(output, (1, 1, 1), what="output where scores are low", hint=lower)
+        checked(output, (1, 2, 1), what="output where scores are low", hint=lower)
         if not torch.allclose(output, alone, atol=0.1):  # so low, a score has few digits left
             raise CheckFailure(
                 "output where scores are low differs from what is expected", hint=lower
@@ -1008,6 +1021,14 @@ assert_close(
 hint = "with fewer keys than queries, or a negative number of queries, raise ValueError"
 assert_raises(ValueError, causal_mask, key_len, query_len, hint=hint)
 assert_raises(ValueError, causal_mask, -1, key_len, hint=hint)
+hint = "key_len=0 is not None: it is fewer keys than queries, so ValueError"
+assert_raises(ValueError, causal_mask, query_len, 0, hint=hint)
+for lengths in ((0, key_len), (0,)):
+    try:
+        causal_mask(*lengths, device=device)
+    except ValueError:
+        hint = "refuse a negative query_len alone: a mask for no queries is empty"
+        raise CheckFailure("no queries at all are refused", hint=hint) from None
 ### END HIDDEN TESTS
 
 # %% solution="padding_mask" of="course_lib.layers.masks"
@@ -1063,13 +1084,16 @@ assert_raises(ValueError, padding_mask, token_ids[0], 0, hint=hint)
 ### BEGIN HIDDEN TESTS
 assert_raises(ValueError, padding_mask, token_ids[:, :, None], 0, hint=hint)
 assert_keeps_inputs(padding_mask, token_ids, 3)
-try:
-    padding_mask(token_ids.int(), 0)
-except TypeError:
-    smaller = "an integer type may be smaller than int64"
-    raise CheckFailure("token ids of torch.int32 are refused", hint=smaller) from None
+for dtype in (torch.int32, torch.int16, torch.uint8):
+    try:
+        padding_mask(token_ids.to(dtype), 0)
+    except TypeError:
+        smaller = "an integer type may be smaller than int64"
+        raise CheckFailure(f"token ids of {dtype} are refused", hint=smaller) from None
 hint = "token ids are integers; raise TypeError for anything else, such as embeddings"
 assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hint)
+hint = "True and False are no token ids, but perhaps a mask: raise TypeError"
+assert_raises(TypeError, padding_mask, token_ids == 0, 0, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -76,6 +76,7 @@ tell_what_passes()  # a line under each test cell that ran to its end
 MATCHES, CLIPPING = "count_matches-matches", "count_matches-clipping"
 UNSMOOTHED = "smoothed_precisions-none"
 FLOOR, EXP = "smoothed_precisions-floor", "smoothed_precisions-exp"
+ADD_K = "smoothed_precisions-add-k"
 MEAN, ZEROS = "score_statistics-mean", "score_statistics-zeros"
 EFFECTIVE_ORDER = "score_statistics-effective-order"
 
@@ -166,12 +167,12 @@ def as_shares(precisions, paid_in=UNSMOOTHED):
     return tuple(p / 100 for p in numbers)
 
 
-def without_the_fifth(precisions):
-    """Give the precisions of a candidate that has no 5-grams; a fifth one of 0 is left out."""
-    if precisions[4:] != (0.0,):
+def without_the_last(precisions, orders):
+    """Give the precisions of a candidate with n-grams of so many orders, without one more of 0."""
+    if precisions[orders:] != (0.0,):
         return precisions
     forgive("an order without n-grams has a precision", UNSMOOTHED)
-    return precisions[:4]
+    return precisions[:orders]
 
 
 def assert_nothing_lifted(function, smoothing):
@@ -187,6 +188,19 @@ def assert_nothing_lifted(function, smoothing):
         assert_equal(as_shares(function(nothing, smoothing)), (0.0, 0.0), what=what, hint=hint)
     else:
         forgive("precisions are lifted where nothing matches", EXP)
+
+
+def ends_with_its_orders(function):
+    """Say whether the precisions of three words end with n = 3 where nothing is smoothed."""
+    three_words = statistics_of((3, 1, 0, 0), (3, 2, 1, 0), 3)
+    try:
+        unsmoothed = as_shares(function(three_words, "none"))
+    except Exception:
+        unsmoothed = ()
+    if len(unsmoothed) == 3:
+        return True
+    forgive("an order without n-grams has a precision, or an error", UNSMOOTHED)
+    return False
 
 
 def statistics_of(matches, totals, length):
@@ -417,6 +431,10 @@ for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
         what=f"the number of matching {n}-grams with clip=False",
         hint="clip=False: every n-gram that is in a reference at all counts",
     )
+within = count_matches([a, b], [[f"{a}s", f"un{b}"]], 1, clip=False)
+hint = "compare whole words: part of a word that stands there is not the word"
+what = "the number of matching words with clip=False"
+assert_equal(matches_and_total(within, true_total=2)[0], 0, what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="count_matches-references" points=1 read="bleu#clipping"
@@ -923,17 +941,11 @@ for given, added in ((value, value), (None, 0.1), (0.0, 0.0)):
         },
     )
 assert_nothing_lifted(smoothed_precisions, "floor")
-three_words = statistics_of((3, 1, 0, 0), (3, 2, 1, 0), 3)
-try:
-    unsmoothed = as_shares(smoothed_precisions(three_words, "none"))
-except Exception:
-    unsmoothed = ()
-if len(unsmoothed) == 3:
+if ends_with_its_orders(smoothed_precisions):
+    three_words = statistics_of((3, 1, 0, 0), (3, 2, 1, 0), 3)
     precisions = as_shares(smoothed_precisions(three_words, "floor", value))
     hint = "three words have no 4-grams: the precisions end with n = 3, floor or not"
     assert_equal(precisions, (1.0, 0.5, value), what="the precisions of three words", hint=hint)
-else:
-    forgive("an order without n-grams has a precision, or an error", UNSMOOTHED)
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-add-k" points=1 read="bleu#bleu-smoothing"
@@ -986,6 +998,16 @@ for given, k in ((value, value), (None, 1.0), *nought):
 assert_nothing_lifted(smoothed_precisions, "add-k")
 precisions = as_shares(smoothed_precisions(short, "add-k", value))
 assert_equal(precisions, (1.0, value / (1 + value), 1.0), what=what, hint=goes_on)
+unmatched = statistics_of((0, 0, 0), (2, 1, 0), 2)
+precisions = as_shares(smoothed_precisions(unmatched, "add-k"))
+if not any(precisions[:2]):  # if these are lifted, that has been seen to
+    what_else = "the precisions of two words, none of which matches"
+    hint = "one 0 for each order that has n-grams, with those that add-k adds"
+    assert_equal(precisions, (0.0, 0.0, 0.0), what=what_else, hint=hint)
+if nought and ends_with_its_orders(smoothed_precisions):
+    precisions = as_shares(smoothed_precisions(short, "add-k", 0.0))
+    hint = "where nothing is added, an order without n-grams still has none: there it ends"
+    assert_equal(precisions, (1.0, 0.0), what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-exp" points=1 read="bleu#bleu-smoothing"
@@ -1021,13 +1043,19 @@ mistakes = {
     undivided: (m / 9, 1 / 2, 1 / 4, 1 / 8),
     by_order: (m / 9, 1 / 4 / 8, 1 / 8 / 7, 1 / 16 / 6),
 }
-actual = without_the_fifth(as_shares(smoothed_precisions(statistics, "exp")))
+actual = without_the_last(as_shares(smoothed_precisions(statistics, "exp")), 4)
 hint = "this candidate has no 5-grams: the precisions end with n = 4; exp lifts all but the first"
 assert_equal(actual, expected, what="the precisions", hint=hint, mistakes=mistakes)
 hint = "exp is the smoothing of a call that names none"
-actual = without_the_fifth(as_shares(smoothed_precisions(statistics)))
+actual = without_the_last(as_shares(smoothed_precisions(statistics)), 4)
 assert_equal(actual, expected, what="the precisions by default", hint=hint)
 assert_nothing_lifted(smoothed_precisions, "exp")
+if ends_with_its_orders(smoothed_precisions):
+    unmatched = statistics_of((0, 0, 0), (2, 1, 0), 2)
+    what = "the precisions of two words, none of which matches"
+    hint = "one 0 for each order that has n-grams: two words have no 3-grams"
+    actual = without_the_last(as_shares(smoothed_precisions(unmatched, "exp")), 2)
+    assert_equal(actual, (0.0, 0.0), what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1300,6 +1328,27 @@ elif zero_is_right:
         assert_equal(
             result.score, 0.0, what="the score without 2-grams that match", rel_tol=1e-6, hint=hint
         )
+# With k = 1 the precisions of two matching words of three are 2/3, (1 + 1) / (2 + 1) and 1/1.
+added = statistics_of((2, 1, 0), (3, 2, 0), 3)
+own = as_shares(smoothed_precisions(added, "add-k"), ADD_K)
+two_orders = own_score(
+    score_statistics, statistics_of((2, 1), (3, 2), 3), None, "add-k", effective_order=True
+)
+if len(own) != 3 or not all(map(math.isclose, own, (2 / 3, 2 / 3, 1.0))):
+    forgive("add-k gives other precisions", ADD_K)
+elif two_orders is None or not math.isclose(
+    two_orders, own_mean(score_statistics, (2, 2), (3, 3), 3, 200 / 3), rel_tol=1e-6
+):
+    forgive("smoothed precisions are not averaged", ZEROS, MEAN)
+else:
+    mean = own_mean(score_statistics, (2, 2, 1), (3, 3, 1), 3, 100 * (4 / 9) ** (1 / 3))
+    hint = "the n-grams that add-k adds count like the candidate's own, effective_order or not"
+    for effective_order in (True, False):
+        options = {"smoothing": "add-k", "effective_order": effective_order}
+        result = as_score(score_statistics(added, **options), own)
+        actual = but_for_rounding(result.score, mean)
+        what = f"the score by add-k, with effective_order={effective_order}"
+        assert_equal(actual, mean, what=what, rel_tol=1e-6, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -1108,6 +1108,21 @@ BEAM_MISTAKES = (
          "for total, tokens in candidates:", "results", "only if it is among the best beam_size"),
     beam("nothing unfinished at the limit", "tokens[-1] == eos_id or length == max_new_tokens",
          "tokens[-1] == eos_id", "results pruning"),
+    beam("unfinished ones only where fewer than beam_size have ended",
+         "tokens[-1] == eos_id or length == max_new_tokens",
+         "tokens[-1] == eos_id or length == max_new_tokens and len(results) < beam_size",
+         "results", "whatever has ended before"),
+    mistake(
+        "unfinished ones only where fewer have ended, added at the end", "beam_search",
+        (
+            ("tokens[-1] == eos_id or length == max_new_tokens", "tokens[-1] == eos_id"),
+            ("    results.sort(reverse=True)",
+             "    if len(results) < beam_size:\n"
+             "        results += [(total / max_new_tokens**alpha, x) for total, x in in_play]\n"
+             "    results.sort(reverse=True)"),
+        ),
+        lost="results", hint="whatever has ended before",
+    ),
     beam("nothing finished before the limit", "tokens[-1] == eos_id or length == max_new_tokens",
          "length == max_new_tokens", "best results"),
     beam("worst first", "results.sort(reverse=True)", "results.sort()",

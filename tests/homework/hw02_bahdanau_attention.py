@@ -58,7 +58,8 @@ class AttentionDecoder(nn.Module):
         super().__init__()
         if not all(size > 0 for size in (vocab_size, d_embedding, d_hidden, d_memory)):
             raise ValueError("sizes")
-        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention or d_hidden)
+        d_attention = d_hidden if d_attention is None else d_attention
+        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention)
         self.embedding = nn.Embedding(vocab_size, d_embedding)
         self.cell = GRUCell(d_embedding + d_memory, d_hidden)
         self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
@@ -265,7 +266,7 @@ PIECES: dict[str, Edit] = {
         ),
         (
             "for embedded in self.embedding(tgt).unbind(dim=1):",
-            "for token in tgt.T:\n            embedded = self.embedding.weight[token]",
+            "for token in tgt.T:\n            embedded = F.embedding(token, self.embedding.weight)",
         ),
     ),
     "alignment_error": '''
@@ -292,7 +293,8 @@ class AttentionDecoder(nn.Module):
                 raise ValueError("size")
         self.embedding = nn.Embedding(vocab_size, d_embedding)
         self.bridge = nn.Linear(d_memory, d_hidden)
-        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention or d_hidden)
+        d_attention = d_hidden if d_attention is None else d_attention
+        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention)
         self.cell = GRUCell(d_embedding + d_memory, d_hidden)
         self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
 
@@ -859,6 +861,10 @@ DECODER_MISTAKES = (
             "nothing comes after it"),
     decoder("batch unchecked", "tgt.size(0) != state.hidden.size(0) or ", "", "errors"),
     decoder("no tokens unchecked", " or tgt.size(1) < 1", "", "errors"),
+    decoder("a d_attention of 0 taken for None", "d_hidden if d_attention is None else d_attention",
+            "d_attention or d_hidden", "errors", "a size of 0 or less makes no sense"),
+    decoder("the last token for -1", "self.embedding(tgt)", "self.embedding.weight[tgt]", "errors",
+            "token ids go from 0 to vocab_size - 1"),
     decoder("sizes unchecked", "min(vocab_size, d_embedding, d_hidden, d_memory) < 1", "False",
             "errors"),
 )  # fmt: skip

@@ -62,7 +62,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
     "causal_mask": '''
 def causal_mask(query_len, key_len=None, *, device=None):
     """Compare positions, counted from the end."""
-    key_len = key_len or query_len
+    key_len = query_len if key_len is None else key_len
     if not 0 <= query_len <= key_len:
         raise ValueError("more queries than keys, or fewer than none")
     asking = torch.arange(key_len - query_len, key_len, device=device)
@@ -124,7 +124,9 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
             row = torch.zeros(key_len, dtype=query.dtype, device=query.device)
             seen = [j for j in range(key_len) if allowed[i, j]]
             if seen:
-                exponentials = {j: torch.exp(q[i].dot(k[j]) / math.sqrt(width)) for j in seen}
+                scores = {j: q[i].dot(k[j]) / math.sqrt(width) for j in seen}
+                highest = max(scores.values())
+                exponentials = {j: torch.exp(scores[j] - highest) for j in seen}
                 total = sum(exponentials.values())
                 nothing = row.sum()
                 row = torch.stack(
@@ -154,7 +156,7 @@ def padding_mask(token_ids, pad_id):
     """Ask of each token whether it is real."""
     if token_ids.ndim != 2:
         raise ValueError("a batch of sequences, please")
-    if token_ids.dtype not in (torch.int64, torch.int32):
+    if not all(type(token) is int for row in token_ids.tolist() for token in row):
         raise TypeError("integers, please")
     rows = [[[[token != pad_id for token in row]]] for row in token_ids.tolist()]
     return torch.tensor(rows, device=token_ids.device)
@@ -382,7 +384,7 @@ MASKS_BY_INDEX: dict[str, Edit] = {
 def padding_mask(token_ids, pad_id):
     if len(token_ids.shape) != 2:
         raise ValueError(token_ids.shape)
-    if token_ids.is_floating_point():
+    if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
         raise TypeError(token_ids.dtype)
     mask = torch.ones(token_ids.size(0), 1, 1, token_ids.size(1), dtype=torch.bool)
     mask = mask.to(token_ids.device)
@@ -482,8 +484,20 @@ MISTAKES: tuple[Submission, ...] = (
             f"    return {what}\n", lost="*", hint="who computes nothing changes nothing")
         for what in ("query", "value", "query + key", "torch.zeros_like(query)")
     ),
+    attention("softmax by hand, of large scores too",
+        (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1, keepdim=True)\n"),
+        lost="values", hint="subtract each query's largest score first"),
+    attention("softmax by hand, and next to nothing added to the sum",
+        (SOFTMAX, "    weights = scores.clamp(max=80).exp()\n"
+         "    weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)\n"),
+        lost="values", hint="subtract each query's largest score first"),
+    attention("softmax by hand, less the largest of all scores",
+        (SOFTMAX, "    weights = (scores - scores.max()).exp()\n"
+         "    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)\n"),
+        lost="values", hint="subtract each query's largest score first"),
     attention("softmax by hand, sum() without keepdim",
-        (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="shape"),
+        (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"),
+        lost="shape values"),
     attention("divided by head_dim", (SCALING, "    query = query / query.size(-1)\n"),
         lost="scaling", hint="divided by head_dim; take its root"),
     attention("divided by a root without digits",
@@ -623,6 +637,12 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("made wherever PyTorch makes things", "causal_mask",
         (("dtype=torch.bool, device=device)", "dtype=torch.bool)"),),
         lost="values", hint="causal_mask does not use its argument device"),
+    mistake("no key taken for as many keys as queries", "causal_mask",
+        (("query_len if key_len is None else key_len", "key_len or query_len"),),
+        lost="more-keys", hint="key_len=0 is not None"),
+    mistake("no query at all refused", "causal_mask",
+        (("    if query_len < 0:\n", "    if query_len < 1:\n"),),
+        lost="more-keys", hint="refuse a negative query_len alone"),
     mistake("fewer keys than queries accepted", "causal_mask",
         (("    if key_len < query_len:\n", "    if False:\n"),),
         lost="more-keys", hint="with fewer keys than queries, or a negative number of"),
@@ -660,6 +680,15 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("embeddings accepted", "padding_mask",
         (("    if token_ids.is_floating_point() or", "    if False and"),),
         lost="errors", hint="token ids are integers; raise TypeError for anything else,"),
+    mistake("masks accepted for token ids", "padding_mask",
+        ((" or token_ids.is_complex() or token_ids.dtype == torch.bool:", ":"),),
+        lost="errors", hint="True and False are no token ids"),
+    mistake("int64 and int32 alone are integer types", "padding_mask",
+        ((
+          "if token_ids.is_floating_point() or token_ids.is_complex() "
+          "or token_ids.dtype == torch.bool:",
+          "if token_ids.dtype not in (torch.int64, torch.int32):"),),
+        lost="errors", hint="an integer type may be smaller than int64"),
     # ---- MultiHeadAttention ----
     layer("heads cut from rows",
         (SPLIT, "x.view(batch, self.num_heads, length, d_model // self.num_heads)"),
@@ -884,7 +913,5 @@ DELIGHT = "DEEN UOY LLA  ->  ALL YOU NEED"
 
 EQUIVALENT = {
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
-    "+    if query_len <= 0": "differs for no query at all, which nobody asks about",
-    "+    if query_len < 1": "the same",
     ".flatten(--2)": "the last two of four dimensions",
 }

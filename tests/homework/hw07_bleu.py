@@ -743,6 +743,10 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("clip=False counts what is nowhere", "count_matches",
         ((UNCLIPPED, "sum(found.values())"),),
         lost="clipping", hint="what is in no reference still counts nothing"),
+    mistake("clip=False looks for part of a text", "count_matches",
+        ((UNCLIPPED,
+          "sum(found[g] for g in found if any(' '.join(g) in ' '.join(r) for r in references))"),),
+        lost="clipping", hint="part of a word that stands there is not the word"),
     # ---- closest_reference_length ----
     *(
         mistake(
@@ -1107,6 +1111,16 @@ MISTAKES: tuple[Submission, ...] = (
           '        if smoothing == "add-k" and n > 1:\n'
           "            matches, total = matches + value, total + value\n"),),
         lost="add-k", hint="the precisions go on"),
+    mistake("add-k of nothing divided by nothing", "smoothed_precisions",
+        (("if total == 0:", 'if total == 0 and (smoothing != "add-k" or n == 1):'),),
+        lost="add-k", hint="or a total of none?"),
+    mistake("add-k forgets what it adds where nothing matches", "smoothed_precisions",
+        (("(0.0,) * len(precisions)", "tuple(0.0 for total in statistics.totals if total)"),),
+        lost="add-k", hint="one 0 for each order that has n-grams"),
+    mistake("a zero for every order where nothing matches", "smoothed_precisions",
+        (("(0.0,) * len(precisions)",
+          "(0.0,) * len(statistics.totals) if any(statistics.totals) else ()"),),
+        lost="exp", hint="an order without n-grams has a precision"),
     mistake("add-k without its value", "smoothed_precisions",
         (("matches, total = matches + value, total + value",
           "matches, total = matches + 1, total + 1"),),
@@ -1206,6 +1220,16 @@ MISTAKES: tuple[Submission, ...] = (
           "        averaged = precisions\n    else:\n"
           "        averaged = tuple(p for p in averaged if p > 0)\n"),),
         lost="effective-order", hint="not those without matches"),
+    mistake("effective order leaves out what add-k adds", "score_statistics",
+        (("        averaged = precisions\n",
+          "        averaged = precisions\n    else:\n"
+          "        averaged = averaged[: sum(total > 0 for total in statistics.totals)]\n"),),
+        lost="effective-order", hint="the n-grams that add-k adds count"),
+    mistake("the candidate's own orders alone without effective order", "score_statistics",
+        (("        averaged = precisions\n",
+          "        averaged = [\n            p if total else 0.0\n"
+          "            for p, total in zip(precisions, statistics.totals)\n        ]\n"),),
+        lost="effective-order", hint="the n-grams that add-k adds count"),
     mistake("an empty candidate forgotten", "score_statistics",
         (("    if averaged and min(averaged) > 0:", "    if min(averaged) > 0:"),),
         lost="effective-order", hint="what shall come of none"),
