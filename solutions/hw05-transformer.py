@@ -1121,7 +1121,10 @@ elif not bool(gradient.any()):
         hint="dropout acts on embeddings and positions; encoder and decoder have their own inside",
     )
 dropped = Transformer(41, 41, d_model=64, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
-dropped = dropped.to(device)
+dropped, state = dropped.to(device), dropped.state_dict()
+if torch.equal(state["src_embedding.weight"], state["tgt_embedding.weight"]):
+    hint = "each language has an embedding of its own, also where both have as many tokens"
+    raise CheckFailure("src_embedding and tgt_embedding are one", hint=hint)
 dropped.train()
 dropped.encoder.eval()
 dropped.decoder.eval()

@@ -987,6 +987,12 @@ MODEL_MISTAKES = (
         (DECODE, "self.decoder(target, source, tgt_mask, src_mask)"), lost="values"),
     wrong(MODEL, "one embedding for both languages",
         ("self.tgt_embedding(tgt)", "self.src_embedding(tgt.clamp(max=10))"), lost="values"),
+    wrong(MODEL, "one embedding for both languages where they have as many tokens",
+        ("        self.positions =",
+         "        if src_vocab_size == tgt_vocab_size:\n"
+         "            self.tgt_embedding = self.src_embedding\n"
+         "        self.positions ="),
+        lost="parameters", hint="each language has an embedding of its own"),
     wrong(MODEL, "the projection has a bias",
         ("d_model, tgt_vocab_size, bias=False", "d_model, tgt_vocab_size"),
         lost="parameters", hint="output_projection.bias"),
