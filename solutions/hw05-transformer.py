@@ -103,6 +103,22 @@ def parameters_of(module, expected):
     return {name: tensor for name, tensor in state.items() if name in expected or name in own}
 
 
+def random_mask(*sizes):
+    """Give a mask that differs from sentence to sentence, head to head and query to query."""
+    mask = torch.rand(sizes) < 0.5
+    mask[..., 0] = True  # nobody is left with nothing to look at
+    return mask.to(device)
+
+
+def parts_for_all(mask):
+    """Name the ways to let a part of a mask stand for all of it."""
+    return {
+        "each sentence has a mask of its own: hand on all of it": mask[:1],
+        "each head has a mask of its own: hand on all of it": mask[:, :1],
+        "each query has a mask of its own: hand on all of it": mask[:, :, :1],
+    }
+
+
 def assert_dropped_alike(layer, by_hand, *inputs):
     """Check that a layer drops in training what its own blocks do, by the same dice."""
     layer = layer.cpu()
@@ -275,13 +291,21 @@ assert_close(
 )
 
 
-def by_hand(x):
+def by_hand(x, mask=None):
     """Put the layer together from its own blocks."""
-    read = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y))
+    read = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y, mask))
     return layer.feed_forward_residual(read, layer.feed_forward)
 
 
 if torch.allclose(checked(layer(x.clone()), x.shape), by_hand(x), atol=1e-5):
+    mask = random_mask(2, 3, 5, 5)
+    assert_close(
+        layer(x.clone(), mask),
+        by_hand(x, mask),
+        what="the output with a mask of many heads and queries",
+        hint="hand the mask on to self_attention, as it is",
+        mistakes={words: by_hand(x, part) for words, part in parts_for_all(mask).items()},
+    )
     assert_dropped_alike(layer, by_hand, x)
 else:
     forgive("the blocks are put together in another way", "EncoderLayer-values")
@@ -340,7 +364,7 @@ def in_turn(encoder, x, mask):
 
 sizes = (2, 12, 3, 20)  # layers, d_model, heads, d_ff
 x = torch.randn(2, 5, 12).to(device)
-mask = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None, None, :].to(device)
+mask = random_mask(2, 3, 5, 5)
 for norm_position in ("pre", "post"):
     encoder = Encoder(*sizes, norm_position=norm_position, dropout=0.25, eps=0.5).to(device)
     encoder.eval()
@@ -384,6 +408,7 @@ for norm_position in ("pre", "post"):
             "each layer reads x, not what the layer before it gives": (
                 encoder.norm(encoder.layers[1](x, mask))
             ),
+            **{words: in_turn(encoder, x, part) for words, part in parts_for_all(mask).items()},
         },
     )
     assert_gradients_like(
@@ -707,6 +732,34 @@ assert_close(
 layer.eval()
 what, hint = "the output in evaluation", "eval() changes nothing here: the masks stay"
 assert_close(written(x, memory, only_past, memory_mask), before, what=what, hint=hint)
+
+
+def by_hand(mask=None, memory_mask=None):
+    """Put the layer together from its own blocks."""
+    y = layer.self_attention_residual(x, lambda y: layer.self_attention(y, y, y, mask))
+    y = layer.cross_attention_residual(
+        y, lambda y: layer.cross_attention(y, memory, memory, memory_mask)
+    )
+    return layer.feed_forward_residual(y, layer.feed_forward)
+
+
+if torch.allclose(written(x, memory), by_hand(), atol=1e-5):
+    own, look = random_mask(2, 3, 4, 4), random_mask(2, 3, 4, 4)
+    assert_close(
+        written(x, memory, own, look),
+        by_hand(own, look),
+        what="the output with masks of many sentences, heads and queries",
+        hint="hand each mask on to its attention, as it is",
+        mistakes={
+            **{f"mask: {words}": by_hand(part, look) for words, part in parts_for_all(own).items()},
+            **{
+                f"memory_mask: {words}": by_hand(own, part)
+                for words, part in parts_for_all(look).items()
+            },
+        },
+    )
+else:
+    forgive("the blocks are put together in another way", "DecoderLayer-values")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1058,8 +1111,20 @@ if not bool(checked(nothing(src, tgt), (3, 4, 13), what="the logits").any()):
         "what the decoder gives is dropped",
         hint="dropout acts on embeddings and positions; encoder and decoder have their own inside",
     )
+nothing(src, tgt)[..., 0].sum().backward()  # a memory that is dropped gets no gradient
+gradient = nothing.encoder.norm.bias.grad
+if gradient is None:
+    forgive("no gradient flows back to the encoder", "Transformer-values")
+elif not bool(gradient.any()):
+    raise CheckFailure(
+        "what the encoder gives is dropped",
+        hint="dropout acts on embeddings and positions; encoder and decoder have their own inside",
+    )
 dropped = Transformer(41, 41, d_model=64, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
-dropped = dropped.to(device)
+dropped, state = dropped.to(device), dropped.state_dict()
+if torch.equal(state["src_embedding.weight"], state["tgt_embedding.weight"]):
+    hint = "each language has an embedding of its own, also where both have as many tokens"
+    raise CheckFailure("src_embedding and tgt_embedding are one", hint=hint)
 dropped.train()
 dropped.encoder.eval()
 dropped.decoder.eval()
@@ -1139,6 +1204,18 @@ for position in (0, 5):
     changed[:, position] = (changed[:, position] - 4 + 1) % 7 + 4
     if torch.allclose(checked(model(changed, tgt), (2, 5, 13), what="the logits"), logits):
         raise CheckFailure(f"the source's token {position} is not seen", hint="see the masks")
+mixed_src, mixed_tgt = src.clone(), tgt.clone()
+mixed_src[1, 4:] = mixed_tgt[1, 1] = 3  # padding in the second sentence alone
+together = checked(model(mixed_src, mixed_tgt), (2, 5, 13), what="the logits")
+for row in (0, 1):  # the same sentence twice: no other can disturb it
+    twice = (mixed_src[[row, row]], mixed_tgt[[row, row]])
+    after = checked(model(*twice), (2, 5, 13), what="the logits")
+    assert_close(
+        together[row, rest],
+        after[row, rest],
+        what="the logits, beside a sentence with other padding",
+        hint="each sentence has a padding of its own: hand on the masks of all of them",
+    )
 filled, around = F.pad(src, (0, 3), value=3), model(src, inside)
 model.eval()  # as it is used: for a batch, or for one sentence alone
 if torch.allclose(checked(model(src, tgt), (2, 5, 13), what="the logits"), logits, atol=1e-5):
@@ -1530,6 +1607,7 @@ rest = checked(*rest, (3, 4), what="the losses without a reduction", hint=one_ea
 assert_close(single, rest[0, 0], what="the loss of a single target", hint=hint)
 hint = "targets have the shape of logits without its last dimension: else raise ValueError"
 assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
+assert_raises(ValueError, call, logits, targets.mT, hint=hint)
 hint = "logits of no dimension have no vocabulary: raise ValueError"
 assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
 hint = "check the share and the reduction yourself: raise ValueError"
@@ -1538,8 +1616,9 @@ for smoothing in (1.0, -0.1):
 assert_raises(ValueError, call, logits, targets, reduction="", hint=hint)
 if device == "cpu":
     for index, ignored in ((7, None), (-1, None), (7, 0), (-1, 0)):
-        none = torch.full_like(targets, index)
-        assert_raises(IndexError, call, logits, none, ignore_index=ignored, hint=no_class)
+        one_is_none = targets.clone()
+        one_is_none[2, 1] = index
+        assert_raises(IndexError, call, logits, one_is_none, ignore_index=ignored, hint=no_class)
 
 
 def assert_flows(reduction):

@@ -482,6 +482,8 @@ assert_raises(ValueError, cache.update, pair[0][:, :, :2], pair[1][:, :, :1], hi
 hint = "another dtype would be converted in silence: raise ValueError"
 unfit = draw_pair(2, 3, 1, 4, dtype=torch.float64)
 assert_raises(ValueError, cache.update, *unfit, hint=hint)
+assert_raises(ValueError, cache.update, unfit[0], pair[1][:, :, :1], hint=hint)
+assert_raises(ValueError, cache.update, pair[0][:, :, :1], unfit[1], hint=hint)
 hint = "a refused update changes nothing"
 assert_equal(cache.length, held, what="length after refused updates", hint=hint)
 hint = "gradients can't flow through a buffer that is written over: raise ValueError"
@@ -587,8 +589,9 @@ assert_holds(cache.update(*later), later, "update after reset", hint)
 # *whole* text, so `rotary(x, offset=...)` needs to know how many tokens came before. Ask the cache
 # before it grows. (In cross-attention there is no one text to count in. So with `rotary`, a cache
 # whose `final` is not `None` is refused.) **The mask** is made by the caller and covers the cached
-# keys too; you only hand it on. (`check_mask`, imported above, refuses one of another shape; no
-# test asks for that.) See
+# keys too; you only hand it on. A query that it lets attend to nothing gets weights of zero, as
+# `scaled_dot_product_attention` has it. (`check_mask`, imported above, refuses a mask of another
+# shape; no test asks for that.) See
 # [Attention with a cache](book:kv-caching#attention-with-a-cache).
 #
 # `RecordingCache` is a plain cache of ours that notes what it is given. The tests use it, so that
@@ -621,13 +624,20 @@ for bias in (True, False):
         raise CheckFailure(f"with bias={bias} the layer has other parameters", hint=hint)
     layer.load_state_dict(reference.state_dict())
     query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
-    mask = (torch.rand(2, 1, 4, 6) < 0.6).to(device) | torch.eye(4, 6, dtype=torch.bool).to(device)
+    mask = (torch.rand(2, 3, 4, 6) < 0.6).to(device) | torch.eye(4, 6, dtype=torch.bool).to(device)
     expected, expected_weights = reference(query, key, value, mask, return_weights=True)
+    of_a_part = {
+        f"each {one} has a mask of its own: hand on all of it": (
+            reference(query, key, value, part, return_weights=True)
+        )
+        for one, part in (("sentence", mask[:1]), ("head", mask[:, :1]))
+    }
     both = "output and weights: what is asked for by return_weights"
     result = layer(query, key, value, mask, return_weights=True)
     output, weights = two_tensors(result, "the layer with return_weights", hint=both)
     hint = "the weights are those of scaled_dot_product_attention with return_weights=True"
-    assert_close(weights, expected_weights, what="weights", hint=hint)
+    mistakes = {words: wrong[1] for words, wrong in of_a_part.items()}
+    assert_close(weights, expected_weights, what="weights", hint=hint, mistakes=mistakes)
     assert_close(
         output,
         expected,
@@ -644,8 +654,21 @@ for bias in (True, False):
         expected,
         what="output",
         hint=as_ever,
-        mistakes={"the mask is not handed on": reference(query, key, value)},
+        mistakes={
+            "the mask is not handed on": reference(query, key, value),
+            **{words: wrong[0] for words, wrong in of_a_part.items()},
+        },
     )
+    blind = mask.clone()
+    blind[1, :, 2] = False
+    hint = "a query that may attend to nothing gets weights of zero, and not NaN or a mean"
+    expected, expected_weights = reference(query, key, value, blind, return_weights=True)
+    result = layer(query, key, value, blind, return_weights=True)
+    output, weights = two_tensors(result, "the layer with return_weights", hint=both)
+    assert_close(weights, expected_weights, what="weights, one query masked", hint=hint)
+    assert_close(output, expected, what="output and weights, one query masked", hint=hint)
+    output = layer(query, key, value, blind)
+    assert_close(output, expected, what="output, one query masked", hint=hint)
     assert_gradients_like(
         partial(reference, mask=mask),
         partial(layer, mask=mask),
@@ -735,8 +758,9 @@ with torch.no_grad():
         assert_close(output, all_output[:, 5:], what=what, hint=one_each)
     else:
         forgive("weights without a cache are of another shape", "CachedAttention-uncached")
-    seen = torch.ones(2, 1, 1, 5, dtype=torch.bool).to(device)
+    seen = torch.ones(2, 3, 1, 5, dtype=torch.bool).to(device)
     seen[1, ..., 1] = False  # padding
+    seen[:, 1:, :, 2] = False  # the first head alone may look here
     at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device) & seen)
     cache, outputs = call_beside(RecordingCache, beside=layer), []
     for end, x in enumerate(tokens.split(1, dim=1), start=1):
@@ -803,6 +827,28 @@ def read_in_two(layer, tokens):
     return torch.cat(outputs, dim=1)
 
 
+def assert_weighs_like(reference, layer, is_cached):
+    """Check output and weights, of five tokens at once or of the last two with a cache."""
+    mask = causal_mask(5, device=device)
+    expected = reference(tokens, tokens, tokens, mask, return_weights=True)
+    cache, read = None, tokens
+    if is_cached:
+        cache = call_beside(RecordingCache, beside=layer)
+        before, read = tokens.split([3, 2], dim=1)
+        layer(before, before, before, mask[..., :3, :3], cache=cache)
+        mask = mask[..., 3:, :]
+    hint = "asking for the weights changes nothing: queries and keys are turned, the mask is used"
+    result = layer(read, read, read, mask, cache=cache, return_weights=True)
+    for actual, right, name in zip(
+        two_tensors(result, "the layer with return_weights", hint="output and weights"),
+        expected,
+        ("output", "weights"),
+        strict=True,
+    ):
+        right = right[..., -read.size(1) :, :]
+        assert_close(actual, right, what=f"{name} with return_weights", hint=hint)
+
+
 reference = ReferenceLayer(12, 3, rotary=RotaryPositions(4)).to(device)
 rotary = call_beside(RotaryPositions, 4, beside=CachedAttention)
 layer = CachedAttention(12, 3, rotary=rotary).to(device)
@@ -822,13 +868,15 @@ with torch.no_grad():
     mask = causal_mask(5, device=device)
     expected = reference(tokens, tokens, tokens, mask)
     masked = checked(layer(tokens, tokens, tokens, mask), tokens.shape, what="output with a mask")
-    if not torch.allclose(masked, expected, atol=1e-5):
+    is_masked = torch.allclose(masked, expected, atol=1e-5)
+    if not is_masked:
         forgive("with a mask the output is another", "CachedAttention-uncached")
     for lengths in chunkings(5):
         last = [end - 1 for end in itertools.accumulate(lengths)]
         outputs = read_the_last(layer, tokens, lengths)
         what = f"output for the last tokens of pieces of {lengths}"
         assert_close(outputs, expected[:, last], what=what, hint=hint)
+    elsewhere = ("CachedAttention-uncached", "CachedAttention-chunks")
     plain = CachedAttention(12, 3).to(device)
     plain.load_state_dict(reference.state_dict())
     plain.eval()
@@ -838,8 +886,14 @@ with torch.no_grad():
         what = "output for masked pieces of [2, 3]"
         assert_close(read_in_two(layer, tokens), expected, what=what, hint=hint)
     else:
-        elsewhere = ("CachedAttention-uncached", "CachedAttention-chunks")
         forgive("in masked pieces the output is another", *elsewhere)
+    for is_cached in (False, True) if is_masked else ():
+        try:
+            assert_weighs_like(unturned, plain, is_cached)
+        except CheckFailure as failure:  # without rotary positions it goes wrong already
+            forgive(failure.summary, *elsewhere)
+        else:
+            assert_weighs_like(reference, layer, is_cached)
     cache = call_beside(RecordingCache, fixed=True, beside=layer)
     hint = "rotary positions and a cache whose final is not None do not go together: ValueError"
     cache.update(*draw_pair(2, 3, 5, 4))
@@ -1353,7 +1407,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.sampling import keep_top_k as reference_top_k
 
-logits = torch.randn(2, 3, 7).to(device)
+logits = torch.randn(2, 3, 7).double().to(device)
 for k in (1, 3, 7):
     smallest = logits.masked_fill(logits > logits.topk(k, largest=False).values[..., -1:], out)
     assert_close(

@@ -562,11 +562,18 @@ for wrong in (-0.1, 1.1):
     assert_raises(
         ValueError, mask_tokens, token_ids, **rest, vocab_size=20, probability=wrong, hint=hint
     )
-hint = "mask_id and special ids must lie below vocab_size, and some tokens be ordinary: ValueError"
+hint = (
+    "mask_id and special ids must lie below vocab_size, none may be negative, and some tokens be "
+    "ordinary: ValueError"
+)
 assert_raises(ValueError, mask_tokens, token_ids % 19, **rest, vocab_size=19, hint=hint)
-rest["special_ids"] = [*range(20)]
-assert_raises(ValueError, mask_tokens, token_ids, **rest, vocab_size=20, hint=hint)
-rest["special_ids"] = special_ids
+for wrong in (
+    {"special_ids": [*range(20)]},
+    {"special_ids": [20]},
+    {"special_ids": [-1]},
+    {"mask_id": -1},
+):
+    assert_raises(ValueError, mask_tokens, token_ids, **rest | wrong, vocab_size=20, hint=hint)
 hint = "token_ids must be int64: TypeError"
 assert_raises(TypeError, mask_tokens, token_ids.int(), **rest, vocab_size=20, hint=hint)
 ### END HIDDEN TESTS
@@ -615,7 +622,10 @@ def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
 
 def assert_all_chosen(labels):
     """Check that with probability 1 every token is chosen, as none is special here."""
-    hint = "a token is chosen with the probability that is asked for, unless it is special"
+    hint = (
+        "a token is chosen with the probability that is asked for, unless it is special; and "
+        "[MASK] is special where special_ids names it"
+    )
     all_chosen = torch.ones_like(labels, dtype=torch.bool)
     assert_close(labels != -100, all_chosen, what="who is chosen with probability 1", hint=hint)
 
@@ -630,6 +640,7 @@ if bool(((changed < 0) | (changed >= 1000)).any()):
     raise CheckFailure("token_ids holds what no vocabulary of 1000 has", hint=in_vocabulary)
 ### BEGIN HIDDEN TESTS
 token_ids = torch.randint(5, 1000, (80, 50)).to(device)
+token_ids[0, :3] = 4  # [MASK] already, which special_ids does not name
 changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
@@ -963,12 +974,16 @@ if not bool(zeros.any()):
 share = "config.dropout is the share"
 assert_share(zeros, torch.ones_like(zeros), 0.2, 0.4, what="zeros in training", hint=share)
 assert_close(dropping(many), rested, what="output, again", hint="no dropout in evaluation")
+dropped = torch.where(zeros, 0.0, rested / (1 - 0.3))
+hint = "dropout comes once, after the norm: it leaves alone what is normalised"
+assert_close(in_training, dropped, what="what is not dropped in training", hint=hint)
 hint = "segment ids are integers: TypeError for all else, for booleans too"
 assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
 assert_raises(TypeError, embeddings, tokens, tokens == 0, hint=hint)
 hint = "segment_ids must have the shape of token_ids: ValueError"
 assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
 assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
+assert_raises(ValueError, embeddings, tokens.expand(2, 3), torch.zeros_like(tokens), hint=hint)
 if device == "cpu":  # on a GPU an index out of range ends the process
     assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
 embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
@@ -1045,7 +1060,10 @@ assert_shape(
 )
 ### BEGIN HIDDEN TESTS
 embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
+trained = embedding.weight.detach().clone()
 student = MaskedLanguageModelHead(embedding).to(device)
+hint = "the embedding may be trained already: the head takes its weight, and leaves it as it is"
+assert_close(embedding.weight.detach(), trained, what="the embedding, once it is shared", hint=hint)
 hint = "self.output_projection.weight = embedding.weight, the parameter itself and no copy"
 for _ in range(2):
     weight = torch.randn(30, 12).to(device)
@@ -1249,12 +1267,25 @@ for name, tensor in parameters_of(SentenceClassifier(config, 8)).items():
         raise CheckFailure(
             f"{name} does not start with the standard deviation asked for", hint=hint
         )
+    if tensor.dim() == 1 and bool((tensor != float(name.endswith("weight"))).any()):
+        hint = "init_weights(self, config.init_std): norms begin at 1, biases at 0"
+        raise CheckFailure(f"{name} does not start as BERT's", hint=hint)
 dropping = SentenceClassifier(BertConfig(vocab_size=30, d_model=12, num_heads=3, num_layers=1), 4)
 if float(dropping.encoder.layers[0].attention_residual.dropout.p) != 0.1:
     raise CheckFailure("the encoder's dropout is not the config's", hint="hand config.dropout on")
 vectors = checked(dropping.embeddings(tokens.cpu()), (4, 7, 12), what="embeddings in training")
 if not bool((vectors == 0).any()):
     raise CheckFailure("the embeddings drop nothing", hint="they are BertEmbeddings(config)")
+dice, tokens = call_beside(torch.get_rng_state, beside=dropping), tokens.cpu()
+in_training = dropping(tokens)
+call_beside(torch.set_rng_state, dice, beside=dropping)
+hidden = dropping.encoder(dropping.embeddings(tokens), padding_mask(tokens, 0))
+assert_close(
+    in_training,
+    dropping.classifier(dropping.pooler(hidden)),
+    what="logits in training, put together from your own parts",
+    hint="embeddings and encoder drop what there is to drop: nothing else does",
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1427,6 +1458,11 @@ for name, tensor in reference.state_dict().items():
     assert_close(model.state_dict()[name], tensor, what=f"{name} after training", hint=hint)
 if model.training:
     raise CheckFailure("the model is left in training mode", hint="classifier.eval() at the end")
+model.train()  # as a new model comes
+fine_tune(model, batches[:1], learning_rate=0.05)
+if model.training:
+    hint = "classifier.eval() at the end, whatever it was before"
+    raise CheckFailure("a model that comes in training mode is left in it", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="fine_tune-learns" points=1 read="bert#fine-tuning"

@@ -548,6 +548,8 @@ def wrong(
 ATTEND = "self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))"
 THINK = "return self.feed_forward_residual(x, self.feed_forward)"
 
+PARTS_OF_A_MASK = {"sentence": ":1", "head": ":, :1", "query": ":, :, :1"}
+
 # A sum that is written out, and written over what was given.
 IN_PLACE = """\
         y = self.{0}.norm(x) if self.{0}.norm_position == "pre" else x.clone()
@@ -594,6 +596,15 @@ LAYER_MISTAKES = (
     wrong(LAYER, "no mask in evaluation",
         ("(y, y, y, mask)", "(y, y, y, mask if self.training else None)"),
         lost="settings", hint="eval() changes nothing"),
+    *(
+        wrong(LAYER, f"the mask of the first {one} for all",
+            ("(y, y, y, mask)", f"(y, y, y, None if mask is None else mask[{part}])"),
+            lost="settings", hint=hint.format(one))
+        for (one, part), hint in zip(
+            PARTS_OF_A_MASK.items(), ("as it is", *2 * ["each {} has a mask of its own"]),
+            strict=True,
+        )
+    ),
     wrong(LAYER, "the mask inverted",
         ("(y, y, y, mask)", "(y, y, y, None if mask is None else ~mask)"), lost="settings"),
     wrong(LAYER, "padding multiplied by zero",
@@ -658,6 +669,12 @@ STACK_MISTAKES = (
     wrong(STACK, "the mask for the first layer alone",
         ("x = layer(x, mask)", "x, mask = layer(x, mask), None"),
         lost="values", hint="the first layer alone gets the mask"),
+    *(
+        wrong(STACK, f"the mask of the first {one} for all",
+            ("x = layer(x, mask)", f"x = layer(x, None if mask is None else mask[{part}])"),
+            lost="values", hint=f"each {one} has a mask of its own")
+        for one, part in PARTS_OF_A_MASK.items()
+    ),
     wrong(STACK, "one layer, many times",
         ("nn.ModuleList(\n            EncoderLayer(",
          "nn.ModuleList(\n            [EncoderLayer("),
@@ -763,6 +780,16 @@ WRITER_MISTAKES = (
         ("self.self_attention(y, y, y, mask)",
          "self.self_attention(y, y, y, mask if self.training else None)"),
         lost="masks", hint="eval() changes nothing"),
+    *(
+        wrong(WRITER, f"the {name} of the first {one} for all",
+            (f"{before}, {name})", f"{before}, None if {name} is None else {name}[{part}])"),
+            lost="masks", hint=f"{name}: each {one} has a mask of its own")
+        for name, before, one in (
+            ("mask", "y, y, y", "sentence"), ("mask", "y, y, y", "head"),
+            ("memory_mask", "memory, memory", "head"), ("memory_mask", "memory, memory", "query"),
+        )
+        for part in (PARTS_OF_A_MASK[one],)
+    ),
     wrong(WRITER, "no mask for the source", ("memory, memory, memory_mask)", "memory, memory)"),
         lost="masks", hint="memory_mask belongs to the cross-attention"),
     wrong(WRITER, "the source's padding multiplied by zero",
@@ -855,6 +882,9 @@ MODEL_MISTAKES = (
         ("self.output_projection(self.decoder(target, memory, tgt_mask, src_mask))",
          "self.output_projection(self.dropout(self.decoder(target, memory, tgt_mask, src_mask)))"),
         lost="parameters", hint="what the decoder gives is dropped"),
+    wrong(MODEL, "dropout once more, of the memory",
+        ("self.encoder(source, src_mask)", "self.dropout(self.encoder(source, src_mask))"),
+        lost="parameters", hint="what the encoder gives is dropped"),
     wrong(MODEL, "embeddings not scaled",
         ("TokenEmbedding(src_vocab_size, d_model, scaled=True)",
          "TokenEmbedding(src_vocab_size, d_model)"),
@@ -929,6 +959,22 @@ MODEL_MISTAKES = (
         ("self.pad_id)\n", "self.pad_id)\n        if len(tgt) == 1:\n"
          "            tgt_mask = causal_mask(tgt.size(1), device=tgt.device)\n"),
         lost="sight", hint="padding stays hidden"),
+    *(
+        wrong(MODEL, what, pieces, lost="sight", hint="each sentence has a padding of its own")
+        for what, pieces in (
+            ("the first sentence's padding for all sources",
+             ("self.pad_id)\n", "self.pad_id)\n        src_mask = src_mask[:1]\n")),
+            ("the first sentence's padding for all targets",
+             (DECODE, "self.decoder(target, memory, tgt_mask[:1], src_mask)")),
+            ("the first sentence's padding in the look at the source",
+             (DECODE, "self.decoder(target, memory, tgt_mask, src_mask[:1])")),
+            ("the first sentence's padding in the encoder",
+             ("self.encoder(source, src_mask)", "self.encoder(source, src_mask[:1])")),
+            ("what one source lacks hidden in all",
+             ("self.pad_id)\n",
+              "self.pad_id)\n        src_mask = src_mask.all(0, keepdim=True)\n")),
+        )
+    ),
     wrong(MODEL, "a batch of one squeezed",
         (f"return self.output_projection({DECODE})",
          f"return self.output_projection({DECODE}).squeeze(0)"),
@@ -941,6 +987,12 @@ MODEL_MISTAKES = (
         (DECODE, "self.decoder(target, source, tgt_mask, src_mask)"), lost="values"),
     wrong(MODEL, "one embedding for both languages",
         ("self.tgt_embedding(tgt)", "self.src_embedding(tgt.clamp(max=10))"), lost="values"),
+    wrong(MODEL, "one embedding for both languages where they have as many tokens",
+        ("        self.positions =",
+         "        if src_vocab_size == tgt_vocab_size:\n"
+         "            self.tgt_embedding = self.src_embedding\n"
+         "        self.positions ="),
+        lost="parameters", hint="each language has an embedding of its own"),
     wrong(MODEL, "the projection has a bias",
         ("d_model, tgt_vocab_size, bias=False", "d_model, tgt_vocab_size"),
         lost="parameters", hint="output_projection.bias"),
@@ -990,6 +1042,21 @@ MODEL_MISTAKES = (
 
 SMOOTHED = "(1 - smoothing) * losses - smoothing * log_probabilities.mean(dim=-1)"
 LOSS_MISTAKES = (
+    wrong(LOSS, "as many targets as rows, whatever their shape",
+        ("logits.shape[:-1] != targets.shape:",
+         "logits.numel() // logits.size(-1) != targets.numel():"),
+        ("-log_probabilities.gather(-1, right[..., None])[..., 0]",
+         "-log_probabilities.reshape(-1, logits.size(-1)).gather(-1, right.reshape(-1, 1))"
+         ".view_as(targets)"),
+        ("log_probabilities.mean(dim=-1)", "log_probabilities.mean(dim=-1).view_as(targets)"),
+        lost="reduction", hint="targets have the shape of logits without its last dimension"),
+    wrong(LOSS, "no class let through where another target is one",
+        ("    log_probabilities = torch.log_softmax",
+         "    if bool(((right < 0) | (right >= logits.size(-1))).all()):\n"
+         "        raise IndexError(targets)\n"
+         "    right = right.clamp(0, logits.size(-1) - 1)\n"
+         "    log_probabilities = torch.log_softmax"),
+        lost="reduction", hint="the docstring promises IndexError"),
     wrong(LOSS, "nothing costs anything",
         ("losses = losses.masked_fill(~counts, 0.0)",
          "losses = 0 * losses.masked_fill(~counts, 0.0)"), lost="*", hint="all targets cost"),

@@ -749,6 +749,19 @@ KEPT = "        self.final = keys, values\n"
 REORDERED = (
     "            self.final = (keys.index_select(0, indices), values.index_select(0, indices))\n"
 )
+TURNED = "            queries = self.rotary(queries, offset=offset)"
+ATTENTION_OF_THE_COURSE = """\
+        attended = scaled_dot_product_attention(
+            queries, keys, values, mask, return_weights=return_weights
+        )
+"""
+OWN_ATTENTION = """\
+        scores = queries @ keys.mT / math.sqrt(queries.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, {hidden})
+        weights = scores.softmax(dim=-1)
+        attended = (weights @ values, weights) if return_weights else weights @ values
+"""
 ASKED = "if cache is not None and cache.final is not None:\n            keys"
 LOOP = "            x = layer(x, mask, cache=None if caches is None else caches[number])\n"
 DRAW = "token = torch.multinomial(probabilities, 1, generator=generator)"
@@ -1246,6 +1259,13 @@ MISTAKES: tuple[Submission, ...] = (
         ("other dtypes let through",
          ((MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),),
          "edges", "another dtype"),
+        *(
+            (f"another dtype of the {other} let through",
+             ((MISFIT, "_rows_heads_width(held) != _rows_heads_width(new) or "
+                       f"old_{name}.dtype != {name}.dtype"),),
+             "edges", "another dtype")
+            for name, other in (("keys", "values"), ("values", "keys"))
+        ),
         ("more keys than values let through", (("if keys.shape != values.shape:", "if False:"),),
          "edges", "a key for each value"),
         ("final left out", (("        self.final = None\n", ""),), {"GrowingCache": "update"}, ""),
@@ -1401,6 +1421,31 @@ MISTAKES: tuple[Submission, ...] = (
            "queries, keys, values, None, return_weights"),),
          {"CachedAttention": "uncached chunks"},
          "the mask is not handed on: with it and without it the output is the same"),
+        ("the mask of the first head for all",
+         (("queries, keys, values, mask, return_weights",
+           "queries, keys, values, None if mask is None else mask[:, :1], return_weights"),),
+         "uncached", "each head has a mask of its own"),
+        ("the mask of the first head for all that a cache holds",
+         (("queries, keys, values, mask, return_weights",
+           "queries, keys, values, mask if mask is None or cache is None else mask[:, :1], "
+           "return_weights"),),
+         "chunks", "hand on whatever mask there is"),
+        *(
+            (f"{what} for a query with nothing to look at",
+             ((ATTENTION_OF_THE_COURSE, OWN_ATTENTION.format(hidden=hidden)),),
+             "uncached", "a query that may attend to nothing gets weights of zero")
+            for what, hidden in (("NaN", "-math.inf"), ("the mean of all values", "-1e9"))
+        ),
+        ("queries not turned where the weights are asked for",
+         ((TURNED, "            queries = queries if return_weights else "
+                   "self.rotary(queries, offset=offset)"),),
+         "rotary", "asking for the weights changes nothing"),
+        ("queries not turned where the weights are asked for, without a cache",
+         ((TURNED, "            if cache is not None or not return_weights:\n    " + TURNED),),
+         "rotary", "asking for the weights changes nothing"),
+        ("no mask where there are rotary positions and the weights are asked for",
+         ((TURNED, TURNED + "\n            mask = None if return_weights else mask"),),
+         "rotary", "asking for the weights changes nothing"),
         ("keys of the queries",
          (("self._split_heads(self.key_projection(key))",
            "self._split_heads(self.key_projection(query))"),), "uncached cross", ""),
@@ -1657,6 +1702,10 @@ MISTAKES: tuple[Submission, ...] = (
          {"keep_top_k": "values edges"}, "return as many logits as came in"),
         ("zero for what is ruled out", (("-math.inf)", "0.0)"),),
          {"keep_top_k": "values"}, "0 is a logit like any other"),
+        ("float32 whatever comes in",
+         (("return logits.masked_fill(logits < last_kept, -math.inf)",
+           "return logits.masked_fill(logits < last_kept, -math.inf).float()"),),
+         {"keep_top_k": "values"}, "has dtype torch.float32, expected torch.float64"),
         ("the smallest kept",
          (("logits < last_kept", "logits > last_kept"),
           ("min(k, logits.size(-1)), dim=-1", "min(k, logits.size(-1)), dim=-1, largest=False")),

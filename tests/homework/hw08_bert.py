@@ -579,6 +579,7 @@ FATE = "fate=torch.rand(token_ids.shape, generator=generator).to(device)"
 LABELS = "token_ids.masked_fill(~chosen, NOT_MASKED)"
 LOGITS = "self.output_projection(transformed)"
 SEED_READ = "torch.Generator().manual_seed(generator.initial_seed() + 1)"
+STARTED = "        init_weights(self, config.init_std)\n"
 SHARED = "        self.output_projection.weight = embedding.weight\n"
 
 TOKEN_BY_TOKEN = '''
@@ -933,6 +934,16 @@ MISTAKES: tuple[Submission, ...] = (
         ("torch.isin(token_ids, torch.tensor([*special_ids], device=device))",
          "torch.stack([token_ids == i for i in special_ids]).any(0)"),
         lost="specials", hint="stack expects a non-empty TensorList"),
+    masking("what is [MASK] already never chosen",
+        ("torch.isin(token_ids, torch.tensor([*special_ids], device=device))",
+         "torch.isin(token_ids, torch.tensor([mask_id, *special_ids], device=device))"),
+        lost="fates", hint="[MASK] is special where special_ids names it"),
+    mistake("special ids beyond the vocabulary accepted", "mask_tokens",
+        TOKEN_BY_TOKEN.replace("for i in [mask_id, *special_ids]):", "for i in [mask_id]):"),
+        lost="specials", hint="mask_id and special ids must lie below vocab_size"),
+    mistake("negative ids accepted", "mask_tokens",
+        TOKEN_BY_TOKEN.replace("0 <= i < vocab_size", "i < vocab_size"),
+        lost="specials", hint="none may be negative"),
     masking("any mask_id accepted",
         ("[mask_id, *special_ids], generator", "special_ids, generator"),
         lost="specials", hint="mask_id and special ids must lie below vocab_size"),
@@ -1087,6 +1098,16 @@ MISTAKES: tuple[Submission, ...] = (
     embedding("segments of any dtype",
         ("        if segment_ids.dtype not in (torch.int64, torch.int32):\n",
          "        if False:\n"), lost="errors", hint="segment ids are integers: TypeError"),
+    embedding("one row of segments for all",
+        ("segment_ids.shape != token_ids.shape:",
+         "segment_ids.dim() != 2 or segment_ids.size(1) != token_ids.size(1):"),
+        lost="errors", hint="segment_ids must have the shape of token_ids: ValueError"),
+    embedding("dropout before the norm too",
+        ("self.dropout(self.norm(embedded))", "self.dropout(self.norm(self.dropout(embedded)))"),
+        lost="errors", hint="dropout comes once"),
+    embedding("dropout of the tokens' vectors too",
+        ("self.positions(tokens + segments)", "self.positions(self.dropout(tokens) + segments)"),
+        lost="errors", hint="dropout comes once"),
     right("the padding's embedding does not learn",
         {
             "BertEmbeddings": (
@@ -1136,6 +1157,12 @@ MISTAKES: tuple[Submission, ...] = (
     head("copied when it is made",
         (SHARED, "        self.output_projection.weight.data.copy_(embedding.weight)\n"),
         lost="sharing", hint="self.output_projection.weight = embedding.weight, the"),
+    head("the embedding made to share the head's weights",
+        (SHARED, "        embedding.weight = self.output_projection.weight\n"),
+        lost="sharing", hint="the embedding may be trained already"),
+    head("the shared weights drawn anew",
+        (SHARED, SHARED + "        nn.init.normal_(embedding.weight, std=0.02)\n"),
+        lost="sharing", hint="the embedding may be trained already"),
     head("shared, but without a gradient",
         (LOGITS,
          "transformed @ self.output_projection.weight.detach().T + self.output_projection.bias"),
@@ -1201,8 +1228,26 @@ MISTAKES: tuple[Submission, ...] = (
         ("return self.classifier(self.pooler(hidden))",
          "return self.classifier(self.pooler(hidden)).softmax(-1)"),
         lost="values", hint="return logits"),
-    classifier("PyTorch's start", ("        init_weights(self, config.init_std)\n", ""),
+    classifier("PyTorch's start", (STARTED, ""),
         lost="values", hint="init_weights(self, config.init_std) comes last"),
+    classifier("all parameters drawn alike",
+        (STARTED,
+         "        [nn.init.normal_(p, std=config.init_std) for p in self.parameters()]\n"),
+        lost="values", hint="norms begin at 1, biases at 0"),
+    classifier("PyTorch's biases",
+        (STARTED,
+         "        for parameter in self.parameters():\n"
+         "            if parameter.dim() == 2:\n"
+         "                nn.init.normal_(parameter, std=config.init_std)\n"),
+        lost="values", hint="norms begin at 1, biases at 0"),
+    *(
+        classifier(f"dropout once more, {where}", (piece, f"self.embeddings.dropout({piece})"),
+            lost="values", hint="nothing else does")
+        for where, piece in (
+            ("as in Hugging Face's classifier", "self.pooler(hidden)"),
+            ("of the embeddings", "self.embeddings(token_ids, segment_ids)"),
+        )
+    ),
     classifier("two labels",
         ("= nn.Linear(config.d_model, num_labels)", "= nn.Linear(config.d_model, 2)"),
         lost="values", hint="one row for each text: pool before you classify"),
@@ -1237,6 +1282,10 @@ MISTAKES: tuple[Submission, ...] = (
     tuning("in evaluation mode", ("    classifier.train()\n", "    classifier.eval()\n"),
         lost="steps", hint="the forward pass is in evaluation mode"),
     tuning("left in training mode", ("    classifier.eval()\n", ""),
+        lost="steps", hint="classifier.eval() at the end"),
+    tuning("left in the mode in which it came",
+        ("    classifier.train()\n", "    mode = classifier.training\n    classifier.train()\n"),
+        ("    classifier.eval()\n", "    classifier.train(mode)\n"),
         lost="steps", hint="classifier.eval() at the end"),
     tuning("the sum of the losses",
         ("F.cross_entropy(classifier(token_ids), labels)",
