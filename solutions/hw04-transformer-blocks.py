@@ -1256,7 +1256,7 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 # yours with autograd's, in a cell of your own, is the best of tests.
 
 
-# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled torch.inference_mode torch.Tensor.backward"
+# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled torch.inference_mode torch.Tensor.backward sympy"
 def layer_norm_backward(
     upstream: Tensor, x: Tensor, weight: Tensor, *, eps: float = 1e-5
 ) -> tuple[Tensor, Tensor, Tensor]:

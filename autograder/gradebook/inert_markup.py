@@ -22,7 +22,9 @@ _BREAK = "\u2060"
 _PARTED = re.compile(
     r"<(?=[A-Za-z/!?])"  # the start of a tag, comment or declaration
     r"|\](?=[(\[:])"  # of a link or picture; converters can be fooled about where one leads
-    r"|\\(?=(?:href|url|class|cssId|style|data|html|require|includegraphics))"  # in formulas
+    r"|\\(?=(?:href|url|class|cssId|style|data|html|require|includegraphics"  # in formulas
+    r"|bbox|enclose|mathtip|mmlToken|texttip|toggle|unicode|[bx]?cancel(?:to)?\s*\[))"
+    r"|(?:```|~~~)(?=[^\S\n]*[^\s`~])"  # of code: its language
 )
 _KEPT_METADATA = ("nbgrader", "course", "deletable", "editable")
 

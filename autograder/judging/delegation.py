@@ -119,7 +119,7 @@ def read_recorded(
     noted = process.recorded()[:MOST_NOTES]
     had_company |= process.woke_with_company()
     if exercises.get(checked) and (had_company or process.has_company()):  # which note nothing
-        noted = [(PROCESS, "", 0, "", ()), *noted]
+        noted = [[PROCESS, "", 0, "", []], *noted]
     if not all(map(_is_note, noted)):
         flags[Flag(kind=FlagKind.HOSTILE, text=_MALFORMED, cell=checked, line=0)] = None
     for name, cell, line, owner, inside in filter(_is_note, noted):
@@ -162,7 +162,7 @@ def _in_words(rule: Collection[str], noted: str) -> str:
 def _is_note(note: Any) -> bool:
     """Whether it is what ``recorder`` notes there: a hostile process may report anything."""
     return (
-        type(note) is tuple
-        and [type(part) for part in note] == [str, str, int, str, tuple]
+        type(note) is list
+        and [type(part) for part in note] == [str, str, int, str, list]
         and all(type(cell) is str for cell in note[4])
     )

@@ -1,5 +1,6 @@
 """The process that runs one student's code: started again when it dies, and never trusted."""
 
+import json
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 from course_lib.testing import CheckFailure
 
-_SEEN = "course_worker.recorder:seen"
+_NOTED = "course_worker.recorder:told"
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
 _SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
@@ -149,10 +150,10 @@ class StudentProcess:
             return []
         try:
             with self.limited(_SHOW_SECONDS):
-                calls = self._peer.call(_SEEN)
-        except RemoteError:
+                noted = json.loads(self._peer.call(_NOTED))
+        except (RemoteError, TypeError, ValueError, RecursionError):
             return [None]
-        return calls if type(calls) is list else [None]
+        return noted if type(noted) is list else [None]
 
     def used(self) -> float:
         """Return the seconds of processor time that it has used so far, with all it started."""
@@ -245,7 +246,7 @@ class StudentProcess:
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
             peer.call("course_worker.recorder:watch", (self._watched, self._exercises))
-            peer.call(_SEEN)  # it is found now, and no more once a cell could put another there
+            peer.call(_NOTED)  # it is found now, and no more once a cell could put another there
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

@@ -80,6 +80,7 @@ def forget(
         places = [*_places(student, out), *_handed_in(student, submissions)]
         rows = count_rows(student, out / NBGRADER, db_url)
         shared = [out / name for name in (LOG, GRADES, CHANGES, COURSE_TABLE)]
+        shared.append(out / NBGRADER / LOG)  # of nbgrader autograde
         shared += [submissions / TEAMS] if submissions else []
         lines = [p for p in shared if p.exists() and _without(student, p) != _text(p)]
         if not places and not rows and not lines:

@@ -71,18 +71,22 @@ def watch_gradients(note: Note) -> None:
 
 
 def let_nobody_profile(unless: Callable[[], bool]) -> None:
-    """Have C's profiler begin nothing: it may ask a clock of the student's while others run.
+    """Have C's profiler do nothing: it may ask a clock of the student's while others run.
 
     Args:
-        unless: Whether it may begin now.
+        unless: Whether it may now.
     """
-    begin = _lsprof.Profiler.enable
+    for name in ("enable", "disable"):
+        _replace(_lsprof.Profiler, name, _only_if(unless, getattr(_lsprof.Profiler, name)))
 
-    def enable(profiler: Any, *how: Any, **named: Any) -> None:
-        if unless():
-            begin(profiler, *how, **named)
 
-    _replace(_lsprof.Profiler, "enable", enable)
+def _only_if(may: Callable[[], bool], method: Any) -> Any:
+    @functools.wraps(method)
+    def calling(*args: Any, **kwargs: Any) -> None:
+        if may():
+            method(*args, **kwargs)
+
+    return calling
 
 
 def _refuse_compilers() -> None:

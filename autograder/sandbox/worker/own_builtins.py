@@ -24,7 +24,7 @@ def give_own_builtins(package: str) -> None:
 
 class _Loader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
-        vars(module)["__builtins__"] = _BUILTINS  # where functions that are made in it look
+        vars(module)["__builtins__"] = dict(_BUILTINS)  # where functions that are made in it look
         super().exec_module(module)
 
 

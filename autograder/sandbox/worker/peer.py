@@ -64,20 +64,18 @@ _REMOTE_ERRORS: dict[str, type[RemoteError]] = {
 class Proxy:
     """Stands for an object on the other side: call it, read its attributes, index it, iterate."""
 
-    __slots__ = ("__weakref__", "_peer", "_reference", "_type_name")
+    __slots__ = ("__weakref__", "_held")
 
     def __init__(self, peer: "Peer", reference: int, type_name: str) -> None:
-        self._peer = peer
-        self._reference = reference
-        self._type_name = type_name
+        _hold(self, (peer, reference, type_name))
 
     @property
     def __remote_type__(self) -> str:
-        return self._type_name
+        return _held_by(self)[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the object over there; see ``Peer.call``."""
-        return self._peer.call(self, args, kwargs)
+        return peer_of(self).call(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python and torch probe for protocols: none cross the wire
@@ -95,28 +93,41 @@ class Proxy:
         return int(self._look("its length", "builtins:len", TypeError))
 
     def _look(self, asked: str, function: str, refusal: type[Exception], *args: Any) -> Any:
-        if self._peer.is_asked_by_name:  # then it can't ask so itself
+        if peer_of(self).is_asked_by_name:  # then it can't ask so itself
             given = "what a test hands to your code can be called, and nothing else"
             raise refusal(f"{given}: it was asked for {asked}")
-        return self._peer.call(function, (self, *args))
+        return peer_of(self).call(function, (self, *args))
 
     def __bool__(self) -> bool:
         return True
 
     def __repr__(self) -> str:
-        return f"<{self._type_name} of the other process>"
+        return f"<{self.__remote_type__} of the other process>"
 
     def __del__(self) -> None:
-        self._peer.release(self._reference)
+        peer, reference, _ = _held_by(self)
+        peer.release(reference)
 
     def __call_beside__(self, function: Any, args: Any, kwargs: Any) -> Any:
-        return self._peer.call(f"{function.__module__}:{function.__qualname__}", args, kwargs)
+        asked = f"{function.__module__}:{function.__qualname__}"
+        return peer_of(self).call(asked, args, kwargs)
 
     def __changed_inputs__(self, args: Any, kwargs: Any) -> list[str]:
-        told = self._peer.call("course_lib.testing:changed_inputs", (self, args, kwargs))
+        told = peer_of(self).call("course_lib.testing:changed_inputs", (self, args, kwargs))
         given = [*(f"argument {number}" for number, _ in enumerate(args, start=1)), *kwargs]
         # Its own words may be those of a hidden test, so only what was given is named.
         return [name for name in given if name in told] if told else []
+
+
+# By its name a student's code would find in what it is handed all that the worker stands on.
+_held_by: Callable[[Proxy], tuple["Peer", int, str]] = vars(Proxy)["_held"].__get__
+_hold: Callable[[Proxy, tuple["Peer", int, str]], None] = vars(Proxy)["_held"].__set__
+delattr(Proxy, "_held")
+
+
+def peer_of(proxy: Proxy) -> "Peer":
+    """Return by whom a proxy was made."""
+    return _held_by(proxy)[0]
 
 
 class Peer:
@@ -251,8 +262,8 @@ class Peer:
         return encode(value, table, self._refer, records=not self.is_asked_by_name)
 
     def _refer(self, value: Any) -> dict[str, Any]:
-        if type(value) is Proxy and value._peer is self:
-            return {"yours": value._reference}
+        if type(value) is Proxy and peer_of(value) is self:
+            return {"yours": _held_by(value)[1]}
         self._next_export += 1
         self._exports[self._next_export] = value
         return {"reference": self._next_export, "type": type(value).__name__}

@@ -10,11 +10,11 @@ One kind goes one way only. A frozen dataclass of course_lib, made by a test, is
 fields in the student's process; one that comes from there stays a reference.
 """
 
-import dataclasses
-import itertools
 import types
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ MAX_ITEMS = 100_000
 MAX_NUMBERED_KEYS = 20_000
 _DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if type(d) is torch.dtype}
 _ITERATORS: tuple[type, ...] = (
-    types.GeneratorType, itertools.islice, map, filter, zip, enumerate, reversed, range,
+    types.GeneratorType, islice, map, filter, zip, enumerate, reversed, range,
     type({}.keys()), type({}.values()), type({}.items()),
     type(OrderedDict().keys()), type(OrderedDict().values()), type(OrderedDict().items()),
 )  # fmt: skip
@@ -140,7 +140,7 @@ def encode(
         raise WireError(f"values are nested more than {MAX_DEPTH} deep")
 
     def inner(items: Any) -> list[Any]:
-        found = list(itertools.islice(iter(items), MAX_ITEMS + 1))
+        found = list(islice(iter(items), MAX_ITEMS + 1))
         if len(found) > MAX_ITEMS:
             raise WireError(f"a container holds more than {MAX_ITEMS} items")
         return [encode(item, table, refer, depth + 1, records=records) for item in found]
@@ -176,16 +176,16 @@ def encode(
     if value is Ellipsis:
         return {"ellipsis": True}
     if records and _is_record(kind):
-        fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.init]
+        pairs = [(f.name, getattr(value, f.name)) for f in fields(value) if f.init]
         return {
             "record": f"{kind.__module__}:{kind.__qualname__}",
-            "fields": [inner(f) for f in fields],
+            "fields": [inner(pair) for pair in pairs],
         }
     return refer(value)
 
 
 def _is_record(kind: type) -> bool:
-    if not dataclasses.is_dataclass(kind) or kind.__module__.partition(".")[0] != "course_lib":
+    if not is_dataclass(kind) or kind.__module__.partition(".")[0] != "course_lib":
         return False
     return bool(getattr(kind, "__dataclass_params__").frozen)  # noqa: B009 -- typed nowhere
 

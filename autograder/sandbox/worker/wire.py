@@ -4,6 +4,7 @@ A frame is two lengths (unsigned 32-bit, big-endian), the JSON text, and a safet
 other end may be hostile: sizes are checked before anything is read, and nothing is unpickled.
 """
 
+import _socket
 import json
 import socket
 import struct
@@ -28,12 +29,24 @@ _chunks_of: Any = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
     None, _refuse, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
 )
 _value_at: Any = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[attr-defined]
+# Of a connection, and asked by its class: that of Python's own is anybody's.
+_send, _receive = _socket.socket.send, _socket.socket.recv
+_waits, _let_wait = _socket.socket.gettimeout, _socket.socket.settimeout
 MAX_TEXT_BYTES = 4 << 20
 MAX_TENSOR_BYTES = 32 << 20
 LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without any
 _AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
 _MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
+
+
+def to_json(value: Any) -> str:
+    """Return plain data as JSON.
+
+    Raises:
+        TypeError, ValueError, RecursionError: It is not plain, or has no end.
+    """
+    return "".join(_chunks_of(value, 0))
 
 
 class WireError(ValueError):
@@ -73,7 +86,7 @@ class Wire:
             TimeoutError: The time is up.
         """
         try:
-            text = "".join(_chunks_of(message, 0)).encode()
+            text = to_json(message).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise WireError(f"a value can't be sent: {error}") from error
         blob = _tensors_to_bytes(tensors)
@@ -120,7 +133,7 @@ class Wire:
         while view:
             self._limit()
             try:
-                view = view[self._connection.send(view) :]
+                view = view[_send(self._connection, view) :]
             except TimeoutError:
                 continue
             except (BrokenPipeError, ConnectionResetError) as error:
@@ -131,7 +144,7 @@ class Wire:
         while missing := size - len(data):
             self._limit()
             try:
-                some = self._connection.recv(min(max(missing, _AHEAD_BYTES), _MOST_AT_ONCE))
+                some = _receive(self._connection, min(max(missing, _AHEAD_BYTES), _MOST_AT_ONCE))
             except TimeoutError:
                 continue
             except ConnectionResetError as error:
@@ -145,9 +158,9 @@ class Wire:
     def _limit(self) -> None:
         """Let the connection wait no longer than there is time."""
         patience = self._patience()
-        waits = self._connection.gettimeout()
+        waits = _waits(self._connection)
         if patience is None or waits is None or not patience / 2 < waits <= patience:
-            self._connection.settimeout(patience)  # asks the kernel: not for each message
+            _let_wait(self._connection, patience)  # asks the kernel: not for each message
 
     def _patience(self) -> float | None:
         if self.time_left is None:

@@ -205,3 +205,19 @@ def test_a_homework_is_shown_in_colours_and_whole():
     made = nbformat.v4.new_notebook(cells=[answer])
     make_inert(made, set())
     assert made.cells[0].source == "a b " * 4_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$\mmlToken{mglyph}[src='http://host/seen.png']{}$",
+        r"$\bbox[url(x)]{y}$",
+        r"$\cancel[style=x]{y}$",
+        "```autoit\n \n```",
+        "~~~ mermaid\nx\n~~~",
+    ],
+)
+def test_what_a_formula_may_fetch_and_what_a_block_is_read_as_is_parted(text):
+    assert inert_markup(text).replace("\u2060", "") == text != inert_markup(text)
+    harmless = r"$\cancel{x}$ and" + "\n\n```\nx = 1\n```\n"
+    assert inert_markup(harmless) == harmless

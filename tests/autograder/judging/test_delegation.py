@@ -10,6 +10,7 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.worker.reader.reading import read
+from autograder.sandbox.worker.reader.statement_reader import SHELL
 from tests.daily import with_proofs
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
@@ -252,7 +253,7 @@ subprocess.run("id")
 
 def test_what_the_worker_itself_stands_on_is_not_theirs_either():
     source = """
-import inspect, json, operator, sys, weakref
+import inspect, json, operator, pdb, sys, time, weakref
 from importlib import import_module
 from torch import _jit_internal
 import matplotlib.pyplot as plt, own
@@ -262,6 +263,8 @@ vars(operator)["attrgetter"] = print
 json.__dict__["loads"] = print
 import_module.__defaults__ = ()
 inspect.getmembers(norm)[0].cell_contents
+(x for x in ()).gi_frame, pdb.Pdb, get_ipython().ask_exit.__builtins__
+time.clock = pdb.set_trace
 weakref.finalize._exitfunc()
 sys.modules["json"] = own
 _jit_internal.get_closure(norm)
@@ -283,9 +286,12 @@ nn.modules.batchnorm._BatchNorm
         ("changes", "importlib.import_module.__defaults__", "norm", 10),
         ("pries", "inspect.getmembers", "norm", 11),
         ("pries", "cell_contents", "norm", 11),
-        ("pries", "weakref.finalize._exitfunc", "norm", 12),
-        ("changes", "sys.modules.json", "norm", 13),
-        ("pries", "torch._jit_internal.get_closure", "norm", 14),
+        ("pries", "pdb.Pdb", "norm", 12),
+        ("pries", f"{SHELL}.ask_exit.__builtins__", "norm", 12),
+        ("pries", "gi_frame", "norm", 12),
+        ("pries", "weakref.finalize._exitfunc", "norm", 14),
+        ("changes", "sys.modules.json", "norm", 15),
+        ("pries", "torch._jit_internal.get_closure", "norm", 16),
     ]
 
 

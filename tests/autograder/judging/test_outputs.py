@@ -83,9 +83,10 @@ def test_a_figure_that_cannot_be_drawn_takes_nothing_with_it(grade):
 
 @pytest.mark.sandbox
 def test_a_hostile_answer_costs_no_honest_point(grade):
-    own = "import sys\nfor name, module in list(sys.modules.items()):\n"
-    own += "    if name.endswith('course_worker.outputs'):\n"
-    own += "        module.take_shown = lambda: [('png', '<script>')] * 99 + [object()]"
+    own = "space = get_ipython().ask_exit.__globals__\n"  # the shell's; and its outputs' from there
+    own += "outputs = space['begin_cell'].__globals__\n"
+    own += "told = [('png', '<script>')] * 99 + [object()]\n"
+    own += "outputs['told'], outputs['take_shown'].__code__ = told, (lambda: told).__code__"
     result = grade(SOLUTION, own)
     assert result.score == 5.0
     assert not [output for output in result.outputs if output.png]

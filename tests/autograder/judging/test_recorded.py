@@ -216,18 +216,29 @@ own = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(own)
 norm = own.norm
 """
-_RUNS_CELL = """
-import sys
+_REACH = """
+import functools, importlib
+held = getattr(importlib.import_module("torch._re" + "fs")._normalize, "__clo" + "sure__")
+values = [getattr(cell, "cell_" + "contents") for cell in held]
+(note,) = [value for value in values if type(value) is functools.partial]
+recorder = getattr(note.func, "__glo" + "bals__")
+shell = vars(recorder["shell"])
+"""
+_RUNS_CELL = (
+    _REACH
+    + """
 space = {}
 def norm(x):
     space["x"] = x
-    shell = vars(sys.modules["course_wor" + "ker.shell"])
     shell["InteractiveShell"].instance().user_ns["space"] = space
     shell["run_cell"]("own", "space['y'] = getattr(F, 'layer' + '_norm')(space['x'], (4,))")
     return space["y"]
 """
-_CARRIES_BACK = """
-import sys, torch
+)
+_CARRIES_BACK = (
+    _REACH
+    + """
+import torch
 class Carry(torch.autograd.Function):
     @staticmethod
     def forward(ctx, one, box):
@@ -242,9 +253,10 @@ def norm(x):
     one, box = torch.ones(1, requires_grad=True), [x]
     with torch.enable_grad():
         out = Carry.apply(one, box)
-    vars(sys.modules["course_wor" + "ker.peer"])["Back" + "ward"]([one], [out])([torch.ones(1)])
+    recorder["Back" + "ward"]([one], [out])([torch.ones(1)])
     return box[1]
 """
+)
 _ELSEWHERE = """
 C = getattr(torch, "_" + "C")
 keys = C.DispatchKeySet({})
@@ -343,7 +355,20 @@ _TELLS_NOTHING_BY = {
     "its writer, replaced": _PUT
     + "import json\nput(json._default_encoder, 'encode', lambda message: '{}' if 'native_layer' in str(message) else json.JSONEncoder().encode(message))",
     "its reader, replaced": _PUT
-    + "import json\nreal = json._default_decoder.decode\nput(json._default_decoder, 'decode', lambda text: real(text.replace('course_worker.recorder:seen', 'builtins:list')))",
+    + "import json\nreal = json._default_decoder.decode\nput(json._default_decoder, 'decode', lambda text: real(text.replace('course_worker.recorder:told', 'builtins:list')))",
+}
+_TELLS_NOTHING_BY |= {
+    "its socket, replaced": """import ssl
+real = ssl.socket.send
+def send(self, data):
+    return real(self, bytes(data).replace(b"native_layer", b"native_later"))
+ssl.socket.send = send""",
+    "what walks over it, replaced": _PUT
+    + """import itertools
+real = itertools.islice
+def islice(items, *ends):
+    return real((each for each in items if "native_layer" not in str(each)), *ends)
+put(itertools, "islice", islice)""",
 }
 _COUNTING = (
     _PUT
@@ -430,7 +455,7 @@ HIDDEN = {
     "an exported program": ("norm", "import importlib\nclass Norm(nn.Module):\n    def forward(self, x): return getattr(F, 'layer' + '_norm')(x, (4,))\nprogram = importlib.import_module('torch.ex' + 'port').export(Norm(), (torch.randn(2, 3, 4),)).module()\ndef norm(x):\n    return program(x)"),
     "a kernel by its key": ("norm", "key = getattr(torch, '_' + 'C').DispatchKeySet(getattr(torch, '_' + 'C').DispatchKey.CPU)\ndef norm(x):\n    return getattr(torch.ops.aten, 'native_layer' + '_norm').default.redispatch(key, x.detach(), [4], None, None, 1e-5)[0]"),
     "a kernel by a key that has no name": ("norm", "C = getattr(torch, '_' + 'C')\nkeys = C._dispatch_keys(torch.zeros(1).to_mkldnn()) & C._dispatch_keyset_full_after(C.DispatchKey.BackendSelect)\ndef norm(x):\n    y = x.detach().reshape(1, 6, 4, 1).to_mkldnn()\n    return getattr(torch.ops.aten, 'native_batch' + '_norm').default.redispatch(keys, y, torch.ones(6), torch.zeros(6), torch.zeros(6), torch.ones(6), True, 0.1, 1e-5)[0].to_dense().reshape(x.shape)"),
-    "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['course_wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
+    "as a cell": ("norm", _REACH + "def norm(x):\n    global y\n    y = x\n    shell['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
     "as a cell, from a file": ("norm", _OWN_FILE.format(_RUNS_CELL)),
     "as a backward pass, from a file": ("norm", _OWN_FILE.format(_CARRIES_BACK)),
     "a thread that seems to be alone": ("norm", _THREAD + "import sys\ndef norm(x):\n    vars(sys)['_current' + '_frames'] = lambda: {}\n    return aside(getattr(F, 'layer' + '_norm'), x, (4,))"),

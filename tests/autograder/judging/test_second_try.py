@@ -235,12 +235,15 @@ def test_a_check_is_tried_again_once(told):
 def test_what_a_process_notes_carries_no_text_out_of_it(told):
     """It may claim that anything of the forbidden ran, under any name and anywhere."""
     claims = """
-import sys
-recorder = sys.modules["course_worker.recorder"]
+import functools
+held = [cell.cell_contents for cell in torch._refs._normalize.__closure__]
+(noting,) = [each for each in held if type(each) is functools.partial]
+space = noting.func.__globals__
 def fourfold(x):
     text = double.__doc__ or ""
     note = ("torch.nn.LayerNorm." + text, text, 10 ** 6 + len(text), "fourfold", ())
-    recorder.seen = lambda: [note] if text else []
+    space["claims"] = [note] if text else []
+    space["seen"].__code__ = (lambda: claims).__code__
     return x
 """
     result, check = told(TRIPLE, claims)

@@ -22,6 +22,7 @@ from autograder.sandbox.worker.peer import (
     Peer,
     Proxy,
     RemoteError,
+    peer_of,
 )
 from autograder.sandbox.worker.values import EntryCount
 from autograder.sandbox.worker.wire import LEAST_BYTES, Wire, WireClosed, WireError
@@ -233,13 +234,13 @@ def test_callbacks_run_here(remote):
 
 def test_only_what_was_handed_over_can_be_called(remote):
     thing = remote(lambda: None)
-    server = thing._peer.server
+    server = peer_of(thing).server
 
     def attack(callback):
         return server.call("os:getcwd")
 
     with pytest.raises(RemoteError, match="only what was handed over"):
-        over(thing._peer, attack)(lambda: None)
+        over(peer_of(thing), attack)(lambda: None)
 
 
 @pytest.mark.parametrize("look", ["x.size", "x[0]", "len(x)", "list(x)"])
@@ -276,14 +277,14 @@ def test_calls_can_say_only_so_much(remote, length):
 
 def test_tensors_that_nothing_refers_to_count_too(remote):
     thing = remote(lambda: None)
-    wire = thing._peer.server.wire
+    wire = peer_of(thing).server.wire
 
     def flood():
         for _ in range(2 * MAX_BROUGHT // MAX_RETURNED + 1):
             wire.send({"call": 1, "released": []}, [torch.empty(MAX_RETURNED, dtype=torch.uint8)])
 
     with pytest.raises(WireError, match="brought over"):
-        over(thing._peer, flood)()
+        over(peer_of(thing), flood)()
 
 
 def test_each_call_may_say_as_much_again(remote):
@@ -441,7 +442,7 @@ def test_library_functions_run_beside_the_objects(remote):
 
 def test_references_are_let_go(remote):
     f = remote(lambda: object())
-    server = f._peer.server
+    server = peer_of(f).server
     for _ in range(50):
         f()
     assert len(server._exports) < 5
@@ -562,3 +563,8 @@ def test_outputs_are_counted_before_they_take_memory_of_a_gpu(monkeypatch):
         with pytest.raises(WireError):
             received.attach_gradient(codes, lambda gradients: [], [])
     assert not moved
+
+
+def test_what_is_handed_over_leads_nowhere_by_a_name():
+    """Whom it asks, whoever is handed it would find there, and could have answer something else."""
+    assert {name for name in dir(Proxy) if not name.startswith("__")} == {"_look"}

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from .uses import Statement, is_below
 
@@ -13,32 +14,37 @@ _NOT_THEIRS = sys.stdlib_module_names | {
 SETTINGS = (
     "torch.backends", "torch._dynamo.config", "torch._functorch.config", "torch._inductor.config",
     "sys.argv", "sys.dont_write_bytecode", "sys.path", "sys.tracebacklimit",
-    "json.JSONEncoder.default", "logging", "matplotlib", "ssl", "tqdm",
-    "unittest.TestCase.maxDiff", "warnings",
+    "json.JSONEncoder.default", "logging.raiseExceptions", "matplotlib",
+    "ssl._create_default_https_context", "tqdm.monitor_interval", "tqdm.tqdm.monitor_interval",
+    "unittest.TestCase.maxDiff", "warnings.formatwarning", "warnings.showwarning",
     "IPython.core.interactiveshell.InteractiveShell.ast_node_interactivity",
 )  # fmt: skip
 """Where anybody may assign."""
 
 _PRYING = (
-    "_ctypes", "_posixsubprocess", "_socket", "atexit._run_exitfuncs", "course_worker", "ctypes",
-    "gc.get_objects", "gc.get_referents", "gc.get_referrers", "inspect.currentframe",
-    "inspect.getargvalues", "inspect.getclosurevars", "inspect.getinnerframes",
-    "inspect.getmembers", "inspect.getmembers_static", "inspect.getouterframes", "inspect.stack",
-    "inspect.trace", "logging.currentframe", "os._exit", "os.abort", "os.fork", "os.kill", "posix",
-    "socket", "subprocess", "sys._current_frames", "sys._getframe", "sys.displayhook",
-    "sys.setprofile", "sys.settrace", "threading.settrace", "threading.settrace_all_threads",
-    "torch.library", "torch.ops", "traceback.walk_stack", "traceback.walk_tb",
-    "weakref.finalize._exitfunc", "weakref.finalize._registry",
+    "IPython.core.debugger", "_ctypes", "_posixsubprocess", "_socket", "atexit._run_exitfuncs",
+    "bdb", "cgitb", "course_worker", "ctypes", "gc.get_objects", "gc.get_referents",
+    "gc.get_referrers", "inspect.currentframe", "inspect.getargvalues", "inspect.getasyncgenlocals",
+    "inspect.getclosurevars", "inspect.getcoroutinelocals", "inspect.getgeneratorlocals",
+    "inspect.getinnerframes", "inspect.getmembers", "inspect.getmembers_static",
+    "inspect.getouterframes", "inspect.stack", "inspect.trace", "logging.currentframe", "os._exit",
+    "os.abort", "os.fork", "os.kill", "pdb.Pdb", "posix", "socket", "subprocess",
+    "sys._current_frames", "sys._getframe", "sys.displayhook", "sys.setprofile", "sys.settrace",
+    "threading.settrace", "threading.settrace_all_threads", "torch.library", "torch.ops",
+    "traceback.walk_stack", "traceback.walk_tb", "weakref.finalize._exitfunc",
+    "weakref.finalize._registry",
 )  # fmt: skip
 # PyTorch's own modules that nobody names but PyTorch, a few apart.
 _PRIVATE = re.compile(
     r"torch\._(?!_|assert|dynamo|foreach|logging|(functorch|inductor)\.config)\w+\b"
 )
 _PRYING_TEXTS = (
-    "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
-    "__globals__", "__subclasses__", "_execution_engine", "cell_contents", "course_worker",
+    "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__builtins__",
+    "__closure__", "__code__", "__globals__", "__subclasses__", "_execution_engine",
+    "cell_contents", "course_worker",
 )  # fmt: skip
-_OF_FRAMES = {"f_globals", "f_locals", "f_trace", "tb_frame"}
+_OF_FRAMES = {"ag_frame", "cr_frame", "curframe", "curframe_locals", "f_builtins", "f_globals",
+              "f_locals", "f_trace", "get_stack", "gi_frame", "tb_frame"}  # fmt: skip
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
@@ -54,7 +60,7 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
     for statement in statements:
         for use in statement.uses:
             changes = use.changes and not is_below(use.name, SETTINGS)
-            if changes and use.name.partition(".")[0] in _NOT_THEIRS:
+            if changes and use.name.partition(".")[0] in _NOT_THEIRS and not _is_new(use.name):
                 found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
             elif _is_prying(use.name):
                 found.setdefault(use.name, ("pries", use.name, use.cell, use.line))
@@ -63,6 +69,13 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
                 if word in text:
                     found.setdefault(word, ("pries", word, cell, line))
     return list(found.values())
+
+
+def _is_new(name: str) -> bool:
+    """Whether nothing of a module has this name, so that nobody stands on it: ``time.clock``."""
+    owner, _, attribute = name.rpartition(".")
+    module = sys.modules.get(owner)  # as the course has it: none of a student's runs here
+    return isinstance(module, ModuleType) and attribute not in vars(module)
 
 
 def _is_prying(name: str) -> bool:
