@@ -80,7 +80,8 @@ class CollectNotebooks(ExchangeCollect):
 
     def _copy_files(self, src: str, folder: int, target: Path) -> None:
         room = 1000 * self.coursedir.max_dir_size  # nbgrader's kilobytes
-        names = [n for n in sorted(os.listdir(folder)) if Path(n).suffix in _KEPT]
+        # nbgrader tells them as they are, in a terminal, and what others are called is in their log.
+        names = [n for n in sorted(os.listdir(folder)) if Path(n).suffix in _KEPT and is_plain(n)]
         for name in names[:_MOST_FILES]:
             most = 1000 * self.coursedir.max_file_size if name.endswith(".ipynb") else _MOST_WORDS
             copied = _copy(name, folder, target, min(most, room))

@@ -199,7 +199,8 @@ def _identity(file: str) -> tuple[int, int] | None:
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether a function's code is read, or by a traceback the frame of one that runs."""
-    return event == "object.__getattr__" and type(arguments[0]) in (FunctionType, TracebackType)
+    reads = event == "object.__getattr__" and arguments[1] in ("__code__", "tb_frame")
+    return reads and type(arguments[0]) in (FunctionType, TracebackType)
 
 
 def _is_anything_left() -> bool:

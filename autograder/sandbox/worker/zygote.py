@@ -300,8 +300,12 @@ def _answer_judge(connection: socket.socket, limits: Limits) -> None:
 
 def _take_own_modules() -> dict[str, ModuleType]:
     """Take the worker's modules from where the student's code would find them, to change them."""
-    own = [name for name in sys.modules if name.partition(".")[0] == __package__]
-    return {name: sys.modules.pop(name) for name in own}
+    sys.meta_path[:] = [each for each in sys.meta_path if not _is_own(type(each).__module__)]
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if _is_own(name)}
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == __package__
 
 
 if __name__ == "__main__":

@@ -119,6 +119,12 @@ def test_a_name_that_is_no_submissions_is_nobodys_and_stops_nobody(course, name,
     assert not {"\x1b", "\u202e", "\udcff"} & set(caplog.text)
 
 
+def test_a_file_whose_name_would_write_in_the_staffs_terminal_or_log_is_left_there(course):
+    files = {f"{HW}.ipynb": "{}", "a\n[W] bob: flag\n.ipynb": "{}", "\x1b]0;x\x07.txt": "x"}
+    hand_in(course, "eve", "2026-10-01 10:00:00", files)
+    assert collect(course) == {f"eve/{HW}/{HW}.ipynb": "{}"}
+
+
 @pytest.mark.parametrize(
     "student",
     [

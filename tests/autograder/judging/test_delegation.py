@@ -265,6 +265,7 @@ import_module.__defaults__ = ()
 inspect.getmembers(norm)[0].cell_contents
 (x for x in ()).gi_frame, pdb.Pdb, get_ipython().ask_exit.__builtins__
 time.clock = pdb.set_trace
+inspect.signature(norm, eval_str=True)
 weakref.finalize._exitfunc()
 sys.modules["json"] = own
 _jit_internal.get_closure(norm)
@@ -289,9 +290,10 @@ nn.modules.batchnorm._BatchNorm
         ("pries", "pdb.Pdb", "norm", 12),
         ("pries", f"{SHELL}.ask_exit.__builtins__", "norm", 12),
         ("pries", "gi_frame", "norm", 12),
-        ("pries", "weakref.finalize._exitfunc", "norm", 14),
-        ("changes", "sys.modules.json", "norm", 15),
-        ("pries", "torch._jit_internal.get_closure", "norm", 16),
+        ("pries", "eval_str", "norm", 14),
+        ("pries", "weakref.finalize._exitfunc", "norm", 15),
+        ("changes", "sys.modules.json", "norm", 16),
+        ("pries", "torch._jit_internal.get_closure", "norm", 17),
     ]
 
 

@@ -24,15 +24,15 @@ SETTINGS = (
 _PRYING = (
     "IPython.core.debugger", "_ctypes", "_posixsubprocess", "_socket", "atexit._run_exitfuncs",
     "bdb", "cgitb", "course_worker", "ctypes", "gc.get_objects", "gc.get_referents",
-    "gc.get_referrers", "inspect.currentframe", "inspect.getargvalues", "inspect.getasyncgenlocals",
-    "inspect.getclosurevars", "inspect.getcoroutinelocals", "inspect.getgeneratorlocals",
-    "inspect.getinnerframes", "inspect.getmembers", "inspect.getmembers_static",
-    "inspect.getouterframes", "inspect.stack", "inspect.trace", "logging.currentframe", "os._exit",
-    "os.abort", "os.fork", "os.kill", "pdb.Pdb", "posix", "socket", "subprocess",
-    "sys._current_frames", "sys._getframe", "sys.displayhook", "sys.setprofile", "sys.settrace",
-    "threading.settrace", "threading.settrace_all_threads", "torch.library", "torch.ops",
-    "traceback.walk_stack", "traceback.walk_tb", "weakref.finalize._exitfunc",
-    "weakref.finalize._registry",
+    "gc.get_referrers", "inspect.currentframe", "inspect.get_annotations", "inspect.getargvalues",
+    "inspect.getasyncgenlocals", "inspect.getclosurevars", "inspect.getcoroutinelocals",
+    "inspect.getgeneratorlocals", "inspect.getinnerframes", "inspect.getmembers",
+    "inspect.getmembers_static", "inspect.getouterframes", "inspect.stack", "inspect.trace",
+    "logging.currentframe", "os._exit", "os.abort", "os.fork", "os.kill", "pdb.Pdb", "posix",
+    "socket", "subprocess", "sys._current_frames", "sys._getframe", "sys.displayhook",
+    "sys.setprofile", "sys.settrace", "threading.settrace", "threading.settrace_all_threads",
+    "torch.library", "torch.ops", "traceback.walk_stack", "traceback.walk_tb",
+    "typing.get_type_hints", "weakref.finalize._exitfunc", "weakref.finalize._registry",
 )  # fmt: skip
 # PyTorch's own modules that nobody names but PyTorch, a few apart.
 _PRIVATE = re.compile(
@@ -43,8 +43,11 @@ _PRYING_TEXTS = (
     "__closure__", "__code__", "__globals__", "__subclasses__", "_execution_engine",
     "cell_contents", "course_worker",
 )  # fmt: skip
-_OF_FRAMES = {"ag_frame", "cr_frame", "curframe", "curframe_locals", "f_builtins", "f_globals",
-              "f_locals", "f_trace", "get_stack", "gi_frame", "tb_frame"}  # fmt: skip
+# Of frames, and what evaluates texts where a function has its names.
+_PRYING_WORDS = {
+    "ag_frame", "cr_frame", "curframe", "curframe_locals", "eval_str", "f_builtins", "f_globals",
+    "f_locals", "f_trace", "get_stack", "gi_frame", "tb_frame",
+}  # fmt: skip
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
@@ -65,7 +68,7 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
             elif _is_prying(use.name):
                 found.setdefault(use.name, ("pries", use.name, use.cell, use.line))
         for text, cell, line in statement.texts:
-            for word in (*_PRYING_TEXTS, *_OF_FRAMES & {text}):
+            for word in (*_PRYING_TEXTS, *_PRYING_WORDS & {text}):
                 if word in text:
                     found.setdefault(word, ("pries", word, cell, line))
     return list(found.values())
@@ -82,6 +85,6 @@ def _is_prying(name: str) -> bool:
     return (
         is_below(name, _PRYING)
         or _PRIVATE.match(name) is not None
-        or not _OF_FRAMES.isdisjoint(name.split("."))
+        or not _PRYING_WORDS.isdisjoint(name.split("."))
         or any(f".{text}" in name for text in _PRYING_TEXTS)
     )

@@ -260,6 +260,12 @@ class StatementReader(ast.NodeVisitor):
 
     visit_Import = visit_ImportFrom = _visit_import  # noqa: N815
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Keep what arguments are called."""
+        if node.arg:
+            self._add_text(node.arg, node.value)
+        self.visit(node.value)
+
     def visit_Constant(self, node: ast.Constant) -> None:
         """Keep texts."""
         if isinstance(node.value, str):
