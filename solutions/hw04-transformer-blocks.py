@@ -1250,7 +1250,7 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 # [The backward pass, by hand](book:layer-normalization#backward-by-hand).
 #
 # **The rule:** by hand means without autograd. A function that leads to anything in
-# `torch.autograd` or `torch.func`, to `torch.enable_grad`, `torch.set_grad_enabled` or
+# `torch.autograd`, `torch.func` or `sympy`, to `torch.enable_grad`, `torch.set_grad_enabled` or
 # `torch.inference_mode` loses the points of its tests, which call it under `torch.no_grad()`; nor
 # may it call `backward`, or an operator that is PyTorch's own way back through a norm. To compare
 # yours with autograd's, in a cell of your own, is the best of tests.

@@ -54,6 +54,8 @@ def watch_calls(name: str, note: Note) -> None:
         note: Called by what takes its place, so one frame lies between it and who called.
     """
     path, _, attribute = name.rpartition(".")
+    if not path:
+        return  # a whole package is only read for: to import it for all takes long
     try:
         owner = pkgutil.resolve_name(path)
         found = getattr(owner, attribute)

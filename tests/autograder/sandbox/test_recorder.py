@@ -201,6 +201,10 @@ def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
     assert set(calls.functions(None, "", model)) == {(model, "forward")}
 
 
+def test_a_whole_package_is_watched_by_nobody():
+    calls.watch_calls("sympy", pytest.fail)  # it is found by its name alone
+
+
 def test_an_operator_without_the_kernel_that_notes_it_is_told(monkeypatch):
     assert recorder.seen() == []
     monkeypatch.setattr(kernels, "_watched", [*kernels._watched, "aten::relu"])
