@@ -80,7 +80,7 @@ class CollectNotebooks(ExchangeCollect):
 
     def _copy_files(self, src: str, folder: int, target: Path) -> None:
         room = 1000 * self.coursedir.max_dir_size  # nbgrader's kilobytes
-        # nbgrader tells them as they are, in a terminal, and what others are called is in their log.
+        # nbgrader writes them into its log, and the staff's terminal, as they are.
         names = [n for n in sorted(os.listdir(folder)) if Path(n).suffix in _KEPT and is_plain(n)]
         for name in names[:_MOST_FILES]:
             most = 1000 * self.coursedir.max_file_size if name.endswith(".ipynb") else _MOST_WORDS
