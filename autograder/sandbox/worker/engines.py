@@ -4,20 +4,18 @@ Nobody could note what runs there, see ``recorder``, and no homework asks for it
 gradients back is kept, and says so.
 """
 
-import _lsprof
 import contextlib
 import ctypes
 import functools
-import gc
 import pkgutil
 import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .calls import Note, functions, noting, watch_functions
+from .tracing import replace_method
 
 _UNDISPATCHED = (  # what lets a script compute so
     *("_te", "_jit_override_can_fuse_on_cpu", "_jit_set_te_must_use_llvm_cpu"),  # NNC
@@ -64,29 +62,10 @@ def watch_gradients(note: Note) -> None:
     watch_functions("torch.autograd.gradcheck", "grad", differences, note)
     noted = functools.partial(note, "torch.autograd.backward", re.compile("backward"))
     engine = type(torch.autograd.Variable._execution_engine)
-    _replace(engine, "run_backward", noting(engine.run_backward, noted))
+    replace_method(engine, "run_backward", noting(engine.run_backward, noted))
     for kind in _kinds_of_nodes():  # one step each, without any engine
-        _replace(kind, "__call__", noting(kind.__call__, noted))
+        replace_method(kind, "__call__", noting(kind.__call__, noted))
         ctypes.c_void_p.from_address(id(kind) + _TP_CALL).value = _calls_method()
-
-
-def let_nobody_profile(unless: Callable[[], bool]) -> None:
-    """Have C's profiler do nothing: it may ask a clock of the student's while others run.
-
-    Args:
-        unless: Whether it may now.
-    """
-    for name in ("enable", "disable"):
-        _replace(_lsprof.Profiler, name, _only_if(unless, getattr(_lsprof.Profiler, name)))
-
-
-def _only_if(may: Callable[[], bool], method: Any) -> Any:
-    @functools.wraps(method)
-    def calling(*args: Any, **kwargs: Any) -> None:
-        if may():
-            method(*args, **kwargs)
-
-    return calling
 
 
 def _refuse_compilers() -> None:
@@ -124,13 +103,6 @@ def _calls_method() -> int | None:
 
 def _tp_call(kind: type) -> int | None:
     return ctypes.c_void_p.from_address(id(kind) + _TP_CALL).value
-
-
-def _replace(kind: type, method: str, by: Any) -> None:
-    """Replace a method of one of C's classes, to which nobody can assign."""
-    (methods,) = gc.get_referents(vars(kind))
-    methods[method] = by
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))  # else the old one is remembered
 
 
 def _take_away(name: str) -> None:

@@ -1,17 +1,13 @@
 """What the shell reads and runs a cell with, kept as it was before any of the student's code ran.
 
 A cell can put something else in its place, and so have a later cell read another way than the judge
-has read it. So it is put right before each cell; and so is what tells the judge of a cell, before
-it is asked what was noted.
+has read it. So it is put right before each cell.
 """
 
 import ast
 import builtins
 import codeop
 import contextlib
-import importlib
-import json
-import operator
 from types import ModuleType
 from typing import Any
 
@@ -25,9 +21,8 @@ from IPython.core import (
     prefilter,
 )
 
-_MODULES = (contextlib, ast, codeop, builtin_trap, compilerop, display_trap, events,
-            inputtransformer2, interactiveshell, prefilter,
-            importlib, json, json.decoder, json.encoder, operator)  # fmt: skip
+_MODULES = (ast, codeop, builtin_trap, compilerop, display_trap, events, inputtransformer2,
+            interactiveshell, prefilter)  # fmt: skip
 _BUILTINS = ("compile", "eval", "exec")
 
 

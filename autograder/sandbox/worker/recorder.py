@@ -10,8 +10,6 @@ speak against itself: so what is noted may cost marks, and what is not proves no
 
 import functools
 import gc
-import importlib
-import importlib.util
 import os
 import re
 import signal
@@ -26,10 +24,11 @@ import torch
 
 from . import shell
 from .calls import find_twins, watch_calls, watch_scripts, watch_twins
-from .engines import let_nobody_profile, take_away_undispatched, watch_gradients
+from .engines import take_away_undispatched, watch_gradients
 from .gradients import Backward
 from .inspection import belongs, file_of, is_any_of, item_of
 from .kernels import OPERATORS, are_all_there, watch_operator
+from .library_code import library_code, library_files, library_texts
 from .operators import (
     COMPILED,
     FULL,
@@ -46,6 +45,7 @@ from .operators import (
     spelt_as_operators,
 )
 from .peer import Peer
+from .tracing import let_nobody_profile
 from .wire import to_json
 
 Note = tuple[str, str, int, str, tuple[str, ...]]
@@ -119,7 +119,7 @@ def prepare(names: list[str]) -> None:
         return
     files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
     _loaded.update(filter(None, map(_identity, (f for f in files if f.startswith(_TORCH)))))
-    _library_texts()
+    library_texts()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
         watch_calls(name, _note)
@@ -160,8 +160,7 @@ def seen() -> list[Note]:
         _keep((UNDONE, "", ()), ("", 0))
     noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
-    shell.put_right()
-    shell.leave_dual_level()  # last: nothing of the student's runs after it
+    shell.leave_dual_level()
     return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
 
 
@@ -248,7 +247,7 @@ def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
         elif place is None and not excused:
             handed = handed or file_of(code).startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
-            excused = _is_judges(frame) or (not handed and code in _library_code(words))
+            excused = _is_judges(frame) or (not handed and code in library_code(words))
     if answers:
         asked = _asked(answers)
         in_cell = in_cell and performed < 2 and type(asked) is str and asked == _CELL_ASKED
@@ -353,54 +352,11 @@ def _asks_exercise(answers: FrameType | None) -> bool:
 
 
 @functools.cache
-def _library_code(words: re.Pattern[str]) -> set[CodeType]:
-    """Return the code of those modules of course_lib that name this themselves.
-
-    They answer for what they call by name. Others only call what they were handed. Read from the
-    files as they were handed out: what a module holds by now, or what calls itself one, may be the
-    student's.
-    """
-    found: set[CodeType] = set()
-    for file, text in _library_texts():
-        if not words.search(text):
-            continue
-        codes = list(_with_inner(compile(text, file, "exec", dont_inherit=True)))
-        if words.search(" ".join(name for code in codes for name in code.co_names)):
-            found.update(codes)
-    return found
-
-
-@functools.cache
-def _library_texts() -> tuple[tuple[str, str], ...]:
-    """Return the files of course_lib with their texts, but for what tests stand on."""
-    return tuple(
-        (str(file), file.read_text(encoding="utf-8"))
-        for file in _library_files()
-        if file.name != "testing.py"
-    )
-
-
-@functools.cache
-def _library_files() -> tuple[Path, ...]:
-    """Return the files of course_lib; where they lie is asked before the student's code runs."""
-    library = importlib.util.find_spec("course_lib")
-    folders = (library and library.submodule_search_locations) or ()
-    return tuple(file for folder in folders for file in sorted(Path(folder).rglob("*.py")))
-
-
-@functools.cache
 def _installed() -> tuple[str, ...]:
     """Return how the names of files begin that are none of the student's.
 
     What they write, they can import: from the folder that they are in.
     """
     places = {place for place in sys.path if place and place != str(Path.cwd())}
-    places |= {str(file.parent) for file in _library_files()} | {str(Path(__file__).parent)}
+    places |= {str(file.parent) for file in library_files()} | {str(Path(__file__).parent)}
     return (*(f"{place}/" for place in sorted(places)), "<frozen ")
-
-
-def _with_inner(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _with_inner(constant)

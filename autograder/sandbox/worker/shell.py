@@ -20,6 +20,7 @@ from traitlets.config import Config
 from .machinery import Machinery
 from .outputs import Publisher, begin_cell, capture_streams
 from .reader.cell_code import FRONT_ENDS_MAGICS, python_of, with_sign
+from .tracing import end_tracing
 
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000
@@ -28,7 +29,6 @@ BEGINS_CELL = "course.begins_cell"
 
 _FILE_PREFIX = 'cell "'
 # As they were before any of the student's code ran, which may put others in their place.
-_TRACE = ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile))
 _leave_level = torch._C._exit_dual_level
 _levels = vars(torch.autograd.forward_ad)
 _AWAITS = re.compile("await|async")
@@ -210,7 +210,7 @@ def run_cell(label: str, source: str) -> None:
         result = shell.run_cell(cell, store_history=False)
     finally:
         _end_helpers(shell)
-        _end_tracing()
+        end_tracing()
         leave_dual_level()
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
@@ -228,12 +228,6 @@ def _load_again(shell: InteractiveShell) -> None:
     """Have ``%autoreload`` do its work, if a cell has asked for it: it is no callback any more."""
     with contextlib.suppress(Exception):
         shell.magics_manager.registry.get("AutoreloadMagics").pre_run_cell(None)
-
-
-def put_right() -> None:
-    """Give the shell, and what tells the judge, back what a cell has put something else for."""
-    for _, machinery in _made:
-        machinery.put_right()
 
 
 def leave_dual_level() -> None:
@@ -256,13 +250,6 @@ def _end_helpers(shell: InteractiveShell) -> None:
     for place, name in (("forkserver", "_forkserver"), ("resource_tracker", "_resource_tracker")):
         with contextlib.suppress(Exception):
             getattr(sys.modules[f"multiprocessing.{place}"], name)._stop()
-
-
-def _end_tracing() -> None:
-    """Have a cell's trace functions end with it: they could have what notes what runs jump."""
-    for get, put in _TRACE:
-        if get():
-            put(None)
 
 
 def _compiler_after(last: Any, label: str, compiled: _Compiled | None) -> _CellCompiler:

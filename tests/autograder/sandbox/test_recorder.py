@@ -17,6 +17,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.sandbox.worker import calls, kernels, recorder, shell
+from autograder.sandbox.worker.library_code import library_code
 from autograder.sandbox.worker.operators import (
     FAMILIES,
     LEFT,
@@ -29,14 +30,14 @@ from course_lib.testing import call_beside
 
 
 def test_the_library_answers_for_what_its_own_text_names():
-    code = recorder._library_code(re.compile("rms_norm"))
+    code = library_code(re.compile("rms_norm"))
     assert normalization.RMSNorm.forward.__code__ in code
     assert normalization.rms_norm.__code__ in code
     assert attention.MultiHeadAttention.forward.__code__ not in code
 
 
 def test_what_calls_whatever_it_is_handed_answers_for_nothing():
-    assert call_beside.__code__ not in recorder._library_code(re.compile("call_beside"))
+    assert call_beside.__code__ not in library_code(re.compile("call_beside"))
 
 
 def test_the_library_does_not_answer_for_whoever_asks_it_for_what_they_may_not_use(monkeypatch):
