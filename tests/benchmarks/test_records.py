@@ -210,11 +210,15 @@ def test_each_figure_of_a_gpu(figures):
 
 
 def test_each_whole_run_on_a_gpu(figures):
-    card = (RUNS / "translation" / "full-cuda" / "README.md").read_text(encoding="utf-8")
-    cased, lower_cased = re.search(r"\| 5 \| ([\d.]+) \| ([\d.]+) \|", card).groups()
-    (seconds,) = re.findall(r"in (\d+) seconds on cuda: NVIDIA H200", card)
     words = " ".join(figures.split())
-    assert f"**{cased}** BLEU, cased, and {lower_cased} lower-cased, in {seconds} seconds" in words
+    run = json.loads((RUNS / "translation" / "full-cuda" / "summary.json").read_text())
+    cased, lower_cased = (
+        run["scores"]["test_2016_flickr"][case]["bleu"] for case in ("cased", "lowercased")
+    )
+    assert run["finished"]
+    card = run["device"].removeprefix("cuda: ")
+    assert f"**{cased}** BLEU, cased, and {lower_cased} lower-cased" in words
+    assert f"in {run['wall_seconds']:.0f} seconds of an {card}" in words
     path = RUNS / "language-modelling" / "tiny-shakespeare-cuda.json"
     run = json.loads(path.read_text())
     best = f"{run['validation_loss_nats']:.3f} nats after {run['at_step']:,} of {run['steps']:,}"
