@@ -14,6 +14,7 @@ COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
 NBGRADER = "nbgrader"  # nbgrader's own course folder, in which are:
 GRADEBOOK = "gradebook.db"
 SUBMITTED, AUTOGRADED = "submitted", "autograded"
+_CONFIG = "nbgrader_config.py"
 
 
 def is_graded_into(folder: Path) -> bool:
@@ -23,6 +24,16 @@ def is_graded_into(folder: Path) -> bool:
         folder: Any; it need not be there.
     """
     return (folder / RESULTS).is_dir() and (folder / NBGRADER).is_dir()
+
+
+def course_folder(folder: Path) -> Path:
+    """Return nbgrader's course folder.
+
+    Args:
+        folder: What grading wrote; or a course folder in which nbgrader itself collects and grades.
+    """
+    is_one = (folder / _CONFIG).is_file() and not is_graded_into(folder)
+    return folder if is_one else folder / NBGRADER
 
 
 def submitted_in(out: Path) -> Path:

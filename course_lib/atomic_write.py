@@ -1,5 +1,6 @@
 """Files that are either there whole or not there at all."""
 
+import errno
 import os
 import uuid
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
     Raises:
         OSError: It can't be written, which names the file; what was there before still is.
     """
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # Each writer has a name of its own, so that two who write one file don't mix their bytes.
     unfinished = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")

@@ -952,7 +952,7 @@ def is_tied(model):
 # - Three attentions, two masks.
 
 
-# %% solution="Transformer" forbids="torch.nn.Transformer torch.nn.TransformerDecoder"
+# %% solution="Transformer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 class Transformer(nn.Module):
     """Translate a sequence: encode the source, then say for each target token what comes next.
 

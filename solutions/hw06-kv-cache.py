@@ -598,10 +598,10 @@ assert_holds(cache.update(*later), later, "update after reset", hint)
 # they do not depend on part 1.
 #
 # **The rule of this part:** the layer is yours; `scaled_dot_product_attention`, of `course_lib` or
-# of PyTorch, is there for it. A layer that leads to `nn.MultiheadAttention` loses the points of its
-# tests.
+# of PyTorch, is there for it. A layer that leads to `nn.MultiheadAttention` or
+# `F.multi_head_attention_forward` loses the points of its tests.
 
-# %% solution="CachedAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention"
+# %% solution="CachedAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
 
 # %% test="CachedAttention-uncached" points=1 read="kv-caching#attention-with-a-cache"
 # Without a cache it is MultiHeadAttention

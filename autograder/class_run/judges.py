@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # it takes long to import, and judges are to start at once
 _ROOT = Path(__file__).parents[2]
 _LEAST_MB = 1024  # of a judge or a worker, however small the machine
 _START_SECONDS = 180.0
+_MOST_SERVERS = 2  # that wait to be asked again: each holds hundreds of MiB
 _THAT_RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
@@ -44,8 +45,7 @@ class JudgePool:
 
     def __init__(self, scratch: Path | None = None) -> None:
         self._scratch = scratch
-        self._servers: dict[str, _Server] = {}
-        self._opened = contextlib.ExitStack()
+        self._servers: dict[str, _Server] = {}  # in the order in which they were asked for last
         self._last: tuple[str, list[JudgeProcess]] = "", []
         atexit.register(self.close)
 
@@ -126,45 +126,46 @@ class JudgePool:
             for judge in self._last[1]:
                 judge.close()
             self._last = key, [self.open(course, options, others=others) for _ in range(count)]
+            for name in list(self._servers)[:-_MOST_SERVERS]:
+                self._servers.pop(name).close()
         return self._last[1]
 
     def close(self) -> None:
         """End the judges and the sandbox, remove what was unpacked; closing twice is allowed."""
-        self._servers.clear()
-        self._opened.close()
+        with contextlib.ExitStack() as closing:  # each, whatever goes wrong with another
+            for server in self._servers.values():
+                closing.callback(server.close)
+            self._servers.clear()
 
     def _server(self, key: str, *, isolated: bool, device: str) -> "_Server":
         kind = f"{isolated} {device}"
-        if prepared := self._servers.pop(f" {kind}", None):
-            self._servers[f"{key} {kind}"] = prepared
-        if f"{key} {kind}" not in self._servers:
-            folder = tempfile.TemporaryDirectory(prefix="student-edition-", dir=self._scratch)
-            library = Path(self._opened.enter_context(folder))
-            made = _Server(library, isolated=isolated, device=device)
-            self._opened.callback(made.close)
-            self._servers[f"{key} {kind}"] = made
-        return self._servers[f"{key} {kind}"]
+        server = self._servers.pop(f"{key} {kind}", None) or self._servers.pop(f" {kind}", None)
+        server = server or _Server(self._scratch, isolated=isolated, device=device)
+        self._servers[f"{key} {kind}"] = server
+        return server
 
 
 class _Server:
     """A process that judges are forked from, see ``judge_server``; started again when it is gone.
 
     Args:
-        library: An empty folder, for the ``course_lib`` that students may import.
+        scratch: Where to make a folder for the ``course_lib`` that students may import; the
+            system's place for such if None.
         isolated: Whether students' code runs in the sandbox.
         device: Where the layers run.
     """
 
-    def __init__(self, library: Path, *, isolated: bool, device: str) -> None:
+    def __init__(self, scratch: Path | None, *, isolated: bool, device: str) -> None:
         let_descriptors_travel()
-        self._library = library
-        self._arguments = [str(library), device, "isolated" if isolated else "open"]
+        self._folder = tempfile.TemporaryDirectory(prefix="student-edition-", dir=scratch)
+        self._library = Path(self._folder.name)
+        self._arguments = [str(self._library), device, "isolated" if isolated else "open"]
         self._preloaded: list[str] = []
         self._closed = False
         self._is_used = False
         self._refused: SandboxError | None = None  # to what was asked by ``begin_preload``
         self._lock = threading.RLock()  # judges may be started by several threads
-        (library / "course_lib").mkdir()
+        (self._library / "course_lib").mkdir()
         self._launch()
 
     def _launch(self) -> None:
@@ -227,6 +228,7 @@ class _Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._folder.cleanup()
 
     def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         with self._lock:

@@ -36,6 +36,7 @@ _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
 _COMMON_SHARE = 0.05  # likewise, of a large class
 _DIGESTS, _DIGESTED = 12, 6  # digests of a submission, and the pieces that each is made from
 _MOST_NAMES = 8  # of those who are similar to each other
+_LONGER = 2  # times as many pieces: who holds those of several is not what makes them similar
 _PRIME = (1 << 31) - 1
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
 # Python's own tokenizer takes hours for some long lines, and stops at what is no Python. This looks
@@ -67,12 +68,15 @@ class Similar:
         student_b: The other's.
         share: Of the pieces that the shorter of the two has of its own, those that both have.
         cells: grade_ids of the cells in which they have most in common, in the notebook's order.
+        longer: Which of the two has twice as many pieces, and so only holds the other's; empty if
+            neither.
     """
 
     student_a: str
     student_b: str
     share: float
     cells: tuple[str, ...]
+    longer: str = ""
 
 
 def find_similar(
@@ -101,18 +105,20 @@ def find_similar(
     shared = _count_shared(own, [piece for piece, count in held.items() if count > 1])
     found = []
     for a, b in zip(*np.nonzero(np.triu(shared, 1)), strict=True):
-        shorter = min(len(own[a]), len(own[b]))
-        if shorter >= _FEWEST_PIECES and shared[a, b] >= SHARE * shorter:
+        short, long = sorted((a, b), key=lambda n: len(own[n]))
+        count = len(own[short])
+        if count >= _FEWEST_PIECES and shared[a, b] >= SHARE * count:
             both = own[a] & own[b]
             alike = [
                 cell
-                for cell, pieces in cells[students[a]].items()
-                if len(pieces & both) * 2 > len(pieces & own[a])
+                for cell, pieces in cells[students[short]].items()
+                if len(pieces & both) * 2 > len(pieces & own[short])
             ]
             found.append(
                 Similar(
                     student_a=students[a], student_b=students[b],
-                    share=float(shared[a, b]) / shorter, cells=tuple(alike),
+                    share=float(shared[a, b]) / count, cells=tuple(alike),
+                    longer=students[long] if len(own[long]) >= _LONGER * count else "",
                 )
             )  # fmt: skip
     return sorted(found, key=lambda pair: (-pair.share, pair.student_a, pair.student_b))
@@ -154,28 +160,44 @@ def flag_similar(
             result,
             flags=(
                 *(flag for flag in result.flags if flag.kind is not FlagKind.SIMILAR),
-                *([flags[result.student]] if result.student in flags else []),
+                *flags.get(result.student, []),
             ),
         )
         for result in results
     ]
 
 
-def _flags(pairs: Sequence[Similar]) -> dict[str, Flag]:
+def _flags(pairs: Sequence[Similar]) -> dict[str, list[Flag]]:
     """Say to whom each submission is similar: of more than two, to all of them the same."""
+    even = [pair for pair in pairs if not pair.longer]
+    flags: dict[str, list[Flag]] = {}
+    for student, group in _groups(even).items():
+        flags.setdefault(student, []).append(_flag(_words(student, group), group))
+    for longer in sorted({pair.longer for pair in pairs if pair.longer}):
+        held = [pair for pair in pairs if pair.longer == longer]
+        others = [name for name in _names(held) if name != longer]
+        words = f"nearly all of {_listed(others)} stands in it: {_told_cells(held)}"
+        flags.setdefault(longer, []).append(_flag(words, held))
+        for pair in held:
+            (shorter,) = {pair.student_a, pair.student_b} - {longer}
+            words = f"{pair.share:.0%} of it stands in {longer}: {_told_cells([pair])}"
+            flags.setdefault(shorter, []).append(_flag(words, held))
+    return flags
+
+
+def _flag(words: str, group: Sequence[Similar]) -> Flag:
+    return Flag(kind=FlagKind.SIMILAR, text=words, students=_names(group), cells=_cells(group))
+
+
+def _groups(pairs: Sequence[Similar]) -> dict[str, list[Similar]]:
+    """Return for each student the pairs of all that are similar to each other."""
     groups: dict[str, list[Similar]] = {}  # shared by all of a group
     for pair in pairs:
         one, other = groups.get(pair.student_a, []), groups.get(pair.student_b, [])
         joined = [*one, *(other if other is not one else []), pair]
         for member in joined:
             groups[member.student_a] = groups[member.student_b] = joined
-    return {
-        student: Flag(
-            kind=FlagKind.SIMILAR, text=_words(student, group), students=_names(group),
-            cells=_cells(group),
-        )
-        for student, group in groups.items()
-    }  # fmt: skip
+    return groups
 
 
 def _names(group: Sequence[Similar]) -> tuple[str, ...]:
@@ -187,13 +209,20 @@ def _cells(group: Sequence[Similar]) -> tuple[str, ...]:
 
 
 def _words(student: str, group: Sequence[Similar]) -> str:
-    names, cells = _names(group), ", ".join(_cells(group))
+    names, cells = _names(group), _told_cells(group)
     if len(names) == 2:
         (other,) = set(names) - {student}
         return f"{group[0].share:.0%} the same as {other}: {cells}"
-    told = ", ".join(names[:_MOST_NAMES])
-    told += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"one of {len(names)} that are nearly the same, {told}: {cells}"
+    return f"one of {len(names)} that are nearly the same, {_listed(names)}: {cells}"
+
+
+def _told_cells(group: Sequence[Similar]) -> str:
+    return ", ".join(_cells(group))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _released_cells(notebook: Path) -> dict[str, str]:

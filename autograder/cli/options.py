@@ -25,6 +25,7 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0.1,
+        max=86_400,
         help="Seconds of processor time that one check or cell may take. What is graded already "
         "keeps its marks: grade --force grades it again under this limit.",
         show_default="30, or what nbgrader_config.py says",

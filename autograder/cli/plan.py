@@ -108,7 +108,7 @@ def make_plan(
         homework_id = resolve_homework(homework, ROOT)
         _check_places(submissions, out)
         usable_book_url(book_url)
-        db_url = usable_gradebook(db, out)
+        db_url = usable_gradebook(db, out / NBGRADER)
         if not released_notebook(homework_id).is_file():
             number = homework_id.partition("-")[0]
             words = f"{homework_id} was never released: first run make release HW={number}"
@@ -214,16 +214,16 @@ def usable_database(db: str) -> str:
     return db_url
 
 
-def usable_gradebook(db: str, out: Path, *, is_read: bool = False) -> str:
+def usable_gradebook(db: str, course_folder: Path, *, is_read: bool = False) -> str:
     """Choose the gradebook's database as ``usable_database`` does, and see that it is whole.
 
     Args:
         db: The address asked for; may be empty.
-        out: Where the class was graded into, or is to be.
+        course_folder: nbgrader's, whether it is there or not.
         is_read: It is read, not made.
 
     Returns:
-        The address; empty for a file in ``out``.
+        The address; empty for a file in ``course_folder``.
 
     Raises:
         BadInputError: The database can't be used, or is damaged or gone.
@@ -232,7 +232,7 @@ def usable_gradebook(db: str, out: Path, *, is_read: bool = False) -> str:
 
     db_url = usable_database(db)
     try:
-        check_gradebook(out / NBGRADER, db_url, is_read=is_read)
+        check_gradebook(course_folder, db_url, is_read=is_read)
     except DatabaseError as error:
         raise BadInputError(str(error)) from error
     return db_url

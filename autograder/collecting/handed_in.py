@@ -171,7 +171,7 @@ def _members(archive: zipfile.ZipFile, zone: tzinfo | None) -> Iterator[HandedIn
     for member in archive.infolist():
         name = _decoded(member)
         parts = _parts(name)
-        if member.is_dir() or not parts or any(part in _SKIPPED for part in parts):
+        if name.endswith("/") or not parts or any(part in _SKIPPED for part in parts):
             continue
         yield HandedIn(
             parts=tuple(part for part in parts if part != "..") or ("..",),

@@ -65,7 +65,8 @@ def check_database(db_url: str) -> str:
         engine = create_engine(address, connect_args=arguments)
         with engine.connect() as connection:
             version = ".".join(map(str, connection.dialect.server_version_info or ()))
-            connection.execute(text("SELECT 1"))
+            is_file = connection.dialect.name == "sqlite"  # which is not looked into before
+            connection.execute(text("SELECT 1 FROM sqlite_master" if is_file else "SELECT 1"))
         engine.dispose()
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise DatabaseError(
@@ -74,7 +75,7 @@ def check_database(db_url: str) -> str:
         ) from error
     except OperationalError as error:
         raise DatabaseError(_explain(address, str(error.orig))) from error
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, ValueError) as error:
         raise DatabaseError(f"{without_password(db_url)} can't be used: {error}") from error
     names = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
     backend = address.get_backend_name()
@@ -137,7 +138,7 @@ def without_password(db_url: str) -> str:
 def _parsed(db_url: str) -> URL:
     try:
         return make_url(db_url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         # not shown: it may hold a password
         raise DatabaseError(
             "the database's address is not valid; expected, for example, "

@@ -126,9 +126,8 @@ class CollectNotebooks(ExchangeCollect):
         # Whatever is said of what is no time, or of too few parts.
         with contextlib.suppress(Exception, SystemExit):
             record = super()._path_to_record(path)
-        reason = why_unfit(record["username"])
-        if not is_plain(record["username"]):
-            reason = "it is not named as a submission is"
+        is_named = bool(record["username"])
+        reason = why_unfit(record["username"]) if is_named else "it is not named as a submission is"
         if not reason:
             return record
         self.log.error("Not collected: %s (%s)", one_line(name), reason)

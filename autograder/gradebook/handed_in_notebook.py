@@ -11,12 +11,30 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
+from nbgrader.preprocessors import OverwriteCells
 
 from autograder.class_run.submissions import read_notebook
 from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.graded_notebook import transplant
 from autograder.gradebook.preprocessor import HANDED_IN, TrustedJudge
 from autograder.homework_source.source import load_homework
+
+
+class RestoredCells(OverwriteCells):
+    """Puts in the instructor's cells, without a warning for each: in it what was hidden is new.
+
+    What a student changed in theirs never came here.
+    """
+
+    def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
+        """Say nothing.
+
+        Args:
+            name: The cell's id.
+            attr: What is another there than in the notebook that was handed out.
+            old: As it should be.
+            new: As it is.
+        """
 
 
 class HandedInNotebook(NotebookExporter):

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from nbformat import NotebookNode
 
 from autograder.clean_text import clean_text
+from autograder.gradebook.harmless_tex import HARMLESS
 
 _MOST_TEXT = 20_000  # characters of a cell that is no code; what is handed in holds all of it
 _MOST_TEXTS = 100_000  # of all of them
@@ -22,8 +23,8 @@ _BREAK = "\u2060"
 _PARTED = re.compile(
     r"<(?=[A-Za-z/!?])"  # the start of a tag, comment or declaration
     r"|\](?=[(\[:])"  # of a link or picture; converters can be fooled about where one leads
-    r"|\\(?=(?:href|url|class|cssId|style|data|html|require|includegraphics"  # in formulas
-    r"|bbox|enclose|mathtip|mmlToken|texttip|toggle|unicode|[bx]?cancel(?:to)?\s*\[))"
+    r"|(?P<harmless>\\\\(?!\*?\s*\[))|\\\\"  # a line's end; it may say how far up the next one is
+    r"|\\(?=(?P<command>[A-Za-z]+))"  # in formulas: but for what is harmless
     r"|(?:```|~~~)(?=[^\S\n]*[^\s`~])"  # of code: its language
 )
 _KEPT_METADATA = ("nbgrader", "course", "deletable", "editable")
@@ -39,7 +40,12 @@ def inert_markup(text: str, limit: int = _MOST_TEXT) -> str:
     Returns:
         Text that reads the same, in which no tag, picture or link begins.
     """
-    return _PARTED.sub(lambda found: found[0] + _BREAK, clean_text(text, limit))
+    return _PARTED.sub(_part, clean_text(text, limit))
+
+
+def _part(found: re.Match[str]) -> str:
+    stays = found["harmless"] or found["command"] in HARMLESS
+    return found[0] if stays else found[0] + _BREAK
 
 
 def make_inert(notebook: NotebookNode, instructors: Collection[str]) -> None:

@@ -1,5 +1,7 @@
 """What may be a student's id in nbgrader, whoever brings it there."""
 
+from autograder.clean_text import is_plain
+
 
 def why_unfit(student: str) -> str:
     """Say why nbgrader is to have no student of this id.
@@ -10,6 +12,8 @@ def why_unfit(student: str) -> str:
     Returns:
         The reason; empty if it may.
     """
+    if not is_plain(student):
+        return "a student's id is visible text on one line, without / and no dot before it"
     if any(sign in student for sign in "*?[+"):
         return "nbgrader takes *, ?, [ and + in a student's id for a pattern"
     if any(sign in student for sign in "<>&\"'`\\"):

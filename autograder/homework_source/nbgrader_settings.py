@@ -25,6 +25,13 @@ def configure(c: Config) -> None:
     """
     _put_scripts_on_path()
     c.Autograde.exporter_class = "autograder.gradebook.handed_in_notebook.HandedInNotebook"
+    c.Autograde.sanitize_preprocessors = [
+        "nbgrader.preprocessors.ClearOutput",
+        "nbgrader.preprocessors.DeduplicateIds",
+        "nbgrader.preprocessors.OverwriteKernelspec",
+        "autograder.gradebook.handed_in_notebook.RestoredCells",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
     c.Autograde.autograde_preprocessors = [
         "autograder.gradebook.preprocessor.TrustedJudge",
         "nbgrader.preprocessors.LimitOutput",
@@ -33,6 +40,9 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_penalties.DatedPenalties"
+    c.ExportApp.plugin_class = "autograder.gradebook.csv_export.QuotedCsv"
+    # formgrader's colours for other languages take minutes for a page of some signs.
+    c.HighlightMagicsPreprocessor.enabled = False
     # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses
     # the assignment that names it. This is the name that nbgrader's own Gradebook falls back to.
     c.CourseDirectory.course_id = "default_course"

@@ -12,6 +12,7 @@ from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import StudentProcess
 from autograder.sandbox.worker.operators import (
     COMPILED,
+    FORGED,
     FULL,
     LEFT,
     MOST_NOTES,
@@ -33,6 +34,7 @@ _HOSTILE = {
     TRACES: "would have itself traced while it is checked, as debuggers do",
     UNDONE: "takes away what notes what runs",
     RELOADED: "loads PyTorch's modules once more",
+    FORGED: "calls code of its own after a file of Python's or a library's",
     LEFT: "a thread, timer or trace function of one cell is at work while others begin",
 }
 _MALFORMED = "what its process notes of what runs can't be read"

@@ -227,7 +227,8 @@ class StudentProcess:
             if time.monotonic() > self._end:
                 raise ProcessEnded(Status.TIMEOUT, self._notebook_timeout())
             self._worker = self._sandbox.start()
-            self._peer = Peer(Wire(self._worker.connection), describe_error=self._tell_nothing)
+            wire = Wire(self._worker.connection)
+            self._peer = Peer(wire, describe_error=self._tell_nothing)
             self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
             if self._cells:
@@ -245,8 +246,8 @@ class StudentProcess:
         """Make sure that the worker is there, before any of the student's code runs in it."""
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
+            peer.wire.make_key()
             peer.call("course_worker.recorder:watch", (self._watched, self._exercises))
-            peer.call(_NOTED)  # it is found now, and no more once a cell could put another there
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

@@ -150,9 +150,16 @@ def check_book_url(book_url: str) -> None:
     if address.scheme not in ("", "http", "https", "file"):
         raise ValueError(f"book_url is {book_url!r}, expected an http, https or file address")
     first = address.path.split("/")[0]
-    is_path = address.scheme or address.netloc or Path(first).is_dir()
+    is_path = address.scheme or address.netloc or _is_folder(first)
     if not is_path and re.fullmatch(r".+\.[A-Za-z]{2,}", first):
         raise ValueError(f"book_url is {book_url!r}, a path here: write https://{book_url}")
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError:  # a name that none can have
+        return False
 
 
 def _parts(result: SubmissionResult, homework: Homework) -> list[_Part]:

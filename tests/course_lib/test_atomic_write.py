@@ -1,6 +1,7 @@
 """A file is there whole or not at all."""
 
 import errno
+from pathlib import Path
 
 import pytest
 
@@ -24,3 +25,9 @@ def test_a_full_disk_names_the_file_that_people_know(tmp_path):
     with told, atomic_write(place):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["/", "", "."])
+def test_what_can_be_no_file_is_refused_as_one(place):
+    with pytest.raises(IsADirectoryError), atomic_write(Path(place)):
+        pass

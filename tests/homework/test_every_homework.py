@@ -327,3 +327,23 @@ def test_a_lost_check_that_does_not_exist_is_an_error():
     wrong = Submission(student="ada", what="typo", lost={solution: "vlaues"})
     with pytest.raises(ValueError, match="vlaues"):
         wrong.lost_checks(homework)
+
+
+SIBLINGS = (
+    {"torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward"},
+    {
+        "torch.nn.Transformer",
+        "torch.nn.TransformerDecoder",
+        "torch.nn.TransformerDecoderLayer",
+        "torch.nn.TransformerEncoder",
+        "torch.nn.TransformerEncoderLayer",
+    },
+)
+
+
+@each_homework
+def test_who_forbids_a_layer_forbids_what_stands_for_it(homework):
+    """What they are made of, other code runs too: they are known by their names."""
+    for cell in load_homework(homework).cells:
+        for together in SIBLINGS:
+            assert together & {*cell.forbids} in (set(), together), cell.grade_id

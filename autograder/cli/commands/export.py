@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging, write_atomically
+from autograder.class_folders import NBGRADER
 from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
 from autograder.cli.options import (
     BookUrl,
@@ -121,7 +122,7 @@ def export(
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
         terms = usable_dates(dates)
-        gradebook = usable_gradebook(db, out, is_read=True)
+        gradebook = usable_gradebook(db, out / NBGRADER, is_read=True)
         standings = standings_of(results, kept, gradebook, terms)
         if worksheet:
             told = read_worksheet(worksheet, terms.zone)

@@ -21,12 +21,12 @@ from autograder.class_folders import (
     FEEDBACK,
     GRADES,
     LOG,
-    NBGRADER,
     REPORT,
     RESULTS,
     SIMILAR,
     SUBMITTED,
     TEAMS,
+    course_folder,
 )
 from autograder.class_run.result_store import ResultStore, result_file
 from autograder.clean_text import distinct_line, one_line
@@ -40,6 +40,7 @@ from autograder.reports.csv_text import inert
 from autograder.teams import read_all_teams, teams_text
 from course_lib.atomic_write import UNFINISHED
 
+_ID = "student_id"  # as nbgrader export calls the column
 _PAGES = (REPORT, COURSE_PAGE, SIMILAR)  # about everybody: to be written again
 
 
@@ -57,7 +58,7 @@ def forget(
 
     Args:
         student: The student's id.
-        out: Where the class was graded into.
+        out: Where the class was graded into, or a course folder of nbgrader's.
         submissions: The class's folder, if what was handed in is to be removed as well.
         yes: Whether not to ask.
         db: The gradebook's database.
@@ -75,12 +76,13 @@ def forget(
             raise BadInputError(f"{student!r} is no student's id")
         if not out.is_dir():
             raise BadInputError(f"there is no folder {out}")
-        db_url = usable_gradebook(db, out)
+        course = course_folder(out)
+        db_url = usable_gradebook(db, course)
     with alone_in(out), told_in_one_line(SQLAlchemyError):
-        places = [*_places(student, out), *_handed_in(student, submissions)]
-        rows = count_rows(student, out / NBGRADER, db_url)
-        shared = [out / name for name in (LOG, GRADES, CHANGES, COURSE_TABLE)]
-        shared.append(out / NBGRADER / LOG)  # of nbgrader autograde
+        places = [*_places(student, out, course), *_handed_in(student, submissions)]
+        rows = count_rows(student, course, db_url)
+        shared = [out / name for name in (GRADES, CHANGES, COURSE_TABLE)]
+        shared += sorted({out / LOG, course / LOG})  # the second is of nbgrader autograde
         shared += [submissions / TEAMS] if submissions else []
         lines = [p for p in shared if p.exists() and _without(student, p) != _text(p)]
         if not places and not rows and not lines:
@@ -93,7 +95,7 @@ def forget(
         try:
             # Whatever breaks off in between leaves something that the same command finds again.
             if rows:
-                remove_rows(student, out / NBGRADER, db_url)
+                remove_rows(student, course, db_url)
             unread = _forget_likeness(student, out)
             if submissions and _is_broken(submissions / TEAMS):
                 unread.append(submissions / TEAMS)
@@ -114,15 +116,15 @@ def forget(
         raise typer.Exit(1)
 
 
-def _places(student: str, out: Path) -> list[Path]:
+def _places(student: str, out: Path, course: Path) -> list[Path]:
     """Return the files and folders that are the student's alone, and the pages about everybody."""
     own = [
         *out.glob(f"{RESULTS}/*/{_literal(result_file(student))}"),
         *out.glob(f"{RESULTS}/*/left/{_literal(result_file(student))}"),
         out / FEEDBACK / student,
-        *(out / NBGRADER / step / student for step in (SUBMITTED, AUTOGRADED, FEEDBACK)),
+        *(course / step / student for step in (SUBMITTED, AUTOGRADED, FEEDBACK)),
     ]
-    found = sorted(path for path in own if path.exists())
+    found = sorted({path for path in own if path.exists()})
     return [*found, *(out / page for page in _PAGES if found and (out / page).exists())]
 
 
@@ -160,8 +162,10 @@ def _without(student: str, path: Path) -> str:
         alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # others may be said to be like the student
         return re.sub(alike, lambda f: _name(student).sub("(removed)", f[0]), "".join(kept))
     made = io.StringIO()
-    rows = csv.reader(io.StringIO(text, newline=""))
-    csv.writer(made, lineterminator="\n").writerows(r for r in rows if r[:1] != [inert(student)])
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    place = rows[0].index(_ID) if rows and _ID in rows[0] else 0
+    others = (row for row in rows if row[place : place + 1] != [inert(student)])
+    csv.writer(made, lineterminator="\n").writerows(others)
     return made.getvalue()
 
 

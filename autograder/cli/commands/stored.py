@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging
-from autograder.class_folders import FEEDBACK, GRADES, REPORT, submitted_in
+from autograder.class_folders import FEEDBACK, GRADES, NBGRADER, REPORT, submitted_in
 from autograder.cli.bad_input import not_written, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
@@ -44,7 +44,8 @@ def feedback(
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
         usable_book_url(book_url)
-        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out, is_read=True)
+        course_dates = usable_dates(dates)
+        db_url = usable_gradebook(db, out / NBGRADER, is_read=True)
         standings = standings_of(results, kept, db_url, course_dates)
         try:
             with staging(out) as stage, StepProgress("Writing") as progress:
@@ -87,7 +88,8 @@ def report(
     with alone_in(out), told_in_one_line(HomeworkError):
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
-        course_dates, db_url = usable_dates(dates), usable_gradebook(db, out, is_read=True)
+        course_dates = usable_dates(dates)
+        db_url = usable_gradebook(db, out / NBGRADER, is_read=True)
         standings = standings_of(results, kept, db_url, course_dates)
         terms = terms_so_far(standings, graded.id, kept, db_url, course_dates)
         last_year = KeptResults(compare or out)

@@ -20,6 +20,7 @@ import torch
 from torch._library.custom_ops import CustomOpDef
 
 from .operators import FAMILIES, Family, full_name, spelt_as_operators
+from .replacing import put
 
 Note = Callable[[str, re.Pattern[str]], object]
 """Notes a name, unless the library called it that names what these words match."""
@@ -75,7 +76,7 @@ def watch_functions(name: str, words: str, places: Iterable[tuple[Any, str]], no
     """
     for place, member in dict.fromkeys(places):
         noted = functools.partial(note, name, re.compile(words))
-        _put(place, member, noting(getattr(place, member), noted))
+        put(place, member, noting(getattr(place, member), noted))
 
 
 def watch_twins(families: Iterable[Family], note: Note) -> None:
@@ -95,7 +96,7 @@ def watch_twins(families: Iterable[Family], note: Note) -> None:
         function = getattr(place, member)
         words_of_all = re.compile(rf"\b({'|'.join(names)})\b")
         instead[function] = noting(function, functools.partial(note, name, words_of_all))
-        _put(place, member, instead[function])
+        put(place, member, instead[function])
     for keeper in keepers:
         if isinstance(keeper, CellType):
             keeper.cell_contents = instead.get(keeper.cell_contents, keeper.cell_contents)
@@ -120,7 +121,7 @@ def watch_scripts(note: Callable[[], object]) -> None:
     found += [(serializer, name) for name in ("serialize", "write_files")]
     for place, name in found:
         if callable(value := vars(place)[name]):
-            setattr(place, name, noting(value, note))
+            put(place, name, noting(value, note))
 
 
 def noting(function: Any, note: Callable[[], object]) -> Any:
@@ -183,8 +184,3 @@ def _python_of_operators() -> Iterator[tuple[Any, str, str]]:
                 yield value, "_init_fn", name
             elif isinstance(value, FunctionType | type) and value.__module__ == full:
                 yield from ((*found, name) for found in functions(module, name, value))
-
-
-def _put(place: Any, member: str, noting: Any) -> None:
-    kind = type(vars(place)[member])
-    setattr(place, member, staticmethod(noting) if kind is staticmethod else noting)

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from .calls import Note, functions, noting, watch_functions
+from .replacing import put, take_away
 from .tracing import replace_method
 
 _UNDISPATCHED = (  # what lets a script compute so
@@ -78,7 +79,7 @@ def _refuse_compilers() -> None:
             raise RuntimeError("autograd can't be compiled here")
         return set_compiler(None, dynamic)
 
-    setattr(compiled, set_compiler.__name__, setting)
+    put(compiled, set_compiler.__name__, setting)
 
 
 def _kinds_of_nodes() -> list[type]:
@@ -109,7 +110,7 @@ def _take_away(name: str) -> None:
     """Remove what has this full name, if it is there, as in the edition that the course pins."""
     path, _, attribute = name.rpartition(".")
     with contextlib.suppress(ImportError, AttributeError):
-        delattr(pkgutil.resolve_name(path), attribute)
+        take_away(pkgutil.resolve_name(path), attribute)
 
 
 def _hide_operators(name: str, none: Any) -> None:
@@ -121,4 +122,4 @@ def _hide_operators(name: str, none: Any) -> None:
             raise TypeError("an operator's name is a text")  # C++ would take bytes too
         return none if operator in _OF_SCRIPTS else find(operator, *overload)
 
-    setattr(torch._C, name, finding)
+    put(torch._C, name, finding)

@@ -15,6 +15,7 @@ import torch
 
 from .calls import noting
 from .operators import FAMILIES
+from .replacing import put
 
 with contextlib.suppress(ImportError):  # PyTorch 2.13 and later: registers operators when asked for
     importlib.import_module("torch.nn.modules.linear_cross_entropy")
@@ -149,7 +150,7 @@ def _watched_overload(name: str, overload: str) -> Any:
 
 
 del _watched_overload.__wrapped__
-setattr(torch._C, _get_overload.__name__, _watched_overload)
+put(torch._C, _get_overload.__name__, _watched_overload)
 
 
 def _note_and_run(note: Callable[[], object], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:

@@ -53,6 +53,9 @@ UNDONE = "what notes was taken away"
 RELOADED = "PyTorch anew"
 """What is noted where PyTorch's modules are run once more: nothing is noted of what they make."""
 
+FORGED = "code under another's name"
+"""What is noted where a module that is run calls its file as an installed one is called."""
+
 MOST_NOTES = 500
 """That a process makes in one check: one for each thing that ran, and each way to it."""
 

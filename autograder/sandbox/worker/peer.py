@@ -8,7 +8,6 @@ callee allows it, a function named as ``module:function``. Reading an attribute 
 import importlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -134,8 +133,8 @@ class Peer:
         wire: The connection to the other side.
         describe_error: Turns an exception raised by a call from the other side into what it may
             know: ``type_name``, ``bases``, ``message`` and ``traceback``.
-        named: Given, the other side may call functions by name: of these modules, by theirs, and of
-            all that can be imported.
+        named: Given, the other side may call functions by name: these, and of all that can be
+            imported.
         contains: The exceptions that end only the call in which they are raised.
     """
 
@@ -144,7 +143,7 @@ class Peer:
         wire: Wire,
         *,
         describe_error: Callable[[BaseException], dict[str, Any]],
-        named: Mapping[str, ModuleType] | None = None,
+        named: Mapping[str, Callable[..., Any]] | None = None,
         contains: type[BaseException] = Exception,
     ) -> None:
         self.wire = wire
@@ -154,8 +153,7 @@ class Peer:
         self._describe_error = describe_error
         self.is_asked_by_name = named is not None
         """Whether the other side may; of two only one, so this one may not then."""
-        self._modules = named or {}
-        self._named: dict[str, Callable[..., Any]] = {}  # once found, it stays what it is
+        self._named = dict(named or {})  # what was found once stays what it is
         self._exports: dict[int, Any] = {}
         self._next_export = 0
         self._next_call = 0
@@ -321,8 +319,7 @@ class Peer:
         if isinstance(target, str) and self.is_asked_by_name:
             if target not in self._named:
                 module, _, path = target.partition(":")
-                place = self._modules.get(module) or importlib.import_module(module)
-                self._named[target] = operator.attrgetter(path)(place)
+                self._named[target] = operator.attrgetter(path)(importlib.import_module(module))
             return self._named[target]
         if isinstance(target, dict):
             return self._exports[target["yours"]]

@@ -10,7 +10,6 @@ speak against itself: so what is noted may cost marks, and what is not proves no
 
 import functools
 import gc
-import os
 import re
 import signal
 import sys
@@ -26,11 +25,13 @@ from . import shell
 from .calls import find_twins, watch_calls, watch_scripts, watch_twins
 from .engines import take_away_undispatched, watch_gradients
 from .gradients import Backward
-from .inspection import belongs, file_of, is_any_of, item_of
+from .inspection import belongs, file_of, is_any_of, item_of, names_in
+from .installed_code import is_forged, is_installed, is_loaded, places, remember_loaded
 from .kernels import OPERATORS, are_all_there, watch_operator
-from .library_code import library_code, library_files, library_texts
+from .library_code import library_code, library_texts
 from .operators import (
     COMPILED,
+    FORGED,
     FULL,
     LEFT,
     MOST_NOTES,
@@ -45,6 +46,8 @@ from .operators import (
     spelt_as_operators,
 )
 from .peer import Peer
+from .reader.hostility import pries
+from .replacing import are_all_in_place, replace_copies
 from .tracing import let_nobody_profile
 from .wire import to_json
 
@@ -67,7 +70,6 @@ _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 # As they were before any of the student's code ran, which may put others in their place.
 _current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, threading.get_ident
 _tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
-_stat = os.stat
 _tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
 _NOTHING = re.compile("$^")
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
@@ -79,9 +81,6 @@ _CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the
 
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
-# PyTorch's files, as they were before any of the student's code ran: device and number, since one
-# file has many names.
-_loaded: set[tuple[int, int]] = set()
 _main_thread: list[int] = []  # as it was before any of the student's code ran
 
 _prepared: list[list[str]] = []  # the names that notes are made of, once it is settled
@@ -99,7 +98,7 @@ def watch(names: list[str], exercises: list[str]) -> None:
     prepare(names)
     _exercises.update(exercises)
     _main_thread[:] = [_this_thread()]
-    _installed()
+    places()
     if names:
         sys.addaudithook(_note_events)
 
@@ -118,7 +117,7 @@ def prepare(names: list[str]) -> None:
             raise ValueError("what runs here is noted for another homework already")
         return
     files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
-    _loaded.update(filter(None, map(_identity, (f for f in files if f.startswith(_TORCH)))))
+    remember_loaded(file for file in files if file.startswith(_TORCH))
     library_texts()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
@@ -144,6 +143,7 @@ def prepare(names: list[str]) -> None:
         take_away_undispatched()
     if names:
         let_nobody_profile(lambda: any(f.f_code is _RUNS_CELLS for f, _ in _frames()))
+    replace_copies()
     _prepared.append(sorted(names))  # only now: what failed half-way is not taken for done
 
 
@@ -156,7 +156,7 @@ def seen() -> list[Note]:
     """Return what was noted since it was last asked for."""
     if _tracing() or _profiling():  # since a cell, after which none has begun
         _keep((TRACES, "", ()), ("", 0))
-    if not are_all_there():
+    if not (are_all_there() and are_all_in_place()):
         _keep((UNDONE, "", ()), ("", 0))
     noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
@@ -170,8 +170,12 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         _note(PROCESS)
     elif event == "exec":  # anybody may say that something is
         code = arguments[0] if type(arguments[0]) is CodeType else None
-        if code and code.co_name == "<module>" and _identity(file_of(code)) in _loaded:
+        if code and code.co_name == "<module>" and is_loaded(file_of(code)):
             _keep((RELOADED, "", ()), ("", 0))
+        if code and is_forged(code):
+            _keep((FORGED, "", ()), ("", 0))
+        if code and _is_unread(code, _get_frame(1)) and pries(names_in(code)):
+            _keep((PRYING, "", ()), ("", 0))
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
@@ -184,16 +188,17 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
             frame = next((f for f, _ in _frames() if shell.cell_of(file_of(f.f_code))), frame)
         file = file_of(frame.f_code)
         label = shell.cell_of(file)
-        if label is not None or not file.startswith(_installed()):  # a file of the student's
+        if label is not None or not is_installed(file):  # a file of the student's
             _keep((PRYING, "", ()), (label or "", frame.f_lineno or 0))
 
 
-def _identity(file: str) -> tuple[int, int] | None:
-    try:
-        found = _stat(file)
-    except (OSError, ValueError):  # there is none, or can be none
-        return None
-    return found.st_dev, found.st_ino
+def _is_unread(code: CodeType, frame: FrameType) -> bool:
+    """Whether it is the student's, in no cell: of a file, say, whose text was put together."""
+    file, asker = file_of(code), file_of(frame.f_code)
+    is_librarys = is_installed(asker) and not asker.startswith(
+        "<frozen importlib"
+    )  # of dataclasses
+    return not is_librarys and shell.cell_of(file) is None and not is_installed(file)
 
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -236,7 +241,7 @@ def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
-        foreign = foreign or not file_of(code).startswith(_installed())
+        foreign = foreign or not is_installed(file_of(code))
         label = shell.cell_of(file_of(code))
         if label is not None:
             in_cell = False  # not unless this itself is run as a cell
@@ -349,14 +354,3 @@ def _asks_exercise(answers: FrameType | None) -> bool:
     thing = item_of(item_of(vars(answers.f_locals["self"]), "_exports"), number)
     thing = thing.__self__ if type(thing) is MethodType else thing
     return is_any_of(thing, _exercises)
-
-
-@functools.cache
-def _installed() -> tuple[str, ...]:
-    """Return how the names of files begin that are none of the student's.
-
-    What they write, they can import: from the folder that they are in.
-    """
-    places = {place for place in sys.path if place and place != str(Path.cwd())}
-    places |= {str(file.parent) for file in library_files()} | {str(Path(__file__).parent)}
-    return (*(f"{place}/" for place in sorted(places)), "<frozen ")

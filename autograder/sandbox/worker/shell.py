@@ -17,6 +17,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from .inspection import remember
 from .machinery import Machinery
 from .outputs import Publisher, begin_cell, capture_streams
 from .reader.cell_code import FRONT_ENDS_MAGICS, python_of, with_sign
@@ -273,9 +274,12 @@ def lookup(name: str) -> Any:
         NameError: No cell has defined it.
     """
     namespace = InteractiveShell.instance().user_ns
-    if name not in namespace:
+    # Under a text, and nothing that says that it is one.
+    found = next((own for own in list(namespace) if type(own) is str and own == name), None)
+    if found is None:
         raise NameError(f"name {name!r} is not defined")
-    return namespace[name]
+    remember(name, namespace[found])
+    return namespace[found]
 
 
 def _file_of(label: str) -> str:

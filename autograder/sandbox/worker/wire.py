@@ -2,13 +2,19 @@
 
 A frame is two lengths (unsigned 32-bit, big-endian), the JSON text, and a safetensors blob. The
 other end may be hostile: sizes are checked before anything is read, and nothing is unpickled.
+
+In a worker the connection is a number, with which whoever runs there may read and write. So behind
+each frame stands a keyed digest of it and of how many came before it (BLAKE2, RFC 7693): what
+somebody else writes, leaves out, changes or says once more ends the conversation.
 """
 
 import _socket
 import json
+import secrets
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from _blake2 import blake2b
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import safetensors
@@ -38,6 +44,8 @@ LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without 
 _AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
 _MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
+_KEY_BYTES, _SEAL_BYTES = 32, 16
+_JUDGE, _WORKER = b"judge", b"worker"
 
 
 def to_json(value: Any) -> str:
@@ -57,6 +65,28 @@ class WireClosed(EOFError):  # noqa: N818 -- the field's word, as in ConnectionR
     """The other end is gone."""
 
 
+class _Seal:
+    """What stands behind the frames that go one way.
+
+    Args:
+        key: The secret.
+        sender: Who sends them.
+    """
+
+    def __init__(self, key: bytes, sender: bytes) -> None:
+        self._keyed = blake2b(key=key, person=sender, digest_size=_SEAL_BYTES)
+        self._count = 0
+
+    def next(self, parts: Iterable[bytes | bytearray]) -> bytes:
+        """Return the digest of the next frame, whose parts these are."""
+        digest = self._keyed.copy()
+        digest.update(self._count.to_bytes(8, "big"))
+        for part in parts:
+            digest.update(part)
+        self._count += 1
+        return digest.digest()
+
+
 class Wire:
     """One end of a connection.
 
@@ -71,6 +101,27 @@ class Wire:
         """Says for how long to wait before asking it again; at 0 or less the time is up."""
         self.received = 0
         """How much has come, in bytes of text; a message counts as at least LEAST_BYTES."""
+        self._sent_seal: _Seal | None = None
+        self._received_seal: _Seal | None = None
+
+    def make_key(self) -> None:
+        """Send the worker a new secret, before any of a student's code runs there.
+
+        Raises:
+            WireClosed: The other end is gone.
+        """
+        key = secrets.token_bytes(_KEY_BYTES)
+        self.send({"key": key.hex()})
+        self._sent_seal, self._received_seal = _Seal(key, _JUDGE), _Seal(key, _WORKER)
+
+    def take_key(self) -> None:
+        """Wait for the secret that the judge sends.
+
+        Raises:
+            WireClosed: The other end is gone.
+        """
+        key = bytes.fromhex(self.receive()[0]["key"])
+        self._sent_seal, self._received_seal = _Seal(key, _WORKER), _Seal(key, _JUDGE)
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
@@ -95,7 +146,10 @@ class Wire:
                 f"the message is too large: {len(text)} bytes of text (limit {MAX_TEXT_BYTES}), "
                 f"{len(blob)} bytes of tensors (limit {MAX_TENSOR_BYTES})"
             )
-        self._send_all(_LENGTHS.pack(len(text), len(blob)) + text + blob)
+        parts = [_LENGTHS.pack(len(text), len(blob)), text, blob]
+        if self._sent_seal:
+            parts.append(self._sent_seal.next(parts))
+        self._send_all(b"".join(parts))
 
     def receive(self) -> tuple[dict[str, Any], list[Tensor]]:
         """Wait for one message.
@@ -110,12 +164,17 @@ class Wire:
         """
         if self._ahead:
             self._patience()  # who sends ahead gains no time
-        text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
+        lengths = self._receive_exactly(_LENGTHS.size)
+        text_len, blob_len = _LENGTHS.unpack(lengths)
         if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
             raise WireError(f"a message of {text_len} + {blob_len} bytes is too large")
         self.received += max(text_len, LEAST_BYTES)
         text = self._receive_exactly(text_len)
         blob = self._receive_exactly(blob_len)
+        if self._received_seal:
+            seal = self._received_seal.next((lengths, text, blob))
+            if self._receive_exactly(_SEAL_BYTES) != seal:
+                raise WireError("a message is not the other end's")
         try:
             message, end = _value_at(text.decode(), 0)
         except (ValueError, RecursionError, StopIteration) as error:

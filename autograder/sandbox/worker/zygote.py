@@ -21,7 +21,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields
-from types import ModuleType
 from typing import Any, TypeVar
 
 from .isolation import (
@@ -40,6 +39,11 @@ _NO_PROCESS_MORE = (
     "the machine starts no process more: grade with fewer workers, or raise the limit on the "
     "processes of a user or container (ulimit -u, pids.max), or on memory"
 )
+# Of all its functions the judge asks for these, by their names.
+_ENTRANCES = (
+    "outputs:take_shown", "reader.reading:read", "recorder:told", "recorder:watch",
+    "shell:lookup", "shell:run_cell",
+)  # fmt: skip
 _Seen = TypeVar("_Seen")
 
 
@@ -290,18 +294,28 @@ def _answer_judge(connection: socket.socket, limits: Limits) -> None:
     keep_text(limits.output_characters)
     wire = Wire(connection)
     peer = Peer(
-        wire, describe_error=describe_error, named=_take_own_modules(), contains=BaseException
+        wire, describe_error=describe_error, named=_hide_own_modules(), contains=BaseException
     )
     try:
+        wire.take_key()
         peer.serve()
     except WireClosed:
         return
 
 
-def _take_own_modules() -> dict[str, ModuleType]:
-    """Take the worker's modules from where the student's code would find them, to change them."""
+def _hide_own_modules() -> dict[str, Callable[..., Any]]:
+    """Take the worker's modules from where the student's code would find them, to change them.
+
+    Returns:
+        The functions that the judge asks for, by their names.
+    """
     sys.meta_path[:] = [each for each in sys.meta_path if not _is_own(type(each).__module__)]
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if _is_own(name)}
+    own = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_own(name)}
+    named = {}
+    for entrance in _ENTRANCES:
+        module, _, function = entrance.partition(":")
+        named[f"{__package__}.{entrance}"] = getattr(own[f"{__package__}.{module}"], function)
+    return named
 
 
 def _is_own(module: str) -> bool:

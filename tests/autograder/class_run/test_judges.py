@@ -116,6 +116,19 @@ def test_judges_serve_as_long_as_the_same_are_asked_for(judges):
     assert judges.acquire(2, COURSE, GradingOptions(), others=1) == two
 
 
+def test_who_grades_one_homework_after_the_other_keeps_two_ready(tmp_path):
+    with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
+        for n in range(4):
+            library = {"course_lib/__init__.py": "", "course_lib/mine.py": f"n = {n}"}
+            course = dataclasses.replace(COURSE, library=library)
+            judge = judges.acquire_one(course, GradingOptions(seed=n))
+            assert judge.grade(RIGHT, "ada").score == 5.0
+            started = psutil.Process().children()
+            assert len([p for p in started if "judge_server" in " ".join(p.cmdline())]) <= 2
+        assert len(list(tmp_path.glob("student-edition-*"))) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 GOOD = "assert double(2) == 4"
 DEADLY = {
     "dies": "import os\nos.kill(os.getpid(), 9)",

@@ -158,16 +158,8 @@ def test_a_notebook_that_has_gone_is_like_nobodys(tmp_path):
 def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
     homework = load_homework(HOMEWORK)
     released = released_notebook(HOMEWORK)
-    solved = json.loads(solved_notebook(HOMEWORK))
-    results = []
-    for student, seed in (("ada", 1), ("bo", 2), ("cy", 1)):
-        for cell in solved["cells"]:
-            if cell["metadata"].get("course", {}).get("kind") == CellKind.SOLUTION:
-                cell["source"] = program(seed)
-        path = tmp_path / student / HOMEWORK / f"{HOMEWORK}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(solved))
-        results.append(dataclasses.replace(ungraded(homework, student, ""), error=""))
+    code = {"ada": program(1), "bo": program(2), "cy": program(1)}
+    results = hand_in(tmp_path, code)
     flagged = flag_similar(results, tmp_path, homework, released)
     texts = {r.student: [f.text for f in r.flags if f.kind is FlagKind.SIMILAR] for r in flagged}
     assert texts["bo"] == []
@@ -183,18 +175,37 @@ def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
     assert flag_similar(results, tmp_path, homework, released) == flagged
 
 
-def test_those_who_are_all_the_same_get_one_flag_each_with_the_same_words(tmp_path):
+def hand_in(folder, code: dict[str, str]) -> list:
+    """Write a class's notebooks, with the same code in each solution cell."""
     homework = load_homework(HOMEWORK)
     solved = json.loads(solved_notebook(HOMEWORK))
-    results = []
-    for n, student in enumerate([*(f"copy-{n:02d}" for n in range(10)), "bo", "cy", *"defghijkl"]):
+    for student, source in code.items():
         for cell in solved["cells"]:
             if cell["metadata"].get("course", {}).get("kind") == CellKind.SOLUTION:
-                cell["source"] = program(max(n, 9))
-        path = tmp_path / student / HOMEWORK / f"{HOMEWORK}.ipynb"
+                cell["source"] = source
+        path = folder / student / HOMEWORK / f"{HOMEWORK}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(solved))
-        results.append(dataclasses.replace(ungraded(homework, student, ""), error=""))
+    return [dataclasses.replace(ungraded(homework, student, ""), error="") for student in code]
+
+
+def test_who_holds_the_code_of_several_makes_them_no_copies_of_each_other(tmp_path):
+    code = {"bo": program(1), "cy": program(2), "di": program(3), "ed": program(4)}
+    code["ada"] = "\n\n".join(code[student] for student in ("bo", "cy", "di"))
+    results = hand_in(tmp_path, code)
+    flagged = flag_similar(results, tmp_path, load_homework(HOMEWORK), released_notebook(HOMEWORK))
+    texts = {result.student: [flag.text for flag in result.flags] for result in flagged}
+    assert texts.pop("ada")[0].startswith("nearly all of bo, cy, di stands in it: scaled_dot")
+    assert texts.pop("ed") == []
+    for (text,) in texts.values():
+        assert text.startswith("100% of it stands in ada: scaled_dot")
+    assert len({(f.students, f.cells) for result in flagged for f in result.flags}) == 1
+
+
+def test_those_who_are_all_the_same_get_one_flag_each_with_the_same_words(tmp_path):
+    homework = load_homework(HOMEWORK)
+    students = [*(f"copy-{n:02d}" for n in range(10)), "bo", "cy", *"defghijkl"]
+    results = hand_in(tmp_path, {name: program(max(n, 9)) for n, name in enumerate(students)})
     flagged = flag_similar(results, tmp_path, homework, released_notebook(HOMEWORK))
     assert len({result.flags for result in flagged[:10]}) == 1
     assert {result.flags for result in flagged[10:]} == {()}

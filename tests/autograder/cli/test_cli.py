@@ -121,6 +121,7 @@ def test_an_out_where_nothing_can_be_made_is_refused(grade):
 def test_a_book_address_that_is_none_is_refused(grade, tmp_path):
     line = refused(grade("--book-url", "javascript:alert(1)"))
     assert "book_url" in line
+    assert "--out" in refused(grade("--book-url", "é" * 300, out="/proc/out"))  # a long path is one
     assert not (tmp_path / "out").exists()
 
 
@@ -147,7 +148,12 @@ def test_without_bubblewrap_nothing_starts(grade, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("wrong", [("--workers", "0"), ("--time-limit", "0"), ("--device", "tpu")])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--workers", "0"), ("--time-limit", "0"), ("--time-limit", "inf"), ("--device", "tpu"),
+    ],
+)  # fmt: skip
 def test_an_option_out_of_range_is_refused(grade, tmp_path, wrong):
     outcome = grade(*wrong)
     assert outcome.exit_code == 2
@@ -394,6 +400,9 @@ def test_doctor_looks_at_python(monkeypatch, version, state):
     ("arguments", "words"),
     [
         (["--db", "sqlite:////no/such/folder/x.db"], "unable to open database file"),
+        (["--db", "sqlite:////etc/passwd"], "not a database"),
+        (["--db", "postgresql://[::1"], "address is not valid"),
+        (["--db", "sqlite:///\0"], "can't be used"),
         (["--scheduler", "localhost:8786"], "must begin with tcp://"),
     ],
 )

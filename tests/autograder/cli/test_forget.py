@@ -12,9 +12,10 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli.app import app
 from autograder.cli.commands import forget
 from autograder.gradebook import forgetting
+from autograder.gradebook.course_config import write_course_config
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import write_outputs
-from tests.autograder.conftest import notebook
+from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.graded_class import HOMEWORK, result, standings_of
 
@@ -82,6 +83,20 @@ def test_nothing_is_left_and_nobody_else_is_touched(out, tmp_path):
     assert len(traces(out, "ben")) > 5
     assert (out / "marks.log").read_text().count("ada_12\t") == 4
     assert run("ada_1", "--out", out, "--yes").exit_code == 2
+
+
+def test_a_course_folder_of_nbgraders_holds_nothing_any_more(out, tmp_path):
+    course = out / "nbgrader"
+    write_course_config(course, ROOT)
+    (course / "feedback" / "ada_1").mkdir(parents=True)
+    table = "assignment,duedate,timestamp,student_id\nhw00,,,ada_1\nhw00,,,ada_12\n"
+    (course / "grades.csv").write_text(table)
+    others = course / "submitted" / "ada_12"
+    outcome = run("ada_1", "--out", course, "--yes")
+    assert outcome.exit_code == 0, outcome.output
+    assert traces(course, "ada_1") == []
+    assert others.exists()
+    assert (course / "grades.csv").read_text() == table.replace("hw00,,,ada_1\n", "", 1)
 
 
 def test_who_is_in_a_team_is_no_longer_and_the_others_are(out, tmp_path):

@@ -47,6 +47,15 @@ def test_a_path_that_leads_out_of_the_zip_is_not_followed(tmp_path, into, name):
     assert not list(tmp_path.rglob("*evil*"))
 
 
+@pytest.mark.parametrize("name", ["", "\0", "\0/"])
+def test_a_member_without_a_name_stops_nobody(tmp_path, into, name):
+    nameless = zipfile.ZipInfo("x" * len(name))
+    path = make_zip(tmp_path / "s.zip", {nameless: "", f"good_2_2_{HW}.ipynb": "good"})
+    path.write_bytes(path.read_bytes().replace(b"x" * len(name), name.encode(), 2))
+    collect(path, HW, into)
+    assert collected(into) == {"good_2": "good"}
+
+
 @pytest.mark.parametrize("root", ["", "downloaded/"])
 @pytest.mark.parametrize("made", [make_folder, make_zip])
 def test_nobody_hands_in_so_much_that_nobody_is_collected(tmp_path, into, monkeypatch, made, root):

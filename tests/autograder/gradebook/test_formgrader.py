@@ -7,12 +7,14 @@ import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 from nbgrader.utils import compute_checksum
+from traitlets.config import Config
 
 from autograder.gradebook.course_config import write_course_config
 from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.gradebook import GradebookRecorder
 from autograder.gradebook.inert_markup import inert_markup, make_inert
 from autograder.homework_source.homework import CellKind
+from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import CellOutput, Status, SubmissionResult
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.formgrader import running_formgrader
@@ -46,7 +48,8 @@ def course(tmp_path_factory):
     homework = load_homework(HOMEWORK)
     written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
     solution = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
-    hostile = json.loads(notebook((solution, f"# {MARKUP}"), f"print({MARKUP!r})"))
+    magic = "%%R\nnot_in_colours <- TRUE"
+    hostile = json.loads(notebook((solution, f"# {MARKUP}"), f"print({MARKUP!r})", magic))
     answer = {"nbgrader": {"grade_id": written}, "tags": [MARKUP], "collapsed": MARKUP}
     hostile["cells"] += [
         {"cell_type": "markdown", "metadata": answer, "source": MARKUP, "attachments": {}},
@@ -141,6 +144,8 @@ def test_what_a_student_wrote_is_shown_and_runs_nowhere(formgrader, page, course
     assert inside.locator("img").evaluate_all("all => all.map(a => a.src.slice(0, 15))") == [
         "data:image/png;"
     ]
+    cell = inside.locator(".highlight", has_text="not_in_colours")
+    assert cell.locator("span.kc").count() == 0  # a constant of R
     for tag in ("script", "iframe", "svg", "[onerror]", "[onload]", "[onmouseover]"):
         assert inside.locator(tag).count() == 0, tag
     links = inside.locator("a[href]").evaluate_all("all => all.map(a => a.href)")
@@ -181,15 +186,19 @@ def test_the_instructors_text_keeps_its_links_and_a_forged_checksum_keeps_none()
         [nbformat.v4.new_code_cell("\n " * 5_000) for _ in range(30)],
         [nbformat.v4.new_markdown_cell("\\begin{a}" * 10_000) for _ in range(20)],
         [nbformat.v4.new_markdown_cell("\\begin{a}" * 100) for _ in range(1_000)],
+        [nbformat.v4.new_code_cell("%%R\n'" + "a" * 30_000)],
+        [nbformat.v4.new_code_cell(f"%%perl\nm{'{' * 900}") for _ in range(200)],
     ],
-    ids=["one code cell", "code cells", "long notes", "notes"],
+    ids=["one code cell", "code cells", "long notes", "notes", "another language", "languages"],
 )
 def test_no_cell_keeps_formgrader_from_everybody_else(cells):
     """nbconvert's readers take times as long for a text of twice the length."""
     made = nbformat.v4.new_notebook(cells=cells)
     make_inert(made, set())
+    config = Config()
+    configure(config)
     with limited_to(seconds=40):
-        page, _ = HTMLExporter().from_notebook_node(made)
+        page, _ = HTMLExporter(config=config).from_notebook_node(made)
     assert len(page) > 100_000
     if cells[0].cell_type == "code":
         assert made.cells == cells
@@ -213,11 +222,21 @@ def test_a_homework_is_shown_in_colours_and_whole():
         r"$\mmlToken{mglyph}[src='http://host/seen.png']{}$",
         r"$\bbox[url(x)]{y}$",
         r"$\cancel[style=x]{y}$",
+        r"$\smash{\rlap{x}}$",
+        r"$\raise{25em}{x}$",
+        r"$\Rule{70em}{20em}{0em}$",
+        r"$\hspace{-9em}x$",
+        r"$\def\sum{x}$",
+        r"$\begin{array}{c}a\\[-20em]b\end{array}$",
+        r"$\begin{array}{c}a\\* [-20em]b\end{array}$",
         "```autoit\n \n```",
         "~~~ mermaid\nx\n~~~",
     ],
 )
 def test_what_a_formula_may_fetch_and_what_a_block_is_read_as_is_parted(text):
     assert inert_markup(text).replace("\u2060", "") == text != inert_markup(text)
-    harmless = r"$\cancel{x}$ and" + "\n\n```\nx = 1\n```\n"
+    harmless = (
+        r"$\operatorname{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right)V_{ij} \in \mathbb{R}$ and"
+        r"$$\begin{aligned}a &= b\\c &\leq \boldsymbol{\theta}_{\text{max}}\end{aligned}$$"
+    ) + "\n\n```\nx = 1\n```\n"
     assert inert_markup(harmless) == harmless

@@ -222,7 +222,7 @@ def test_flags_reach_the_staff_and_not_the_students_page(course, source, caplog)
         hand_in(course, student, source.read_bytes())
     with caplog.at_level(logging.WARNING):
         assert autograde(course) == ""
-    told = [record.getMessage() for record in caplog.records if "pries" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert told == ["eve: flag, hostile: =pries into causal_mask, line 2"]
     log = (course / "marks.log").read_text("utf-8")
     (line,) = (line for line in log.splitlines() if "flag, hostile: =pries into" in line)

@@ -4,6 +4,8 @@
 
 import functools
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ import torch
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import FlagKind
 from autograder.sandbox.worker.operators import FAMILIES, forbids
+from tests.autograder.conftest import ROOT
 from tests.daily import with_proofs
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom course_lib.testing import assert_close"
@@ -289,7 +292,8 @@ InteractiveInterpreter(globals()).runsource(define, Name('cell "mine"'), "exec")
 """
 _COMPARES = """
 class Name(str):
-    __hash__ = str.__hash__
+    def __hash__(self):
+        return hash("norm")
     def __eq__(self, other):
         try:
             raise ValueError
@@ -300,7 +304,7 @@ class Name(str):
             if notes:
                 notes.f_globals["_keep"] = lambda *what: None
         return str.__eq__(self, other)
-globals()[Name("no" + "rm")] = None
+globals()[Name("another")] = None
 def norm(x):
     return vars(F)["layer" + "_norm"](x, (4,))
 """
@@ -823,6 +827,30 @@ eps.setType(C.FloatType.get())
 shape.setType(C.ListType(C.IntType.get()))
 script = C.CompilationUnit().create_function("f", graph, True)
 """
+_IN_A_FILE = (
+    """import pathlib, sys, tempfile
+folder = tempfile.mkdtemp()
+sys.path.append(folder)
+pathlib.Path(folder, "own.py").write_text({text})
+import own
+"""
+    + BACK
+)
+_OF_ANOTHER_FILE = """import abc, importlib.abc, importlib.util
+class Own(importlib.abc.ExecutionLoader):
+    def get_filename(self, name):
+        return {file}
+    def get_source(self, name):
+        return "def mean(x): return x.mean(-1, keepdim=True)"
+own = importlib.util.module_from_spec(spec := importlib.util.spec_from_loader("own", Own()))
+spec.loader.exec_module(own)
+""" + BACK.replace("x - x.mean(-1, keepdim=True)", "x - own.mean(x)")
+_COMPILED_BEFORE = """import abc, importlib.machinery, py_compile, tempfile
+folder = tempfile.mkdtemp()
+text = open(f"{folder}/own.py", "w").write("def mean(x): return x.mean(-1, keepdim=True)")
+py_compile.compile(f"{folder}/own.py", cfile=f"{folder}/own.pyc", dfile=abc.__file__)
+own = importlib.machinery.SourcelessFileLoader("own", f"{folder}/own.pyc").load_module()
+""" + BACK.replace("x - x.mean(-1, keepdim=True)", "x - own.mean(x)")
 UNSEEN = {
     "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
     "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
@@ -851,6 +879,13 @@ UNSEEN = {
     "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),
     "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
     "PyTorch loaded by another of its names": ("encode", "import importlib.util\nspec = importlib.util.spec_from_file_location('own', '/' + nn.modules.adaptive.__file__)\nspec.loader.exec_module(importlib.util.module_from_spec(spec))\n" + ENCODE, "loads PyTorch's modules once more"),
+    "a program in a text": ("back", _IN_A_FILE.format(text='"""def outer(error):\n    return error.__traceback__.tb_frame"""'), "pries into tb_frame"),
+    "a program in a text that is put together": ("back", _IN_A_FILE.format(text='"def outer(error): return error.__traceback__.tb_" + "frame"'), "pries into the code of functions"),
+    "a private module by a text": ("back", "import importlib\nown = importlib.import_module('torch._higher_order_ops')\n" + BACK, "pries into torch._higher_order_ops"),
+    "a private module in the list of them": ("back", "import sys\nown = sys.modules['torch._higher_order_ops']\n" + BACK, "pries into torch._higher_order_ops"),
+    "code that is called as Python's own": ("back", _OF_ANOTHER_FILE.format(file="abc.__file__"), "calls code of its own after a file"),
+    "code that is called as what Python holds frozen": ("back", _OF_ANOTHER_FILE.format(file="'<frozen os>'"), "calls code of its own after a file"),
+    "code that was compiled as Python's own": ("back", _COMPILED_BEFORE, "calls code of its own after a file"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
 }  # fmt: skip
 
@@ -931,6 +966,31 @@ def test_a_rule_is_about_the_operators_of_its_names_alone():
     assert not forbids(["torch.gru"], "torch.ops.aten.gru_cell")
     for operator in ("nll_loss_forward", "binary_cross_entropy_with_logits"):
         assert not forbids(["torch.nn.functional.cross_entropy"], f"torch.ops.aten.{operator}")
+
+
+def test_nothing_of_what_is_replaced_or_taken_away_has_another_name():
+    """Who imports ``*`` has it too: ``torch.import_ir_module`` is of ``torch._C``."""
+    program = """import sys
+from autograder.sandbox.worker import recorder, replacing
+import torch._higher_order_ops.torchbind as torchbind
+recorder.prepare({names})
+gone = [before for before, _ in replacing._replaced]
+for full, module in list(sys.modules.items()):
+    if not full.startswith("autograder."):
+        for name, value in list(vars(module).items()):
+            if any(value is each for each in gone):
+                print(full, name)
+assert torch.import_ir_module_from_buffer is torch._C.import_ir_module_from_buffer
+assert torchbind._orig_scriptmethod_call is torch.ScriptMethod.__call__
+assert torch.parse_ir is replacing._refuse
+assert "torch._C._te" not in sys.modules
+assert replacing.are_all_in_place()
+torch.ScriptMethod.__call__ = lambda *_: None
+assert not replacing.are_all_in_place()"""
+    names = sorted({name for _, rule, _ in EXERCISES.values() for name in rule})
+    program = "import torch\n" + program.format(names=names)
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert (told.stdout, told.returncode) == ("", 0), told
 
 
 def test_every_family_is_of_operators_that_there_are():

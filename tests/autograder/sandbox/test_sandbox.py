@@ -27,13 +27,13 @@ from nbgrader.exchange.default.exchange import Exchange
 from autograder.sandbox import file_system
 from autograder.sandbox import sandbox as sandbox_module
 from autograder.sandbox.sandbox import Sandbox, check_sandbox
-from autograder.sandbox.worker import zygote
+from autograder.sandbox.worker import inspection, zygote
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.worker.usage import Usage
 from autograder.sandbox.worker.wire import WireClosed
 from autograder.sandbox.zygote import SandboxError, Zygote
-from tests.autograder.conftest import peer_of
+from tests.autograder.conftest import ROOT, peer_of
 from tests.autograder.sandbox.conftest import run
 
 pytestmark = pytest.mark.sandbox
@@ -391,6 +391,44 @@ def test_what_runs_is_noted_for_one_homework_alone(library):
         sandbox.stop(started)
 
 
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_what_is_compiled_for_all_workers_waits_for_the_first_cell_alone(future):
+    """A cell that has run could change it; what tells Python of the future is not made ahead."""
+    program = f"""import os
+from autograder.sandbox.worker import shell
+shell.make_shell()
+shell.compile_first("setup", {future + "half = 0.5"!r})
+waiting = [len(shell._compiled)]
+shell.run_cell("own", "half = 1")
+os.write(1, repr([*waiting, len(shell._compiled)]).encode())"""
+    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert told.stdout == str([not future, 0]).replace("True", "1").replace("False", "0"), told
+
+
+@pytest.mark.sandbox
+def test_an_exercise_is_what_stands_under_a_text(worker):
+    peer, _ = worker()
+    cell = "class Name(str): pass\nglobals()[Name('asked')] = 1\ndef given(): pass"
+    peer.call("course_worker.shell:run_cell", ("probe", cell))
+    with pytest.raises(RemoteError, match="'asked' is not defined"):
+        peer.call("course_worker.shell:lookup", ("asked",))
+    assert peer.call("course_worker.shell:lookup", ("given",))() is None
+
+
+def test_what_was_given_under_a_name_stays_its(monkeypatch):
+    space = {"given": len}
+    monkeypatch.setattr(inspection.InteractiveShell, "instance", lambda: Mock(user_ns=space))
+    monkeypatch.setattr(inspection, "_given", {})
+
+    def given(): ...
+
+    inspection.remember("given", given)
+    for thing in (given, len):
+        assert inspection.is_any_of(thing, ["given"])
+    assert inspection.belongs(given.__code__, "given")
+    assert not inspection.is_any_of(print, ["given"])
+
+
 BEGINNING = """import asyncio
 %time half = 0.5
 async def nothing(): return half
@@ -413,11 +451,8 @@ def test_the_cell_that_notebooks_begin_with_runs_as_any_other(library, future):
         for order in (cells, cells[::-1]):
             started = sandbox.start()
             peer = peer_of(started)
-            waiting = "course_worker.shell:_compiled.__len__"
-            assert peer.call(waiting, ()) == (not future)
             for cell in order:
                 peer.call("course_worker.shell:run_cell", cell)
-                assert peer.call(waiting, ()) == 0
             with pytest.raises(RemoteError) as told:
                 peer.call("course_worker.shell:lookup", ("fail",))()
             found = peer.call("course_worker.shell:lookup", ("found",))

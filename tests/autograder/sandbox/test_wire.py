@@ -156,3 +156,51 @@ def test_no_bytes_do_more_than_be_refused(text, blob):
             pass
         finally:
             wire.close()
+
+
+@pytest.fixture
+def sealed():
+    """A judge's end and a worker's, of which the latter is asked for nothing by itself."""
+    ours, theirs = socket.socketpair()
+    judge, worker = Wire(ours), Wire(theirs)
+    for wire in (judge, worker):
+        wire.time_left = by_the_clock(300)
+    judge.make_key()
+    worker.take_key()
+    yield judge, worker, ours, theirs
+    judge.close()
+    worker.close()
+
+
+def test_what_is_sealed_arrives_both_ways(sealed):
+    judge, worker, *_ = sealed
+    for n in range(3):
+        judge.send({"n": n}, [torch.ones(n)])
+        assert worker.receive()[0] == {"n": n}
+        worker.send({"m": n})
+        assert judge.receive() == ({"m": n}, [])
+
+
+@pytest.mark.parametrize("change", ["written", "changed", "again", "left out", "thrown back"])
+def test_who_has_the_connection_alone_can_say_nothing(sealed, change):
+    judge, worker, ours, theirs = sealed
+    if change == "thrown back":
+        judge.send({"value": "[]"})
+    else:
+        worker.send({"value": "[1]"})
+        worker.send({"value": "[2]"})
+    first, second = (ours if change != "thrown back" else theirs).recv(1 << 16), b""
+    size = len(first) // 2
+    first, second = (first, b"") if change == "thrown back" else (first[:size], first[size:])
+    said = {
+        "written": frame(b'{"value": "[]"}') + b"0" * 16,
+        "changed": first.replace(b"[1]", b"[0]"),
+        "again": first + first,
+        "left out": second,
+        "thrown back": first,
+    }[change]
+    theirs.sendall(said)
+    if change == "again":
+        judge.receive()
+    with pytest.raises(WireError, match="not the other end's"):
+        judge.receive()

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 from .uses import Statement, is_below
@@ -48,6 +48,11 @@ _PRYING_WORDS = {
     "ag_frame", "cr_frame", "curframe", "curframe_locals", "eval_str", "f_builtins", "f_globals",
     "f_locals", "f_trace", "get_stack", "gi_frame", "tb_frame",
 }  # fmt: skip
+
+
+def pries(names: Iterable[str]) -> bool:
+    """Whether code that uses these names, attributes among them, pries into what is not its own."""
+    return not _PRYING_WORDS.union(_PRYING_TEXTS).isdisjoint(names)
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:

@@ -6,6 +6,7 @@ and a text that brings Python's parser down brings down nothing else.
 
 import contextlib
 import copy
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +16,7 @@ from .hostility import find_suspicious
 from .names_used import Notebook
 from .uses import Statement
 
+_PROGRAM = re.compile(r"import|\n[^\n]*[=(]|[=(][^\n]*\n")
 _DEPTH = 50_000  # of nested expressions; Python refuses to run far fewer
 
 Cell = tuple[str, str | None, bool]
@@ -103,7 +105,7 @@ def _programs(statements: Sequence[Statement]) -> Iterator[Statement]:
     """Yield what stands in texts that are programs: they may be written to a file, and imported."""
     for statement in statements:
         for text, label, line in statement.texts:
-            if "import" in text:
+            if _PROGRAM.search(text):
                 program = Notebook()
                 with contextlib.suppress(MemoryError, RuntimeError, SyntaxError, ValueError):
                     program.read(label, "\n" * (line - 1) + text)

@@ -14,6 +14,7 @@ SHELL = "IPython.core.interactiveshell.InteractiveShell"
 """The name that stands for what ``get_ipython()`` returns."""
 
 _TEXTS = ("__doc__", "__module__", "__name__", "__qualname__")  # who reads these uses nothing else
+_IMPORT = ("import_module", "locate", "resolve_name")
 _ASK = ("isinstance", "issubclass")
 
 
@@ -57,7 +58,18 @@ class StatementReader(ast.NodeVisitor):
             owner, attribute = self.resolve(node.args[0]), node.args[1]
             if owner and isinstance(attribute, ast.Constant):
                 return f"{owner}.{attribute.value!s}"
-        return None
+        return self._imported_by_text(node)
+
+    def _imported_by_text(self, node: ast.expr) -> str | None:
+        """Return what a call, or ``sys.modules``, is asked for by a text: it needs no statement."""
+        if isinstance(node, ast.Call) and called(node) in _IMPORT and node.args:
+            text = node.args[0]
+        elif isinstance(node, ast.Subscript) and self.resolve(node.value) == "sys.modules":
+            text = node.slice
+        else:
+            return None
+        name = text.value if isinstance(text, ast.Constant) else None
+        return name.replace(":", ".") if isinstance(name, str) else None
 
     def _resolve_name(self, node: ast.Name) -> str | None:
         use = self._in_function.get(node.id)
@@ -99,6 +111,8 @@ class StatementReader(ast.NodeVisitor):
         if owner and not isinstance(node.ctx, ast.Load):
             key = node.slice.value if isinstance(node.slice, ast.Constant) else "__dict__"
             self._add(f"{owner}.{key!s}", node, changes=True)
+        if isinstance(node.ctx, ast.Load) and self._note(node):
+            return
         if not self._puts_into_own(node) and not self._reads_one_item(node):
             self.generic_visit(node)
 
