@@ -12,10 +12,10 @@ def why_unfit(student: str) -> str:
     Returns:
         The reason; empty if it may.
     """
-    if not is_plain(student):
-        return "a student's id is visible text on one line, without / and no dot before it"
     if any(sign in student for sign in "*?[+"):
         return "nbgrader takes *, ?, [ and + in a student's id for a pattern"
     if any(sign in student for sign in "<>&\"'`\\"):
         return "formgrader shows a student's id as HTML: it must hold none"
+    if not is_plain(student):
+        return "a student's id is visible text on one line, without / and no dot before it"
     return ""
