@@ -17,5 +17,5 @@ def why_unfit(student: str) -> str:
     if any(sign in student for sign in "<>&\"'`\\"):
         return "formgrader shows a student's id as HTML: it must hold none"
     if not is_plain(student):
-        return "a student's id is visible text on one line, without / and no dot before it"
+        return "an id is visible text on one line, without / and with no dot before it"
     return ""
