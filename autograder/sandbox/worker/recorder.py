@@ -9,14 +9,10 @@ speak against itself: so what is noted may cost marks, and what is not proves no
 """
 
 import functools
-import gc
 import re
-import signal
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
+from types import CodeType, FrameType, MethodType
 from typing import Any
 
 import torch
@@ -24,20 +20,17 @@ import torch
 from . import shell
 from .calls import find_twins, watch_calls, watch_scripts, watch_twins
 from .engines import take_away_undispatched, watch_gradients
+from .events import RUNS_CELLS, is_traced, note_events
+from .frames import running_frames, settle_main_thread
 from .gradients import Backward
-from .inspection import belongs, file_of, is_any_of, item_of, names_in
-from .installed_code import is_forged, is_installed, is_loaded, places, remember_loaded
+from .inspection import belongs, file_of, is_any_of, item_of
+from .installed_code import is_installed, places, remember_loaded
 from .kernels import OPERATORS, are_all_there, watch_operator
 from .library_code import library_code, library_texts
+from .notes import Note, keep, take_notes
 from .operators import (
     COMPILED,
-    FORGED,
-    FULL,
-    LEFT,
-    MOST_NOTES,
     PROCESS,
-    PRYING,
-    RELOADED,
     TRACED,
     TRACES,
     UNDONE,
@@ -46,42 +39,22 @@ from .operators import (
     spelt_as_operators,
 )
 from .peer import Peer
-from .reader.hostility import pries
 from .replacing import are_all_in_place, replace_copies
 from .tracing import let_nobody_profile
 from .wire import to_json
 
-Note = tuple[str, str, int, str, tuple[str, ...]]
-"""What ran, cell and line of the student's call, the exercise asked, and all whose code it was."""
-
 _TORCH = str(Path(torch.__file__).parent)
 _MODULES = f"{_TORCH}/nn/modules/"
 _AUTOGRAD = f"{_TORCH}/autograd/"
-_STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
-                   "subprocess.Popen"}  # fmt: skip
-_TRACES = {"sys.setprofile", "sys.settrace", "sys.monitoring.register_callback"}
-_PRIES = {"gc.get_objects", "gc.get_referents", "gc.get_referrers", "sys.addaudithook"}
-# What makes code, or functions of it, and by what names it is called.
-_MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"FunctionType"},
-          "marshal.load": {"load"}, "marshal.loads": {"loads"}}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
-_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-# As they were before any of the student's code ran, which may put others in their place.
-_current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, threading.get_ident
-_tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
-_tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
 _NOTHING = re.compile("$^")
-_LONGEST_LABEL = 200  # characters; a notebook's own are shorter
-_RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
 _PERFORMS = Peer._perform.__code__  # what is asked for
 _BACKWARD = Backward.__call__.__code__
 _CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the judge asks for one
 
-_seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
-_main_thread: list[int] = []  # as it was before any of the student's code ran
 
 _prepared: list[list[str]] = []  # the names that notes are made of, once it is settled
 
@@ -97,10 +70,10 @@ def watch(names: list[str], exercises: list[str]) -> None:
     """
     prepare(names)
     _exercises.update(exercises)
-    _main_thread[:] = [_this_thread()]
+    settle_main_thread()
     places()
     if names:
-        sys.addaudithook(_note_events)
+        sys.addaudithook(functools.partial(note_events, _note))
 
 
 def prepare(names: list[str]) -> None:
@@ -142,7 +115,7 @@ def prepare(names: list[str]) -> None:
         watch_scripts(functools.partial(_note, COMPILED))
         take_away_undispatched()
     if names:
-        let_nobody_profile(lambda: any(f.f_code is _RUNS_CELLS for f, _ in _frames()))
+        let_nobody_profile(lambda: any(f.f_code is RUNS_CELLS for f, _ in running_frames()))
     replace_copies()
     _prepared.append(sorted(names))  # only now: what failed half-way is not taken for done
 
@@ -154,71 +127,12 @@ def told() -> str:
 
 def seen() -> list[Note]:
     """Return what was noted since it was last asked for."""
-    if _tracing() or _profiling():  # since a cell, after which none has begun
-        _keep((TRACES, "", ()), ("", 0))
+    if is_traced():  # since a cell, after which none has begun
+        keep(TRACES)
     if not (are_all_there() and are_all_in_place()):
-        _keep((UNDONE, "", ()), ("", 0))
-    noted = list(_seen.items())  # at once: other threads may go on
-    _seen.clear()
+        keep(UNDONE)
     shell.leave_dual_level()
-    return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
-
-
-def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note what starts another process, in which nothing is seen; who pries; what cells leave."""
-    if event in _STARTS_PROCESS:
-        _note(PROCESS)
-    elif event == "exec":  # anybody may say that something is
-        code = arguments[0] if type(arguments[0]) is CodeType else None
-        if code and code.co_name == "<module>" and is_loaded(file_of(code)):
-            _keep((RELOADED, "", ()), ("", 0))
-        if code and is_forged(code):
-            _keep((FORGED, "", ()), ("", 0))
-        if code and _is_unread(code, _get_frame(1)) and pries(names_in(code)):
-            _keep((PRYING, "", ()), ("", 0))
-    elif event == shell.BEGINS_CELL:
-        if _is_anything_left():
-            _keep((LEFT, "", ()), (arguments[0], 1))
-    elif event in _TRACES and _note(TRACES):  # who traces can have what notes go on elsewhere
-        raise RuntimeError("while your code is checked it can't be traced")
-    elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
-        frame = _get_frame(1)  # Python's own modules read the code of functions all day
-        if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
-            # It was handed what makes code: by a cell, perhaps.
-            frame = next((f for f, _ in _frames() if shell.cell_of(file_of(f.f_code))), frame)
-        file = file_of(frame.f_code)
-        label = shell.cell_of(file)
-        if label is not None or not is_installed(file):  # a file of the student's
-            _keep((PRYING, "", ()), (label or "", frame.f_lineno or 0))
-
-
-def _is_unread(code: CodeType, frame: FrameType) -> bool:
-    """Whether it is the student's, in no cell: of a file, say, whose text was put together."""
-    file, asker = file_of(code), file_of(frame.f_code)
-    is_librarys = is_installed(asker) and not asker.startswith(
-        "<frozen importlib"
-    )  # of dataclasses
-    return not is_librarys and shell.cell_of(file) is None and not is_installed(file)
-
-
-def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Whether a function's code is read, or by a traceback the frame of one that runs."""
-    reads = event == "object.__getattr__" and arguments[1] in ("__code__", "tb_frame")
-    return reads and type(arguments[0]) in (FunctionType, TracebackType)
-
-
-def _is_anything_left() -> bool:
-    """Whether something could act while a cell is read: a thread, a timer, what Python calls.
-
-    Or an earlier cell that has not ended.
-    """
-    return (
-        len(_current_frames()) > 1
-        or sum(frame.f_code is _RUNS_CELLS for frame, _ in _frames()) > 1
-        or bool(_tracing() or _profiling() or gc.callbacks)
-        or any(_timer(timer)[0] for timer in _TIMERS)
-        or any(_tool(number) for number in range(6) if _tool)
-    )
+    return take_notes()
 
 
 def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
@@ -234,11 +148,11 @@ def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
     answers: FrameType | None = None
     in_cell = foreign = between = traced = False
     performed = 0  # at once: more than one where a cell itself answers what the judge asks
-    for frame, is_main in _frames():
+    for frame, is_main in running_frames():
         code = frame.f_code
         traced = traced or _is_graphs(code)
         performed += code is _PERFORMS
-        in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
+        in_cell = in_cell or (is_main and code is RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
         foreign = foreign or not is_installed(file_of(code))
@@ -258,19 +172,13 @@ def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
         in_cell = in_cell and performed < 2 and type(asked) is str and asked == _CELL_ASKED
     # A graph of one's own is nobody's business, nor is the compiler that is started for it.
     if in_cell and traced and what not in (COMPILED, PROCESS):
-        _keep((TRACED, "", ()), place or ("", 0))
+        keep(TRACED, place or ("", 0))
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
         return False
     if not answers:  # between two questions: perhaps for the next one, and perhaps for none
         owner, inside = "", _exercises
-    _keep((what, owner, tuple(sorted(inside))), place or ("", 0))
+    keep(what, place or ("", 0), owner=owner, inside=tuple(sorted(inside)))
     return True
-
-
-def _keep(key: tuple[str, str, tuple[str, ...]], place: tuple[str, int]) -> None:
-    if key not in _seen and len(_seen) >= MOST_NOTES - 1:
-        key = (FULL, "", ())
-    _seen.setdefault(key, (place[0][:_LONGEST_LABEL], place[1]))
 
 
 def _note_askers(patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> None:
@@ -282,7 +190,7 @@ def _note_askers(patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> None:
         patterns: Forbidden names, each with what PyTorch's other functions for it are called.
     """
     in_cell = False
-    for frame, _ in _frames():
+    for frame, _ in running_frames():
         file = file_of(frame.f_code)
         if in_cell and file.startswith(_AUTOGRAD):
             return  # it asked for the derivative of what the student's code computes
@@ -308,25 +216,6 @@ def _is_graphs(code: CodeType) -> bool:
     """Whether it makes or runs graphs, and does not keep the compiler away as checkpoints do."""
     is_around = file_of(code).startswith(_GRAPHS)
     return is_around and not code.co_qualname.startswith("DisableContext.")
-
-
-def _frames() -> Iterator[tuple[FrameType, bool]]:
-    """Yield what runs here, innermost first; after a thread, what has waited for it.
-
-    With each frame comes whether it is of the main thread.
-    """
-    is_main = not _main_thread or _this_thread() == _main_thread[0]
-    for frame in _outwards(_get_frame(2)):
-        yield frame, is_main
-    if not is_main:
-        for frame in _outwards(_current_frames().get(_main_thread[0])):
-            yield frame, True
-
-
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame:
-        yield frame
-        frame = frame.f_back
 
 
 def _is_judges(frame: FrameType) -> bool:

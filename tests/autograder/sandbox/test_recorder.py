@@ -16,7 +16,7 @@ import sacrebleu
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograder.sandbox.worker import calls, kernels, recorder, shell
+from autograder.sandbox.worker import calls, events, frames, kernels, recorder, shell
 from autograder.sandbox.worker.library_code import library_code
 from autograder.sandbox.worker.operators import (
     FAMILIES,
@@ -134,8 +134,8 @@ def test_a_cell_runs_in_the_main_thread_alone(monkeypatch):
         thread.start()
         thread.join()
 
-    monkeypatch.setattr(recorder, "_main_thread", [threading.get_ident()])
-    monkeypatch.setattr(recorder, "_RUNS_CELLS", run_cell.__code__)
+    monkeypatch.setattr(frames, "_main_thread", [threading.get_ident()])
+    monkeypatch.setattr(recorder, "RUNS_CELLS", run_cell.__code__)
     run_cell()
     assert recorder.seen() == []
     aside()
@@ -178,13 +178,13 @@ def a_thread():
 @pytest.mark.parametrize("left", [a_timer, a_profiler, a_callback_of_the_collector, a_thread])
 def test_what_is_left_to_run_beside_a_cell_is_noted(left, monkeypatch):
     others = sys._current_frames().keys() - {threading.get_ident()}  # of who runs the tests
-    frames = lambda: {k: f for k, f in sys._current_frames().items() if k not in others}
-    monkeypatch.setattr(recorder, "_current_frames", frames)
-    monkeypatch.setattr(recorder.gc, "callbacks", [])
-    recorder._note_events(shell.BEGINS_CELL, ("norm",))
+    own = lambda: {k: f for k, f in sys._current_frames().items() if k not in others}
+    monkeypatch.setattr(events, "_current_frames", own)
+    monkeypatch.setattr(events.gc, "callbacks", [])
+    events.note_events(recorder._note, shell.BEGINS_CELL, ("norm",))
     assert recorder.seen() == []
     with left():
-        recorder._note_events(shell.BEGINS_CELL, ("norm",))
+        events.note_events(recorder._note, shell.BEGINS_CELL, ("norm",))
     assert recorder.seen() == [(LEFT, "norm", 1, "", ())]
 
 
