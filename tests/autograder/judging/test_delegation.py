@@ -20,6 +20,20 @@ TAKEN = "from torch.nn import LayerNorm\n"
 OWN = "class LayerNorm(nn.Module):\n  def __init__(self): super(LayerNorm, self).__init__()\n"
 
 BREACHES = {
+    "a module by a text": (
+        "import importlib\ndef norm(x):\n"
+        "    return importlib.import_module('torch.nn').LayerNorm(2)(x)",
+        3,
+    ),
+    "a name of it by a text": (
+        "import pkgutil\nfound = pkgutil.resolve_name('torch.nn:LayerNorm')\n"
+        "def norm(x): return found(2)(x)",
+        3,
+    ),
+    "a module in the list of them": (
+        "import sys\ndef norm(x): return sys.modules['torch.nn.functional'].layer_norm(x, (2,))",
+        2,
+    ),
     "a function": ("def norm(x):\n    return F.layer_norm(x, x.shape[-1:])", 2),
     "a class": ("class norm(nn.LayerNorm):\n    pass", 1),
     "the whole of it": ("norm = nn.LayerNorm(4)", 1),
@@ -344,6 +358,24 @@ print("to import ctypes is no program:", "import math; math.pi", "import (", "co
         ("pries", "torch._C.relu", "norm", 7),
         ("pries", "socket.socket", "norm", 8),
     ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from importlib import import_module as load\nload('other')",
+        "import importlib\nname = 'other'\nimportlib.import_module(name=name)",
+        "open('own.py', 'w').write('import other\\ndef norm(x): return other.norm(x)')",
+        "%%writefile own.py\nfrom other.norms import *\ndef norm(x): return mean(x)",
+    ],
+)
+def test_a_package_that_is_forbidden_is_told_however_it_is_imported(source):
+    """Nothing says that it runs: what it computes needs no operator."""
+    rules = {"norm": ["other"]}
+    found = read([("setup", SETUP, False), ("own", source, True)], rules)[1]
+    assert [(kind, name) for kind, name, *_ in found] == [("hides behind", "other")]
+    harmless = "def norm(x):\n    'Like no other.'\n    print('other means', 'others')"
+    assert read([("setup", SETUP, False), ("norm", harmless, True)], rules) == ([], [], [])
 
 
 def test_what_cannot_be_followed_is_told_where_an_exercise_with_a_rule_leads_to_it():

@@ -91,6 +91,28 @@ def find_unreadable(exercise: str, notebook: Notebook) -> dict[str, Use]:
     return found
 
 
+def find_hidden_packages(
+    statements: Sequence[Statement], programs: Sequence[Statement], packages: Sequence[str]
+) -> dict[str, Use]:
+    """Find where a forbidden package is imported so that nobody can read by whom.
+
+    Args:
+        statements: What was read.
+        programs: What stands in its texts, which may be files.
+        packages: Names of whole packages: of these nothing is noted when it runs.
+
+    Returns:
+        For each package, the first place of its name in a text, or of its use in such a program.
+    """
+    found: dict[str, Use] = {}
+    for statement in (*statements, *programs):
+        named = [Use(text, label, line) for text, label, line in statement.texts]
+        for use in (*named, *(statement.uses if statement in programs else ())):
+            if is_below(use.name, packages):
+                found.setdefault(use.name.partition(".")[0], use)
+    return found
+
+
 def _led_to(exercise: str, notebook: Notebook) -> list[Statement]:
     """Return the statements that make an exercise's object what it is when it is checked.
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from .. import shell
-from .delegation import find_breaches, find_unreadable
+from .delegation import find_breaches, find_hidden_packages, find_unreadable
 from .hostility import find_suspicious
 from .names_used import Notebook
 from .uses import Statement
@@ -97,7 +97,11 @@ def _read(
         if names
         for name, use in find_unreadable(exercise, notebook).items()
     }
-    suspicious = find_suspicious([*notebook.statements, *_programs(notebook.statements)])
+    programs = list(_programs(notebook.statements))
+    packages = [name for names in rules.values() for name in names if "." not in name]
+    for name, use in find_hidden_packages(notebook.statements, programs, packages).items():
+        hidden[name] = ("hides behind", name, use.cell, use.line)
+    suspicious = find_suspicious([*notebook.statements, *programs])
     return forbidden, [*suspicious, *hidden.values()], unread
 
 
