@@ -86,9 +86,11 @@ def _is_unread(code: CodeType, asker: FrameType) -> bool:
 
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Whether a function's code is read, or by a traceback the frame of one that runs."""
-    reads = event == "object.__getattr__" and arguments[1] in ("__code__", "tb_frame")
-    return reads and type(arguments[0]) in (FunctionType, TracebackType)
+    """Whether a function's code is read or replaced, or by a traceback a frame is read."""
+    if event not in ("object.__getattr__", "object.__setattr__"):
+        return False
+    pries = arguments[1] in ("__code__", "tb_frame")
+    return pries and type(arguments[0]) in (FunctionType, TracebackType)
 
 
 def _is_anything_left() -> bool:

@@ -20,9 +20,13 @@ class Shown:
     """
 
     def __init__(self, characters: int) -> None:
-        self.pieces: list[tuple[str, str]] = []
         self.characters = characters
-        self._room = characters
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was shown before."""
+        self.pieces: list[tuple[str, str]] = []
+        self._room = self.characters
         self._pictures = 0
 
     def add_text(self, text: str) -> None:
@@ -85,14 +89,13 @@ def capture_streams() -> None:
 
 def keep_text(characters: int) -> None:
     """From now on keep so many characters of what each cell shows."""
-    global _shown
-    _shown = Shown(characters)
+    _shown.characters = characters
+    _shown.begin()
 
 
 def begin_cell() -> None:
     """Forget what was shown before."""
-    global _shown
-    _shown = Shown(_shown.characters)
+    _shown.begin()
 
 
 def take_shown() -> list[tuple[str, str]]:

@@ -827,6 +827,25 @@ eps.setType(C.FloatType.get())
 shape.setType(C.ListType(C.IntType.get()))
 script = C.CompilationUnit().create_function("f", graph, True)
 """
+_CODE_PUT = """made = compile("def mean(x): return x.mean()", "own", "exec").co_consts[0]
+setattr(mean, "__co" + "de__", made)
+"""
+_FOR_A_MOMENT = """import typing
+ask = get_ipython().ask_exit
+hints = getattr(typing, "get_type_" + "hints")
+taken = []
+def norm(x):
+    asker = lambda: None
+    asker.__wrapped__ = ask
+    asker.__annotations__ = {"it": "InteractiveShell.instance().user_ns['taken'].append(globals()) or int"}
+    hints(asker)
+    first = taken.pop()
+    usual, first["cell_of"] = first["cell_of"], lambda file: None
+    try:
+        return vars(F)["layer" + "_norm"](x, (4,))
+    finally:
+        first["cell_of"] = usual
+"""
 _IN_A_FILE = (
     """import pathlib, sys, tempfile
 folder = tempfile.mkdtemp()
@@ -886,6 +905,8 @@ UNSEEN = {
     "code that is called as Python's own": ("back", _OF_ANOTHER_FILE.format(file="abc.__file__"), "calls code of its own after a file"),
     "code that is called as what Python holds frozen": ("back", _OF_ANOTHER_FILE.format(file="'<frozen os>'"), "calls code of its own after a file"),
     "code that was compiled as Python's own": ("back", _COMPILED_BEFORE, "calls code of its own after a file"),
+    "code that is put into a function": ("back", "def mean(x): return x\n" + _CODE_PUT + BACK, "pries into the code of functions"),
+    "a name of what notes, for a moment": ("norm", _FOR_A_MOMENT, "takes away what notes what runs"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
 }  # fmt: skip
 
