@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
+_WARNED = "__warningregistry__"  # which Python puts where it warns of something
+
 _kept: list[tuple[dict[str, Any], dict[str, Any]]] = []  # what a module holds, and what it held
 
 
@@ -25,6 +27,7 @@ def seal(modules: Iterable[ModuleType]) -> None:
 def are_untouched() -> bool:
     """Whether nothing of it was replaced, taken away or added."""
     return all(
-        len(book) == len(held) and all(book.get(name) is value for name, value in held.items())
+        len(book) == len(held) + (_WARNED in book)
+        and all(book.get(name) is value for name, value in held.items())
         for book, held in _kept
     )
