@@ -4,6 +4,7 @@ A function of theirs that somebody holds leads to all that its module knows by a
 something else there, and back again, is seen where it counts: when something is to be noted.
 """
 
+import builtins
 from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
@@ -17,17 +18,19 @@ def seal(modules: Iterable[ModuleType]) -> None:
     """Remember what modules hold, and their builtins.
 
     Args:
-        modules: All of the worker's.
+        modules: All of the worker's; those of builtins of their own have these alone.
     """
     books = [vars(module) for module in modules]
-    books += [book["__builtins__"] for book in books if type(book.get("__builtins__")) is dict]
-    _kept[:] = [(book, dict(book)) for book in books]
+    books += [own for book in books if (own := book["__builtins__"]) is not vars(builtins)]
+    _kept[:] = [
+        (book, {name: value for name, value in book.items() if name != _WARNED}) for book in books
+    ]
 
 
 def are_untouched() -> bool:
     """Whether nothing of it was replaced, taken away or added."""
     return all(
-        len(book) == len(held) + (_WARNED in book)
+        len(book) - (_WARNED in book) == len(held)
         and all(book.get(name) is value for name, value in held.items())
         for book, held in _kept
     )
