@@ -202,7 +202,8 @@ for width in (5, 0, -2):
 #
 # In half precision an angle has few digits left: bfloat16 can't tell position 1001 from 1000. So
 # for an `x` in bfloat16 or float16 compute the angles in float32 or more, and cast the sines and
-# cosines. The same goes for the rotary positions further on.
+# cosines. (A whole model may be in half precision too: `model.bfloat16()` rounds its parameters and
+# buffers.) The same goes for the rotary positions further on.
 #
 # To lay two tensors side by side entry by entry, `torch.stack((a, b), dim=-1).flatten(-2)` does it;
 # or write into `vectors[..., 0::2]` and `vectors[..., 1::2]`.
@@ -381,15 +382,18 @@ checked(output, (2, 7, 12), what="output far from the start", hint=hint, dtype=t
 if not torch.allclose(output, nowhere + exact, rtol=0, atol=1e-5):
     hint = "forward asks vectors(...) for the offset and the dtype of x"
     raise CheckFailure("the output far from the start has lost digits in float64", hint=hint)
-nothing = torch.zeros(2, 3, 12, dtype=torch.bfloat16).to(device)
-output = SinusoidalPositions(12)(nothing.clone(), offset=1001)
-checked(output, (2, 3, 12), what="output in bfloat16", dtype=torch.bfloat16)
-expected = ReferencePositions(12)(nothing.float(), offset=1001)
-if not torch.allclose(output.float(), expected, atol=0.05):
-    raise CheckFailure(
-        "for x in bfloat16, the output at positions 1001 to 1003 differs from what is expected",
-        hint="compute the angles in float32 or more, and cast the sines and cosines",
-    )
+expected = ReferencePositions(12)(torch.zeros(2, 3, 12).to(device), offset=5001)
+for dtype in (torch.bfloat16, torch.float16):
+    nothing = torch.zeros(2, 3, 12, dtype=dtype).to(device)
+    for layer, hint in (
+        (SinusoidalPositions(12), "compute the angles in float32 or more, and cast their sines"),
+        (SinusoidalPositions(12).to(dtype), "a model in half precision rounds its buffers too"),
+    ):
+        output = layer(nothing.clone(), offset=5001)
+        checked(output, (2, 3, 12), what=f"output in {dtype}", dtype=dtype)
+        if not torch.allclose(output.float(), expected, atol=0.05):
+            what = f"for x in {dtype}, the output at positions 5001 to 5003"
+            raise CheckFailure(f"{what} differs from what is expected", hint=hint)
 assert_keeps_inputs(SinusoidalPositions(12), x, hint=in_place)
 hint = "d_model must be positive and even, offset not negative: raise ValueError"
 for d_model in (7, 0):
@@ -575,6 +579,9 @@ for shape in ((5, 2), (3, 5, 2), (2, 3, 5, 2)):
             },
         )
 assert_keeps_inputs(layer, x, hint="writing into x[..., 0::2] changes the caller's tensor")
+what = "the output for heads that were split off by transpose"
+strided, hint = call_beside(call_strided, layer, x, dims=(1, 2)), "reshape() takes any tensor"
+assert_close(strided, layer(x.clone()), what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="RotaryPositions-all-hands" points=1 read="positional-encoding#rotary-positions"
@@ -591,6 +598,16 @@ assert_close(far, near, what="the product of a query and the key before it, furt
 hint = "what is turned keeps its length"
 length = query.norm().expand(6)
 assert_close(queries.norm(dim=-1), length, what="the length of each vector", hint=hint)
+
+
+def assert_kept(layer, **given):
+    """Check that the layer keeps what it was given."""
+    for name, value in given.items():
+        hint = f"keep it as it was given, as the docstring says: self.{name} = {name}"
+        assert_equal(getattr(layer, name, None), value, what=f"the attribute {name}", hint=hint)
+
+
+assert_kept(RotaryPositions(8, base=500.0), head_dim=8, base=500.0)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.positional import RotaryPositions as ReferencePositions
 
@@ -665,16 +682,21 @@ if not torch.allclose(output, exact, rtol=0, atol=1e-5):
     if not torch.allclose(output, exact, rtol=0, atol=1e-5):
         hint = "for x in float64 compute the angles in float64: far off, float32 has few digits"
         raise CheckFailure("the output far from the start has lost digits in float64", hint=hint)
-ones = torch.ones(2, 3, 12, dtype=torch.bfloat16).to(device)
-output = RotaryPositions(12)(ones.clone(), offset=1001)
-checked(output, (2, 3, 12), what="the output in bfloat16", dtype=torch.bfloat16)
-if not torch.allclose(output.float(), turn_all(ones.float(), offset=1001), atol=0.05):
-    raise CheckFailure(
-        "for x in bfloat16, the output at positions 1001 to 1003 differs from what is expected",
-        hint="compute the angles in float32 or more, and cast the sines and cosines",
-    )
-x = torch.randn(2, 3, 4).to(device)
-assert_shape(RotaryPositions(4, base=1.5)(x), (2, 3, 4), what="the output for base=1.5")
+expected = turn_all(torch.ones(2, 3, 12).to(device), offset=5001)
+for dtype in (torch.bfloat16, torch.float16):
+    ones = torch.ones(2, 3, 12, dtype=dtype).to(device)
+    for layer, hint in (
+        (RotaryPositions(12), "compute the angles in float32 or more, and cast their sines"),
+        (RotaryPositions(12).to(dtype), "a model in half precision rounds its buffers too"),
+    ):
+        output = layer(ones.clone(), offset=5001)
+        checked(output, (2, 3, 12), what=f"the output in {dtype}", dtype=dtype)
+        if not torch.allclose(output.float(), expected, atol=0.05):
+            what = f"for x in {dtype}, the output at positions 5001 to 5003"
+            raise CheckFailure(f"{what} differs from what is expected", hint=hint)
+x, layer = torch.randn(2, 3, 4).to(device), RotaryPositions(4, base=1.5)
+assert_shape(layer(x), (2, 3, 4), what="the output for base=1.5")
+assert_kept(layer, head_dim=4, base=1.5)
 hint = "head_dim must be positive and even, base above 1, offset not negative: raise ValueError"
 for head_dim in (3, 0):
     assert_raises(ValueError, RotaryPositions, head_dim, hint=hint)
@@ -784,6 +806,11 @@ for activation in ("relu", "gelu", "gelu_tanh", "silu"):
         raise CheckFailure("the attribute activation is no function", hint=the_function)
     what = f"what the attribute activation gives for {activation}"
     assert_close(kept(bending), functions[activation](bending), what=what, hint=the_function)
+student.eval()
+strided, hint = call_beside(call_strided, student, x), "reshape() takes any tensor"
+assert_close(strided, student(x), what="output for an x that is not contiguous", hint=hint)
+alone, hint = x[0, 0], "there may be no dimension before the last: x is (..., d_model)"
+assert_close(student(alone), student(x)[0, 0], what="output for one token alone", hint=hint)
 for arguments in ((0, 8), (4, 0), (4, -1)):
     assert_raises(ValueError, FeedForward, *arguments, hint="sizes are at least 1: ValueError")
 for name in ("swish", "RELU", ""):
@@ -977,6 +1004,9 @@ assert_keeps_inputs(layer_norm, x, weight, bias, hint="x -= mean changes the cal
 strided, hint = call_beside(call_strided, layer_norm, x, weight, bias), "reshape() takes any tensor"
 what, expected = "output for an x that is not contiguous", reference_norm(x, weight, bias)
 assert_close(strided, expected, what=what, hint=hint)
+alone, hint = x[0, 0, 0], "there may be no dimension before the last: x is (..., d_model)"
+what, expected = "output for one token alone", reference_norm(alone, weight, bias)
+assert_close(layer_norm(alone.clone(), weight, bias), expected, what=what, hint=hint)
 assert_gradients_like(reference_norm, layer_norm, {"x": x, "weight": weight, "bias": bias})
 same = "the output has the dtype of x"
 for dtype in (torch.float64, torch.bfloat16):
@@ -1140,6 +1170,12 @@ zero = rms_norm(torch.zeros(2, 6).to(device), weight)
 assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="eps is missing")
 assert_keeps_inputs(rms_norm, x, weight, hint="x /= ... changes the caller's tensor")
 x = (torch.randn(2, 3, 6) + 1).to(device)
+strided, hint = call_beside(call_strided, rms_norm, x, weight), "reshape() takes any tensor"
+what, expected = "output for an x that is not contiguous", reference_norm(x, weight)
+assert_close(strided, expected, what=what, hint=hint)
+alone, hint = x[0, 0], "there may be no dimension before the last: x is (..., d_model)"
+what, expected = "output for one token alone", reference_norm(alone, weight)
+assert_close(rms_norm(alone.clone(), weight), expected, what=what, hint=hint)
 assert_gradients_like(reference_norm, rms_norm, {"x": x, "weight": weight})
 assert_gradients_like(reference_norm, rms_norm, {"x": 0 * x, "weight": weight})
 same = "the output has the dtype of x"
@@ -1170,6 +1206,9 @@ hint = "a weight for each entry; at first it must change nothing, so each is 1"
 assert_close(layer.weight, torch.ones(4).to(device), what="weight at the start", hint=hint)
 hint = "a bias for each entry; at first it must change nothing, so each is 0"
 assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
+as_given = "keep it as it was given, as the docstring says: self.eps = eps"
+kept = getattr(LayerNorm(4, eps=0.5), "eps", None)
+assert_equal(kept, 0.5, what="the attribute eps", hint=as_given)
 checked(layer(torch.randn(2, 3, 4).to(device)), (2, 3, 4)).square().sum().backward()
 hint = "make it an nn.Parameter and use it in forward"
 assert_shape(layer.weight.grad, (4,), what="gradient of weight", hint=hint)
@@ -1186,6 +1225,7 @@ assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hi
 x = torch.tensor([-1.0, 1.0]).repeat(10_000).to(device)[None].requires_grad_()
 for eps in (1e-5, 3.0):
     layer = LayerNorm(20_000, eps=eps).to(device)
+    assert_equal(getattr(layer, "eps", None), eps, what="the attribute eps", hint=as_given)
     weight, bias = torch.rand(20_000) + 1, torch.rand(20_000)
     layer.load_state_dict({"weight": weight, "bias": bias})
     output = checked(layer(x), (1, 20_000))
@@ -1215,6 +1255,10 @@ same = "a layer in float64 gives float64 for float64"
 output, expected = checked(layer(x), (2, 3, 5), dtype=torch.float64, hint=same), reference(x)
 if torch.allclose(output, expected, rtol=1e-4, atol=1e-4):
     assert_gradients_like(reference, layer, {"x": x})
+    strided, hint = call_beside(call_strided, layer, x), "reshape() takes any tensor"
+    assert_close(strided, expected, what="output for an x that is not contiguous", hint=hint)
+    alone, hint = layer(x[0, 0]), "there may be no dimension before the last: x is (..., d_model)"
+    assert_close(alone, expected[0, 0], what="output for one token alone", hint=hint)
     hint = "nothing is kept of what was read in training: each token has a mean of its own"
     assert_close(layer.eval()(x[:1]), expected[:1], what="output in evaluation", hint=hint)
 elif torch.allclose(output, layer_norm(x.clone(), reference.weight, reference.bias)):

@@ -429,10 +429,14 @@ inner = encoder.layers[0].feed_forward
 x = torch.randn(3, 4)
 bent = inner.down_projection(F.gelu(checked(inner.up_projection(x), (3, 8), what="what is inside")))
 assert_close(inner(x), bent, what="feed_forward of a layer with gelu", hint="hand activation on")
-default = Encoder(1, 4, 2, 8).layers[0].attention_residual
-settings = (default.dropout.p, default.norm.eps, default.norm_position)
+default = Encoder(1, 4, 2, 8).layers[0]
+residual, inner = default.attention_residual, default.feed_forward
+settings = (residual.dropout.p, residual.norm.eps, residual.norm_position)
 hint = "what is not given is as in the signature"
 assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given", hint=hint)
+bent = inner.down_projection(F.relu(checked(inner.up_projection(x), (3, 8), what="what is inside")))
+hint = "what is not given is as in the signature: relu"
+assert_close(inner(x), bent, what="feed_forward where no activation is given", hint=hint)
 for num_layers in (0, -1):
     hint = "num_layers is at least 1: raise ValueError"
     assert_raises(ValueError, Encoder, num_layers, 8, 2, 16, hint=hint)
@@ -467,7 +471,8 @@ class DecoderLayer(nn.Module):
         self_attention: ``MultiHeadAttention``, from target to target.
         cross_attention: ``MultiHeadAttention``, from target to the encoder's output.
         feed_forward: ``FeedForward``, with its usual activation.
-        self_attention_residual: ``Residual`` around the first, with a ``LayerNorm`` of its own.
+        self_attention_residual: ``Residual`` around the first, with a ``LayerNorm`` of its own,
+            with its usual eps.
         cross_attention_residual: Likewise around the second.
         feed_forward_residual: Likewise around the third.
 
@@ -659,8 +664,10 @@ for norm_position in ("post", "pre"):
     )
     assert_gradients_like(reference, student, {"x": x, "memory": memory})
     for road in ("self_attention", "cross_attention", "feed_forward"):
-        dropout = getattr(student, f"{road}_residual").dropout.p
-        assert_equal(dropout, 0.25, what=f"dropout of {road}_residual", hint="hand dropout on")
+        residual = getattr(student, f"{road}_residual")
+        what, usual = f"of {road}_residual", "LayerNorm(d_model) has the usual eps, 1e-5"
+        assert_equal(residual.dropout.p, 0.25, what=f"dropout {what}", hint="hand dropout on")
+        assert_equal(residual.norm.eps, 1e-5, what=f"eps {what}", hint=usual)
     steps = ((0, "own"), (1, "look"), (2, "think"))
     assert_dropped_alike(student, partial(run, student, steps=steps), x, memory)
 dropout = student.feed_forward.dropout.p
@@ -1447,8 +1454,11 @@ assert_close(leaf.grad, expected.grad, what="the gradient of the logits", hint="
 far = torch.tensor([[200.0, -200.0]]).to(device)
 loss = label_smoothed_cross_entropy(far, torch.tensor([1]).to(device), smoothing=0.0)
 assert_shape(loss, (), what="the loss of a single target")
+exactly = "log_softmax, not the log of softmax, whatever is added to it, or the least it may be"
 if not bool(loss.isfinite()):
-    raise CheckFailure("large logits give infinity", hint="log_softmax, not the log of softmax")
+    raise CheckFailure("large logits give infinity", hint=exactly)
+right = torch.tensor(400.0).to(device)  # the distance of the two: the other has all of 1
+assert_close(loss, right, what="the loss of a target that is far from likely", hint=exactly)
 default = label_smoothed_cross_entropy(logits, targets)
 expected, hint = reference_loss(logits, targets), "what is not given is as in the signature"
 assert_close(default, expected, what="the loss without smoothing given", hint=hint)
@@ -1568,6 +1578,8 @@ no_class = (
 if device == "cpu":  # on a GPU an index out of range ends the process
     assert_raises(IndexError, call, logits, torch.full_like(targets, 5), hint=no_class)
 ### BEGIN HIDDEN TESTS
+from contextlib import suppress
+
 logits, targets = torch.randn(3, 4, 7).to(device), torch.randint(1, 7, (3, 4)).to(device)
 targets[1, 2:] = 0
 each = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="none")
@@ -1619,6 +1631,13 @@ if device == "cpu":
         one_is_none = targets.clone()
         one_is_none[2, 1] = index
         assert_raises(IndexError, call, logits, one_is_none, ignore_index=ignored, hint=no_class)
+    one_is_none[2, 1] = -100
+    hint = "None ignores nothing, and nothing given is None: -100 is no class, so raise IndexError"
+    for given in ({}, {"ignore_index": None}):
+        with suppress(IndexError):  # nll_loss, which finds all others, lets this one cost its share
+            cost = call(logits, one_is_none, reduction="none", **given)[2, 1]
+            if not bool(checked(cost, (), what="the loss of what is no class")):
+                raise CheckFailure("a target of -100 is ignored, which nobody asked for", hint=hint)
 
 
 def assert_flows(reduction):

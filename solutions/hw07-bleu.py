@@ -263,8 +263,8 @@ in_place = "sort(), append(), pop() and += change a list in place: work on a cop
 # source. The more of the candidate's words stand in a reference, the better; the longer the runs of
 # words that do, the better still. A run of $n$ words is an **n-gram**.
 #
-# Sentences are lists of tokens here; `"so so good".split()` makes one. Start with the counts of one
-# sentence. The chapter shows them in [Counting n-grams](book:bleu#ngram-counts).
+# Sentences are lists of tokens here, or tuples; `"so so good".split()` makes a list. Start with the
+# counts of one sentence. The chapter shows them in [Counting n-grams](book:bleu#ngram-counts).
 
 # %% solution="ngram_counts" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
@@ -533,6 +533,9 @@ for n in (1, 2, 4):
     for length in range(6):
         assert_total([word] * length, [reference], n)
 assert_total([word] * 3, [[]], 1)  # a reference without words is one
+in_tuples = matches_and_total(count_matches((word, word), (reference,), 1), true_total=2)[1]
+hint = "the candidate may be a tuple too, and so may what holds the references"
+assert_equal(in_tuples, 2, what="the total for a tuple of 2 tokens", hint=hint)
 hint = "n is at least 1, for an empty candidate too: raise ValueError"
 assert_raises(ValueError, count_matches, [], [reference], 0, hint=hint)
 hint = "without references there is nothing to count: raise ValueError"
@@ -607,6 +610,8 @@ for lengths in ([length + 2, length - 2, length + 5], [length - 3, length - 2, l
     assert_equal(actual, length - 2, what="the closest length", hint=hint, mistakes=mistakes)
 hint = "a reference without words has the length 0, which is one like any other"
 assert_equal(closest_reference_length(3, [9, 0]), 0, what="the closest length", hint=hint)
+what, hint = "the closest length, of a tuple", "the lengths may come in a list or in a tuple"
+assert_equal(closest_reference_length(8, (12, 5, 9)), 9, what=what, hint=hint)
 hint = "no length to choose from: raise ValueError"
 assert_raises(ValueError, closest_reference_length, length, [], hint=hint)
 ### END HIDDEN TESTS
@@ -1472,9 +1477,11 @@ for candidate, hint in (
 for candidate in ([a, b], [a], []):
     hint = "no place to cut, be it for want of words: raise ValueError"
     assert_raises(ValueError, reordered, candidate, [[b, a, b]], hint=hint)
-hint = "the pieces are all alike, so that no order differs: raise ValueError"
-for candidate, reference in (([a, a], [b]), ([a, b, a, b], [a, b])):
+hint = "the pieces are all alike, so that no order differs, be it a tuple: raise ValueError"
+for candidate, reference in (([a, a], [b]), ([a, b, a, b], [a, b]), ((a, b, a, b), (a, b))):
     assert_raises(ValueError, reordered, candidate, [reference], hint=hint)
+what, hint = "the other order of a tuple", "a sentence may be a tuple too, its order is a list"
+assert_equal(as_words(reordered((a, b), [(b, a)])), [b, a], what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="reordered-matches" points=1 read="bleu#where-bleu-misleads"

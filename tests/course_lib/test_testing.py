@@ -426,6 +426,13 @@ def test_strided_tensors_hold_the_same_numbers_in_another_order():
     assert torch.equal(call_strided(lambda row: row, tensor[0, 0]), tensor[0, 0])
 
 
+def test_strided_tensors_may_lie_as_heads_do_that_were_split_off():
+    heads = torch.arange(120.0).view(2, 3, 4, 5)
+    strided = call_strided(lambda x: x, heads, dims=(1, 2))
+    assert torch.equal(strided, heads)
+    assert strided.stride() == (60, 5, 15, 1)
+
+
 def test_a_value_that_fills_no_message():
     many = [torch.rand(1000)] * 100_000  # each written out would take an hour and a gigabyte
     for wrong in (many, "x" * 10**6, [10**4000] * 9):

@@ -468,11 +468,11 @@ class LayerNorm(nn.Module):
                 raise ValueError(value)
         self.weight = nn.Parameter(torch.zeros(d_model) + 1)
         self.bias = nn.Parameter(torch.empty(d_model).fill_(0))
-        self.settings = (d_model,), eps
+        self.eps = eps
 
     def forward(self, x):
-        (shape, eps) = self.settings
-        return nn.functional.layer_norm(x, shape, self.weight, self.bias, eps=eps)
+        shape = self.weight.shape
+        return nn.functional.layer_norm(x, shape, self.weight, self.bias, eps=self.eps)
 """,
     "layer_norm_backward": """
 def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
@@ -582,6 +582,13 @@ ANGLE_MISTAKES = (
 
 PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1)"
 
+# What layers of half precision meet.
+HALF_ENOUGH = (
+    "return torch.promote_types(dtype, torch.float32)",
+    "return torch.float32 if dtype == torch.bfloat16 else dtype",
+)
+SPEEDS = "position_angles(torch.ones(1), {0}{1})[0]"
+
 SINE_MISTAKES = (
     mistake("sine and cosine swapped", SINES,
         ((PAIRS, "torch.stack((angles.cos(), angles.sin()), dim=-1)"),),
@@ -625,6 +632,15 @@ SINE_MISTAKES = (
         lost="values", hint="the output has the dtype of x"),
     mistake("angles in the dtype of x", SINES, (("dtype=_exact_enough(dtype))", "dtype=dtype)"),),
         lost="values", hint="compute the angles in float32 or more"),
+    mistake("float16 taken for exact enough", SINES, (HALF_ENOUGH,),
+        lost="values", hint="compute the angles in float32 or more"),
+    mistake("speeds in a buffer", SINES,
+        (("        self.d_model = d_model\n",
+          "        self.d_model = d_model\n"
+          f"        self.register_buffer('speeds', {SPEEDS.format('d_model', '')})\n"),
+         ("position_angles(positions, self.d_model, dtype=_exact_enough(dtype))",
+          "positions.double()[:, None] * self.speeds.to(positions.device)")),
+        lost="values", hint="rounds its buffers"),
     mistake("angles cast before the sine", SINES,
         ((PAIRS, PAIRS.replace("angles", "angles.to(dtype)")),),
         lost="values", hint="compute the angles in float32 or more"),
@@ -799,6 +815,27 @@ ROTARY_MISTAKES = (
     mistake("angles in the dtype of x", ROTARY,
         (("dtype=_exact_enough(x.dtype)", "dtype=x.dtype"),),
         lost="all-hands", hint="compute the angles in float32 or more"),
+    mistake("float16 taken for exact enough", ROTARY, (HALF_ENOUGH,),
+        lost="all-hands", hint="compute the angles in float32 or more"),
+    mistake("speeds in a buffer", ROTARY,
+        (("        self.base = base\n",
+          "        self.base = base\n"
+          f"        self.register_buffer('speeds', {SPEEDS.format('head_dim', ', base=base')})\n"),
+         ("position_angles(\n            positions, self.head_dim, base=self.base, "
+          "dtype=_exact_enough(x.dtype)\n        )", "positions.double()[:, None] * self.speeds")),
+        lost="all-hands", hint="rounds its buffers"),
+    mistake("the width kept under another name", ROTARY,
+        (("self.head_dim = head_dim", "self.width = head_dim"),
+         ("self.head_dim, base=", "self.width, base=")),
+        lost="all-hands", hint="as the docstring says: self.head_dim = head_dim"),
+    mistake("the base kept under another name", ROTARY,
+        (("self.base = base", "self.slowest = base"), ("base=self.base", "base=self.slowest")),
+        lost="all-hands", hint="as the docstring says: self.base = base"),
+    mistake("heads taken for sentences, by view", ROTARY,
+        (("        first, second = x", "        shape, x = x.shape, x.view(-1, *x.shape[-2:])\n"
+          "        first, second = x"),
+         ("return turned.flatten(-2)", "return turned.flatten(-2).view(shape)")),
+        lost="one-hand", hint="view size is not compatible"),
     mistake("float32 angles for float64", ROTARY,
         (("dtype=_exact_enough(x.dtype)", "dtype=torch.float32"),),
         lost="all-hands", hint="for x in float64 compute the angles in float64"),
@@ -817,6 +854,8 @@ ROTARY_MISTAKES = (
     mistake("a negative offset let through", ROTARY, (("        _check_offset(offset)\n", ""),),
         lost="all-hands", hint="offset not negative"),
 )  # fmt: skip
+
+NO_TOKEN_ALONE = "_, *_, width = x.shape\n"  # two dimensions or more
 
 INNER = "self.activation(self.up_projection(x))"
 OUTER = "self.down_projection(self.dropout(inner))"
@@ -856,6 +895,12 @@ FEED_FORWARD_MISTAKES = (
           "self.activation, self.bend = F.relu, functions[activation]"),
          (INNER, INNER.replace("self.activation", "self.bend"))),
         lost="values", hint="the attribute activation is the function itself"),
+    mistake("one row a token, by view", "FeedForward",
+        (("        inner = ",
+          "        shape, x = x.shape, x.view(-1, x.size(-1))\n        inner = "),
+         (OUTER, f"{OUTER}.view(shape)")), lost="values", hint="view size is not compatible"),
+    mistake("one token alone not thought of", "FeedForward",
+        (("        inner = ", f"        {NO_TOKEN_ALONE}        inner = "),), lost="values"),
     mistake("no check of sizes", "FeedForward", (("if size < 1:", "if size < -100:"),),
         lost="values", hint="sizes are at least 1"),
     mistake("other names", "FeedForward",
@@ -928,6 +973,8 @@ LAYER_NORM_MISTAKES = (
     mistake("one row a token, by view", "layer_norm",
         ((MEAN, "mean = x.view(-1, x.size(-1)).mean(dim=-1).view(*x.shape[:-1], 1)"),),
         lost="values", hint="view size is not compatible"),
+    mistake("one token alone not thought of", "layer_norm",
+        (("    dtype = x.dtype\n", f"    dtype = x.dtype\n    {NO_TOKEN_ALONE}"),), lost="values"),
     mistake("eps outside the root", "layer_norm",
         (("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"),),
         lost="eps", hint="eps is added to the root"),
@@ -1003,6 +1050,20 @@ RMS_MISTAKES = tuple(
         ),
         ("no weight", ((" * weight", ""),), "the weight is missing"),
         ("not cast back", ((").to(dtype)", ")"),), "the output has the dtype of x"),
+        (
+            "one row a token, by view",
+            (
+                ("    dtype = x.dtype\n", "    shape, dtype = x.shape, x.dtype\n"),
+                ("    mean_square =", "    x = x.view(-1, x.size(-1))\n    mean_square ="),
+                ("* weight)", "* weight).view(shape)"),
+            ),
+            "view size is not compatible",
+        ),
+        (
+            "one token alone not thought of",
+            (("    dtype = x.dtype\n", f"    dtype = x.dtype\n    {NO_TOKEN_ALONE}"),),
+            "",
+        ),
         (
             "the root forgotten",
             (("torch.sqrt(mean_square + eps)", "(mean_square + eps)"),),
@@ -1152,6 +1213,21 @@ LAYER_MISTAKES = tuple(
             "eps not handed on",
             ((", self.eps)", ")"),),
             "forward hands weight, bias and eps on",
+        ),
+        (
+            "eps kept under another name",
+            (("self.eps = eps", "self.epsilon = eps"), ("self.eps)", "self.epsilon)")),
+            "as the docstring says: self.eps = eps",
+        ),
+        (
+            "one row a token, by view",
+            ((FUSED, f"{FUSED.replace('(x,', '(x.view(-1, x.size(-1)),')}.view(x.shape)"),),
+            "view size is not compatible",
+        ),
+        (
+            "one token alone not thought of",
+            ((f"return {FUSED}", f"{NO_TOKEN_ALONE}        return {FUSED}"),),
+            "",
         ),
         (
             "another eps at the start",
@@ -1529,6 +1605,24 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         ("return self.norm(x + self.dropout(sublayer(x)))",
          "out = self.dropout(sublayer(x))\n        out += x\n        return self.norm(out)"),
     )}),
+    right("as in LLaMA: turned in float32 as complex numbers, and RMSNorm's type_as", {
+        ROTARY: (
+            ("sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)  "
+             "# (length, head_dim / 2)\n"
+             "        first, second = x[..., 0::2], x[..., 1::2]  "
+             "# (..., length, head_dim / 2) each\n"
+             "        turned = torch.stack("
+             "(first * cos - second * sin, first * sin + second * cos), dim=-1)",
+             "wide = x.to(angles.dtype).reshape(*x.shape[:-1], -1, 2)\n"
+             "        turns = torch.polar(torch.ones_like(angles), angles)\n"
+             "        turned = torch.view_as_real(torch.view_as_complex(wide) * turns)"),
+            ("return turned.flatten(-2)", "return turned.flatten(-2).type_as(x)"),
+        ),
+        "rms_norm": "def rms_norm(x, weight, *, eps=1e-6):\n"
+        "    wide = x.to(torch.promote_types(x.dtype, torch.float32))\n"
+        "    root = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)\n"
+        "    return (wide * root).type_as(x) * weight\n",
+    }),
     Submission(student="dana", what="unbiased variance, forwards and backwards",
         edits={"layer_norm": ((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
             "layer_norm_backward": (

@@ -698,6 +698,9 @@ STACK_MISTAKES = (
         lost="values", hint="hand dropout, eps and norm_position on"),
     wrong(STACK, "activation forgotten", ("                activation=activation,\n", ""),
         lost="values", hint="hand activation on"),
+    wrong(STACK, "gelu where nothing is asked for",
+        ('activation: Activation = "relu"', 'activation: Activation = "gelu"'),
+        lost="values", hint="as in the signature: relu"),
     wrong(STACK, "eps forgotten", ("                eps=eps,\n", ""),
         lost="values", hint="hand dropout, eps and norm_position on"),
     wrong(STACK, "norm_position forgotten", (HAND_ON, ""),
@@ -816,6 +819,8 @@ WRITER_MISTAKES = (
     wrong(WRITER, "no dropout inside the feed-forward layer",
         ("FeedForward(d_model, d_ff, dropout=dropout)", "FeedForward(d_model, d_ff)"),
         lost="values", hint="hand dropout on"),
+    wrong(WRITER, "an eps of its own", ("LayerNorm(d_model)", "LayerNorm(d_model, eps=1e-6)"),
+        lost="values", hint="has the usual eps"),
     wrong(WRITER, "always post",
         ("norm_position=norm_position, dropout=dropout)\n            self.add",
          'norm_position="post", dropout=dropout)\n            self.add'), lost="values"),
@@ -1050,6 +1055,12 @@ LOSS_MISTAKES = (
          ".view_as(targets)"),
         ("log_probabilities.mean(dim=-1)", "log_probabilities.mean(dim=-1).view_as(targets)"),
         lost="reduction", hint="targets have the shape of logits without its last dimension"),
+    wrong(LOSS, "-100 ignored where None is given",
+        ("counts = torch.ones_like(targets, dtype=torch.bool)", "counts = targets != -100"),
+        lost="reduction", hint="None ignores nothing"),
+    wrong(LOSS, "-100 ignored where nothing is given",
+        ("ignore_index: int | None = None", "ignore_index: int | None = -100"),
+        lost="reduction", hint="None ignores nothing"),
     wrong(LOSS, "no class let through where another target is one",
         ("    log_probabilities = torch.log_softmax",
          "    if bool(((right < 0) | (right >= logits.size(-1))).all()):\n"
@@ -1102,6 +1113,16 @@ LOSS_MISTAKES = (
     wrong(LOSS, "the logarithm of the softmax",
         ("torch.log_softmax(logits, dim=-1)", "torch.log(torch.softmax(logits, dim=-1))"),
         lost="values", hint="log_softmax, not the log of softmax"),
+    *(
+        wrong(LOSS, f"the logarithm of the softmax, {what}",
+            ("torch.log_softmax(logits, dim=-1)", f"torch.log({softmax})"),
+            lost="values", hint="log_softmax, not the log of softmax")
+        for what, softmax in (
+            ("and a little", "torch.softmax(logits, dim=-1) + 1e-9"),
+            ("or a little", "torch.softmax(logits, dim=-1).clamp(min=1e-12)"),
+            ("or a little more", "torch.softmax(logits, dim=-1).clamp(min=1e-7)"),
+        )
+    ),
     wrong(LOSS, "softmax over the sentence",
         ("torch.log_softmax(logits, dim=-1)",
          "torch.log_softmax(logits, dim=max(0, logits.dim() - 2))"),

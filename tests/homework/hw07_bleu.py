@@ -676,6 +676,11 @@ MISTAKES: tuple[Submission, ...] = (
     # ---- count_matches ----
     mistake("every n-gram counts once", "count_matches", ((CLIPPED, "len(common)"),),
         lost="clipping references", hint="a set is not enough"),
+    *(
+        mistake(f"{name} in a list alone", "count_matches",
+            (("    found = ", f"    {name} = {name} + []\n    found = "),), lost="total")
+        for name in ("candidate", "references")
+    ),
     mistake("the sum is clipped", "count_matches",
         ((CLIPPED, "min(sum(found[g] for g in common), sum(allowed[g] for g in common))"),),
         lost="clipping", hint="clip each n-gram by its own count, then add up"),
@@ -810,6 +815,9 @@ MISTAKES: tuple[Submission, ...] = (
             ),
         )
     ),
+    mistake("lengths in a list alone", "closest_reference_length",
+        (("    return min(", "    reference_lengths = reference_lengths.copy()\n    return min("),),
+        lost="closest"),
     mistake("0 where there are no references", "closest_reference_length",
         (('raise ValueError("reference_lengths must hold at least one length, got none")',
           "return 0"),), lost="closest", hint="no length: raise ValueError"),
@@ -1315,6 +1323,11 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("no complaint", "reordered",
         (('    raise ValueError("the candidate cannot be cut into pieces that differ")',
           "    return list(candidate)"),), lost="tokens", hint="no place to cut"),
+    mistake("a tuple told from the list of its words", "reordered",
+        (("!= list(candidate)", "!= candidate"),), lost="tokens", hint="be it a tuple"),
+    mistake("lists alone laid in another order", "reordered",
+        (("[*candidate[cut:], *candidate[:cut]]", "candidate[cut:] + [] + candidate[:cut]"),),
+        lost="tokens"),
     mistake("order of the pair ignored", "reordered",
         (("pair not in together", "not {pair, pair[::-1]} & together"),), lost="tokens"),
     mistake("shuffled in place", "reordered",
