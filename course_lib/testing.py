@@ -357,7 +357,7 @@ def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **
     return function(*args, **kwargs)
 
 
-def call_strided(function: Callable[..., Any], *args: Tensor) -> Any:
+def call_strided(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function on the same numbers, which lie in memory in another order.
 
     Tensors lie in order when they reach another process, so under the judge this must run there:
@@ -365,12 +365,16 @@ def call_strided(function: Callable[..., Any], *args: Tensor) -> Any:
 
     Args:
         function: What to call.
-        *args: Its arguments; one of a single dimension has but one order.
+        *args: Its arguments; a tensor of a single dimension has but one order, a number has none.
 
     Returns:
         What the function returns.
     """
-    return function(*(x.mT.contiguous().mT if x.dim() > 1 else x for x in args))
+
+    def turned(x: Any) -> Any:
+        return x.mT.contiguous().mT if isinstance(x, Tensor) and x.dim() > 1 else x
+
+    return function(*map(turned, args))
 
 
 def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
