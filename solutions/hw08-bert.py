@@ -990,8 +990,13 @@ assert_raises(ValueError, embeddings, tokens.expand(2, 3), torch.zeros_like(toke
 hint = "TokenEmbedding and LearnedPositions refuse token ids that don't fit: use both as they are"
 for unfit in (tokens.float(), tokens == 0, tokens.short()):
     assert_raises(TypeError, embeddings, unfit, hint=hint)
-for unfit in (tokens[0], tokens[:, :0], tokens.repeat(1, 5)):  # max_length is 12
+for unfit in (tokens[0], tokens[:, :0]):
     assert_raises(ValueError, embeddings, unfit, hint=hint)
+alike = checked(embeddings(torch.tensor([[7, 7]]).to(device)), (1, 2, 8))[0]
+if torch.allclose(alike[0], alike[1]):
+    forgive("the positions are missing", "BertEmbeddings-values")
+else:
+    assert_raises(ValueError, embeddings, tokens.repeat(1, 5), hint=hint)  # max_length is 12
 if device == "cpu":  # on a GPU an index out of range ends the process
     assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
     assert_raises(IndexError, embeddings, tokens, -1 - torch.zeros_like(tokens), hint=out_of_range)
