@@ -357,9 +357,7 @@ def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **
     return function(*args, **kwargs)
 
 
-def call_strided(
-    function: Callable[..., Any], *args: Tensor, dims: tuple[int, int] = (-2, -1)
-) -> Any:
+def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int] = (-2, -1)) -> Any:
     """Call a function on the same numbers, which lie in memory in another order.
 
     Tensors lie in order when they reach another process, so under the judge this must run there:
@@ -367,15 +365,19 @@ def call_strided(
 
     Args:
         function: What to call.
-        *args: Its arguments; one of a single dimension has but one order.
+        *args: Its arguments; a tensor of a single dimension has but one order, a number has none.
         dims: Which two dimensions have changed places; (1, 2) where heads have been split off.
 
     Returns:
         What the function returns.
     """
-    return function(
-        *(x.transpose(*dims).contiguous().transpose(*dims) if x.dim() > 1 else x for x in args)
-    )
+
+    def turned(x: Any) -> Any:
+        if not isinstance(x, Tensor) or x.dim() < 2:
+            return x
+        return x.transpose(*dims).contiguous().transpose(*dims)
+
+    return function(*map(turned, args))
 
 
 def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -1487,6 +1487,15 @@ for what, is_training in (("logits", True), ("logits in evaluation", False)):
     logits = decoder.train(is_training)(tgt.clone(), context.clone())
     assert_close(logits, expected, what=what, hint=hint, mistakes=mistakes)
 decoder.train()
+alone = tgt[:1, 0].clone(), decoder.start(context[:1].clone()), context[:1].clone()
+of_one = [each.shape for each in logits_and_state(decoder.step(*alone), vocab_size=7)]
+for batch, length in ((4, 1), (1, 6), (1, 1)):
+    if batch == 1 and of_one != [(1, 7), (1, 5)]:
+        forgive("of a batch of one something else comes", "Decoder-start", "Decoder-step")
+        break
+    one = decoder(tgt[:batch, :length].clone(), context[:batch].clone())
+    hint = "a single token keeps its dimension, as does a batch of one: squeeze() takes both"
+    assert_shape(one, (batch, length, 7), what="logits where a size is 1", hint=hint)
 upstream = torch.randn(4, 7).to(device)
 (logits[:, -1] * upstream).sum().backward(retain_graph=True)
 slope = decoder.bridge.weight.grad
@@ -1632,6 +1641,14 @@ def assert_plain(value, what):
         raise CheckFailure(f"{what} should be plain numbers, without a tensor", hint=in_words)
 
 
+def assert_ints(tokens, what):
+    """Check that tokens are a list of Python's own ints."""
+    assert_plain(tokens, what)
+    if not isinstance(tokens, list):
+        hint = "a list of ints is expected: list() makes one of a tuple"
+        raise CheckFailure(f"{what} are no list", hint=hint)
+
+
 def pairs_in(results, language, strict=False):
     """Return results as pairs of a list of ints and a number, or say what else they are."""
     is_list = isinstance(results, list | tuple)
@@ -1729,7 +1746,7 @@ assert_equal(
     },
     hint="take the largest logit at each step, and stop after the end token",
 )
-assert_plain(tokens, "the tokens")
+assert_ints(tokens, "the tokens")
 _, short = tokens_of(telegrams, limit=2)
 hint = "write max_new_tokens tokens where the end does not come sooner, and no more"
 assert_equal(len(short), 2, what="the number of tokens when two are allowed", hint=hint)
@@ -1767,7 +1784,7 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
             "one token too few: max_new_tokens of them may be written": expected[:-1],
         },
     )
-    assert_plain(tokens, "the tokens")
+    assert_ints(tokens, "the tokens")
 hint = "with max_new_tokens=0, or less, raise ValueError"
 for limit in (0, -1):
     how = {"bos_id": BOS, "eos_id": EOS, "max_new_tokens": limit}
@@ -2069,7 +2086,7 @@ if sorted(sentences) == sorted(expected):
     hint = "these are the right ones in another order: sort them by their scores, best first"
 assert_equal(sentences, expected, what="the sentences of two words", hint=hint)
 for tokens, score in results:
-    assert_plain(tokens, "the tokens of a result")
+    assert_ints(tokens, "the tokens of a result")
     assert_plain(score, "the score of a result")
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.beam_search import beam_search as reference_search
@@ -2203,7 +2220,7 @@ for language, beam_size, limit in (
     mistakes = {} if why else {in_order: as_they_came, among_the_best: all_that_end}
     assert_equal(tokens, expected, what="results", hint=why or hint, mistakes=mistakes)
     for tokens, score in results:
-        assert_plain(tokens, "the tokens of a result")
+        assert_ints(tokens, "the tokens of a result")
         assert_plain(score, "the score of a result")
 ### END HIDDEN TESTS
 

@@ -80,6 +80,7 @@ from course_lib.testing import (
     assert_rows_sum_to_one,
     assert_shape,
     call_beside,
+    call_strided,
     call_without_dropout,
     forgive,
 )
@@ -200,19 +201,23 @@ def contexts_of(result):
 
 def without_ones(result, shape):
     """Take away weights and dimensions of 1 that are too many."""
-    result = contexts_of(result)
+    return with_ones(contexts_of(result), shape)
+
+
+def with_ones(result, shape):
+    """Give a tensor its dimensions of 1, where they are too many or too few."""
     sizes = [*getattr(result, "shape", ())]
     others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
-    if len(sizes) <= len(shape) or others != wanted:
+    if len(sizes) == len(shape) or others != wanted:
         return result
-    forgive("a dimension of 1 is too many", OF_ATTENTION["values"])
+    forgive("dimensions of 1 are too many or too few", OF_ATTENTION["values"])
     return result.reshape(shape)
 
 
 def pair_from(result, names, first_shape, second_shape, hint="", *, strict=False):
     """Return both parts of a result, if they are tensors of these shapes; None stands for any.
 
-    A pair in the other order is turned, unless strict, and a dimension of 1 too many taken away.
+    Unless strict, a pair in the other order is turned, and dimensions of 1 are put right.
     """
     hint = f"return {names}{hint and '; '}{hint}"
     first, second = as_pair(result, "return_weights=True should give a pair", hint=hint)
@@ -222,7 +227,7 @@ def pair_from(result, names, first_shape, second_shape, hint="", *, strict=False
         forgive("the weights come first", OF_ATTENTION["values"])
         first, second = second, first
     if first_shape is not None and not strict:
-        first = without_ones(first, first_shape)
+        first, second = without_ones(first, first_shape), with_ones(second, second_shape)
     first_name, second_name = names.split(", ")
     if first_shape is not None:
         assert_shape(first, first_shape, what=first_name, hint=hint)
@@ -451,9 +456,11 @@ what = "contexts with return_weights"
 assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
 contexts = layer(query, memory)
 assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
-result = layer(query[:, :1], memory, return_weights=True)
-one = "a single query keeps its dimension: squeeze(-1) takes away the last one alone"
-pair_from(result, "contexts, weights", (3, 1, 6), (3, 1, 5), hint=one, strict=True)
+one = "a single query keeps its dimension, as do a single key and a batch of one"
+for batch, query_len, key_len in ((3, 1, 5), (1, 4, 5), (3, 4, 1)):
+    result = layer(query[:batch, :query_len], memory[:batch, :key_len], return_weights=True)
+    shapes = (batch, query_len, 6), (batch, query_len, key_len)
+    pair_from(result, "contexts, weights", *shapes, hint=one, strict=True)
 layer = AdditiveAttention(2, 7, 3).to(device)
 if {tuple(x.shape) for x in layer.state_dict().values()} != {(3, 2), (3, 7), (1, 3)}:
     forgive("the matrices have other sizes", OF_ATTENTION["parameters"])
@@ -592,22 +599,28 @@ if averages(layer, query, memory, ("contexts, weights", (3, 3, 5), (3, 3, 3))):
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
-mask = torch.ones(4, 4, dtype=torch.bool)
-mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
-mask = mask.expand(4, 4, 4).to(device)
-blind = ~mask[0].any(dim=-1)
+are_averages = averages(layer, query, memory, ("contexts, weights", (4, 4, 6), (4, 4, 4)))
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-result = layer(query, memory, mask, return_weights=True)
-contexts, weights = pair_from(result, "contexts, weights", (4, 4, 6), (4, 4, 4))
-results = [(weights, 4, "weights"), (contexts, 6, "context")]
-if not averages(layer, query, memory, ("contexts, weights", (4, 4, 6), (4, 4, 4))):
-    results.pop()
-for result, width, what in results:
-    what = f"{what} of the query that sees nothing"
-    nothing = torch.zeros(4, 1, width).to(device)
-    assert_close(result[:, blind], nothing, what=what, hint=hint)
-    if bool((result[:, ~blind] == 0).all()):
-        raise CheckFailure("the queries that do see something get zeros too", hint=hint)
+
+
+def check_blind(mask):
+    """Check the queries that see nothing: of each sentence, or of one alone."""
+    blind = ~mask.any(dim=-1).expand(4, 4)
+    result = layer(query, memory, mask, return_weights=True)
+    contexts, weights = pair_from(result, "contexts, weights", (4, 4, 6), (4, 4, 4))
+    for result, what in ((weights, "weights"), (contexts, "context"))[: 1 + are_averages]:
+        what = f"{what} of a query that sees nothing"
+        nothing = torch.zeros(int(blind.sum()), result.size(2)).to(device)
+        assert_close(result[blind], nothing, what=what, hint=hint)
+        if bool((result[~blind] == 0).all()):
+            raise CheckFailure("the queries that do see something get zeros too", hint=hint)
+
+
+rows = torch.ones(4, 1, dtype=torch.bool)
+rows[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
+rows = rows.to(device)
+check_blind(rows.expand(4, 4, 4))
+check_blind(rows[:, None].expand(4, 1, 4))  # a row for all the queries of a sentence
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-keys" points=1 read="bahdanau-attention#keys-once"
@@ -1512,6 +1525,17 @@ assert_close(
 alone = logits_of_all(at_rest(decoder, tgt, encoded))
 hint = "return the logits first, the same as without return_weights"
 assert_close(logits, alone, what="logits with return_weights", hint=hint)
+one = "squeeze() takes away every dimension of 1: name the one that is meant"
+for sizes in ((1, 6, 5), (3, 1, 5), (1, 6, 1)):  # (batch, tgt_len, src_len)
+    batch, tgt_len, src_len = sizes
+    alone = tgt[:batch, :tgt_len], make_encoded(batch, src_len, 6)
+    try:
+        result = with_weights(decoder, *alone)
+    except (RuntimeError, ValueError):
+        in_words = "where a size is 1 there is an error"
+        forgive(in_words, OF_DECODER["start"], OF_DECODER["logits"])
+        continue
+    pair_from(result, "logits, weights", None, sizes, hint=one, strict=True)
 first, second = (
     pair_from(decoder(tgt, encoded, return_weights=True), "logits, weights", None, (3, 6, 5))
     for _ in range(2)
@@ -1612,7 +1636,8 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
     """Return how often the largest weight lies elsewhere than at the true key.
 
     Args:
-        weights: ``(batch, query_len, key_len)``, attention weights.
+        weights: ``(batch, query_len, key_len)``, attention weights, as a decoder returns them:
+            they may ask for gradients.
         alignment: ``(batch, query_len)``, int64: for each query the position of the key that it
             should attend to; -1 where there is none, which is not counted. It is not changed.
 
@@ -1690,6 +1715,18 @@ assert_close(
         ),
     },
 )
+try:
+    alignment_error(weights.clone().requires_grad_(), alignment)
+except RuntimeError as error:
+    hint = "what a decoder returns asks for gradients: detach() before numpy()"
+    raise CheckFailure("weights that ask for gradients are refused", hint=hint) from error
+strided = call_beside(call_strided, alignment_error, weights, alignment)
+assert_close(
+    as_number(strided, what="the error"),
+    expected,
+    what="alignment error of weights that are not contiguous",
+    hint="view() needs contiguous tensors; reshape() does not",
+)
 ### END HIDDEN TESTS
 
 # %% test="alignment_error-uncounted" points=1 read="bahdanau-attention#alignment-heatmaps"
@@ -1759,11 +1796,18 @@ hint = "alignment must be (batch, query_len) of the weights: raise ValueError fo
 alignment = torch.randint(4, (2, 4)).to(device)
 assert_raises(ValueError, alignment_error, weights, alignment[:, :3], hint=hint)
 assert_raises(ValueError, alignment_error, weights, alignment[:1], hint=hint)
+for unfit in (alignment[0], alignment[:, :, None]):
+    assert_raises(ValueError, alignment_error, weights, unfit, hint=hint)
 hint = "weights must have three dimensions, (batch, query_len, key_len): else raise ValueError"
 for row in (alignment[0], alignment.repeat(2, 1)):
     assert_raises(ValueError, alignment_error, weights[0], row, hint=hint)
 assert_keeps_inputs(alignment_error, weights, alignment)
 assert_keeps_inputs(alignment_error, weights, torch.tensor([[0, 1, -1, -1]] * 2).to(device))
+try:
+    alignment_error(weights, torch.tensor([[0, 1, -1, -1], [-1, -1, -1, -1]]).to(device))
+except ValueError as error:
+    hint = "raise ValueError only where no query of any sentence has a true key"
+    raise CheckFailure("a sentence without a true key is refused", hint=hint) from error
 ### END HIDDEN TESTS
 
 # %% [markdown]

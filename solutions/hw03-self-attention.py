@@ -717,23 +717,33 @@ assert_close(
 )
 ### BEGIN HIDDEN TESTS
 query, key, value = (torch.randn(3, 4, 6).to(device) for _ in range(3))
+hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
+
+
+def check_blind(mask):
+    """Check the queries that see nothing: of each sentence, or of one alone."""
+    blind = ~mask.any(dim=-1).expand(3, 4)
+    output, weights = output_and_weights(
+        attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+    )
+    alone = attend(scaled_dot_product_attention, query, key, value, mask)
+    results = (weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")
+    for result, width, what in results:
+        shapes = "with return_weights, return the output first, then the weights"
+        assert_shape(result, (3, 4, width), what=what, hint=shapes)
+        what = f"{what} of a query that sees nothing"
+        nothing = torch.zeros(int(blind.sum()), width).to(device)
+        assert_close(result[blind], nothing, what=what, hint=hint)
+        if bool((result[~blind] == 0).all()):
+            raise CheckFailure("the queries that do see something get zeros too", hint=hint)
+
+
 mask = torch.ones(1, 4, 1, dtype=torch.bool)
 mask[:, int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
-mask = mask.to(device)
-blind = ~mask[0].any(dim=-1)
-hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-output, weights = output_and_weights(
-    attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
-)
-alone = attend(scaled_dot_product_attention, query, key, value, mask)
-for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
-    shapes = "with return_weights, return the output first, then the weights"
-    assert_shape(result, (3, 4, width), what=what, hint=shapes)
-    what = f"{what} of the query that sees nothing"
-    nothing = torch.zeros(3, 1, width).to(device)
-    assert_close(result[..., blind, :], nothing, what=what, hint=hint)
-    if bool((result[..., ~blind, :] == 0).all()):
-        raise CheckFailure("the queries that do see something get zeros too", hint=hint)
+check_blind(mask.to(device))
+mask = torch.ones(3, 1, 4, dtype=torch.bool)  # a row for all the queries of a sentence
+mask[int(torch.randint(3, ()))] = False
+check_blind(mask.to(device))
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
@@ -1084,6 +1094,9 @@ assert_raises(ValueError, padding_mask, token_ids[0], 0, hint=hint)
 ### BEGIN HIDDEN TESTS
 assert_raises(ValueError, padding_mask, token_ids[:, :, None], 0, hint=hint)
 assert_keeps_inputs(padding_mask, token_ids, 3)
+strided = call_beside(call_strided, padding_mask, token_ids, 0)
+what = "the mask of token ids that are not contiguous"
+assert_close(strided, padding_mask(token_ids, 0), what=what, hint="reshape() takes any tensor")
 for dtype in (torch.int32, torch.int16, torch.uint8):
     try:
         padding_mask(token_ids.to(dtype), 0)
@@ -1527,6 +1540,15 @@ for title, inputs in (
         right = expected_or(result, expected, expected + query, **added_query)
         what = f"output in {title}, {what}"
         assert_close(result, right, what=what, hint=hint, mistakes=wrong_output)
+
+# A batch of one, a single head, a single query, a single key.
+one = "squeeze() takes away every dimension of 1; here each has its meaning, and stays"
+for sizes in ((1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 5), (2, 3, 4, 1)):
+    batch, num_heads, query_len, key_len = sizes
+    small = on_device(MultiHeadAttention(6, num_heads))
+    asking, asked = (torch.randn(batch, length, 6).to(device) for length in (query_len, key_len))
+    pair = output_and_weights(ask(small, asking, asked, asked, return_weights=True))
+    assert_shape(pair[1], sizes, what="weights where a size is 1", hint=one)
 
 # head_dim is 3: the layer scales exactly as often as the attention that it stands on.
 reference = ReferenceLayer(6, 2).to(device)

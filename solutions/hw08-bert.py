@@ -773,6 +773,9 @@ expected = [sentence for document in in_tokens for sentence in document[:-1]]
 assert_equal([list(pair)[0] for pair in pairs], expected, what="sentences of tokens", hint=hint)
 kinds = {type(list(pair)[1]).__name__ for pair in pairs}
 assert_equal(kinds, {"list"}, what="the types of second sentences of tokens", hint=hint)
+hint = "leave out empty documents in a list of your own: remove() and del change the one given"
+few = make_documents(2, 0, 1, 0)
+assert_keeps_inputs(next_sentence_pairs, few, generator=new_generator(), hint=hint)
 hint = "a random sentence needs another document to come from: ValueError for fewer than two"
 for too_few in ([], documents[1:2], [documents[1], [], []]):
     assert_raises(ValueError, next_sentence_pairs, too_few, generator=new_generator(), hint=hint)
@@ -984,8 +987,21 @@ hint = "segment_ids must have the shape of token_ids: ValueError"
 assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
 assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
 assert_raises(ValueError, embeddings, tokens.expand(2, 3), torch.zeros_like(tokens), hint=hint)
+hint = "TokenEmbedding and LearnedPositions refuse token ids that don't fit: use both as they are"
+for unfit in (tokens.float(), tokens == 0, tokens.short()):
+    assert_raises(TypeError, embeddings, unfit, hint=hint)
+for unfit in (tokens[0], tokens[:, :0]):
+    assert_raises(ValueError, embeddings, unfit, hint=hint)
+alike = checked(embeddings(torch.tensor([[7, 7]]).to(device)), (1, 2, 8))[0]
+if torch.allclose(alike[0], alike[1]):
+    forgive("the positions are missing", "BertEmbeddings-values")
+else:
+    assert_raises(ValueError, embeddings, tokens.repeat(1, 5), hint=hint)  # max_length is 12
 if device == "cpu":  # on a GPU an index out of range ends the process
     assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
+    assert_raises(IndexError, embeddings, tokens, -1 - torch.zeros_like(tokens), hint=out_of_range)
+    for token in (-1, 20):
+        assert_raises(IndexError, embeddings, torch.tensor([[2, token]]), hint=hint)
 embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
 ### END HIDDEN TESTS
 
@@ -1254,6 +1270,9 @@ alone = student(tokens[:1], segments[:1])  # which has padding
 hint = "a text alone gives what it gives among others: its padding is masked, its row stays a row"
 expected = expected_logits(tokens, segments, mask)[:1]
 assert_close(alone, expected, what="logits of a batch of one, with padding", hint=hint)
+single = SentenceClassifier(config, 1).to(device)
+hint = "squeeze() takes a dimension away: one label has its dimension too"
+checked(single(tokens), (4, 1), what="logits for one label", hint=hint)
 one_segment = expected_logits(tokens, none, mask)
 hint = "without segment_ids all tokens are in segment 0"
 assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)

@@ -952,6 +952,12 @@ DECODER_MISTAKES = (
             "hand on the context as it is"),
     decoder("the last step only", "torch.stack(logits, dim=1)", "logits[-1]", "forward"),
     decoder("steps before batch", "torch.stack(logits, dim=1)", "torch.stack(logits)", "forward"),
+    *(
+        decoder(f"logits without dimension {dim} where its size is 1",
+                "torch.stack(logits, dim=1)", f"torch.stack(logits, dim=1).squeeze({dim})",
+                "forward", "as does a batch of one: squeeze() takes both")
+        for dim in (0, 1)
+    ),
     decoder("the context changed in place", "torch.tanh(self.bridge(context))",
             "torch.tanh(self.bridge(context.tanh_()))", "start forward",
             "argument 1 changed in place"),
@@ -978,6 +984,8 @@ GREEDY_MISTAKES = (
            " and [bos_id, *written][-1] != eos_id", "tokens", "one token for both ends"),
     greedy("end token left out", "return written, total",
            "return [t for t in written if t != eos_id], total", "tokens"),
+    greedy("a tuple of tokens", "return written, total", "return tuple(written), total", "tokens",
+           "list() makes one of a tuple"),
     greedy("start token written", "return written, total", "return [bos_id, *written], total",
            "tokens"),
     greedy("goes on after the end", " and written[-1:] != [eos_id]", "", "tokens score"),
@@ -1057,6 +1065,8 @@ STOP = f"""{IN_PLAY}
 RETURN = "[(tokens, score) for score, tokens in results[:beam_size]]"
 
 BEAM_MISTAKES = (
+    beam("tuples of tokens", "[(tokens, score) for", "[(tuple(tokens), score) for", "results",
+         "list() makes one of a tuple"),
     beam("stops where nothing in play is better at its present length", IN_PLAY,
          f"""{IN_PLAY}
         worst = sorted(results, reverse=True)[beam_size - 1 : beam_size]

@@ -628,6 +628,17 @@ ATTENTION_MISTAKES = (
     attention("a single query loses its dimension", "(context, weights) if return_weights",
               "(context, weights.squeeze(1)) if return_weights", "values",
               "a single query keeps its dimension"),
+    *(
+        attention(f"weights without dimension {dim} where its size is 1",
+                  "(context, weights) if return_weights",
+                  f"(context, weights.squeeze({dim})) if return_weights", "values",
+                  "as do a single key and a batch of one")
+        for dim in (0, 2)
+    ),
+    attention("zeros for who sees nothing where the mask names each query alone", MASKING_AGAIN,
+              "        if mask is not None and mask.size(1) == query.size(1):\n"
+              "            weights = weights.masked_fill(~mask, 0.0)\n", "no-keys",
+              "the softmax of a row of -inf is NaN"),
     attention("keys are asked for yes or no", KEYS,
               "keys = keys if keys else self.key_projection(memory)", "keys", "is ambiguous"),
     attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",
@@ -834,6 +845,16 @@ DECODER_MISTAKES = (
     decoder("dropout on the embeddings", "self.embedding(tgt).unbind",
             "F.dropout(self.embedding(tgt), 0.1).unbind", "forward",
             "nothing is left to chance"),
+    mistake("weights squeezed of all", "AttentionDecoder",
+        (("looked.append(weights)", "looked.append(weights.squeeze())"),
+         ("torch.cat(looked, dim=1)", "torch.stack(looked, dim=1)")),
+        lost="weights", hint="squeeze() takes away every dimension of 1"),
+    *(
+        decoder(f"all weights without dimension {dim} where its size is 1",
+                "torch.cat(looked, dim=1)", f"torch.cat(looked, dim=1).squeeze({dim})", "weights",
+                "squeeze() takes away every dimension of 1")
+        for dim in range(3)
+    ),
     decoder("weights stacked", "torch.cat(looked, dim=1)", "torch.stack(looked, dim=1)",
             "weights", "a row for each step, over the source"),
     mistake(
@@ -931,6 +952,18 @@ ERROR_MISTAKES = (
           "alignment.shape != weights.shape[:-1]", "errors", "weights must have three dimensions"),
     error("shapes unchecked", "weights.dim() != 3 or alignment.shape != weights.shape[:2]",
           "False", "errors"),
+    error("a sentence without a true key refused", "if not has_key.any():",
+          "if not has_key.any(dim=1).all():", "errors",
+          "raise ValueError only where no query of any sentence has a true key"),
+    error("numpy without detach", "weights.argmax(dim=-1)",
+          "torch.from_numpy(weights.cpu().numpy()).to(weights.device).argmax(dim=-1)", "values",
+          "detach() before numpy()"),
+    error("view of what is not contiguous", "weights.argmax(dim=-1)",
+          "weights.view(-1, weights.size(-1)).argmax(dim=-1).view(alignment.shape)", "values",
+          "reshape(...) and flatten(...) can"),
+    error("sizes compared one by one", "alignment.shape != weights.shape[:2]",
+          "alignment.size(0) != weights.size(0) or alignment.size(1) != weights.size(1)", "errors",
+          "alignment must be (batch, query_len) of the weights"),
     error("the alignment changed in place", "    has_key = alignment >= 0\n",
           "    has_key = alignment >= 0\n    alignment[~has_key] = 0\n", "errors",
           "work on a copy"),

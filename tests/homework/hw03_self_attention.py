@@ -458,6 +458,17 @@ MISTAKES: tuple[Submission, ...] = (
         lost="heads values mask", hint="shows here: the query is added"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
+    right("token ids laid out in a row", {"padding_mask": ((
+        "(token_ids != pad_id)[:, None, None, :]",
+        "(token_ids.reshape(-1) != pad_id).view(token_ids.size(0), 1, 1, token_ids.size(1))",
+    ),)}),
+    right("zeros put where no key is seen", {ATTENTION: (
+        *FORMULA,
+        (MASKING_AGAIN,
+         "    if mask is not None:\n"
+         "        sees_any = mask.any(dim=-1, keepdim=True)\n"
+         "        weights = torch.where(sees_any, weights, torch.zeros_like(weights))\n"),
+    )}),
     right("a softmax by logsumexp where nothing is masked", {ATTENTION: (
         *FORMULA,
         (SOFTMAX,
@@ -545,6 +556,11 @@ MISTAKES: tuple[Submission, ...] = (
         lost="mask no-keys", hint="the mask changes nothing"),
     attention("NaN for a query that sees nothing", (MASKING_AGAIN, ""),
         lost="no-keys", hint="the softmax of a row of -inf is NaN"),
+    attention("zeros for who sees nothing where the mask names each query alone",
+        (MASKING_AGAIN,
+         "    if mask is not None and mask.size(-2) == query.size(-2):\n"
+         "        weights = weights.masked_fill(~mask, 0.0)\n"),
+        lost="no-keys", hint="the softmax of a row of -inf is NaN: set the weights that"),
     attention("filled with -1e9, so that nobody means everybody",
         ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, -1e9)"), (MASKING_AGAIN, ""),
         lost="no-keys", hint="True means may attend; and as the softmax of a row of -inf"),
@@ -674,6 +690,9 @@ MISTAKES: tuple[Submission, ...] = (
         lost="errors", hint="work on a copy"),
     padding("one row for the whole batch", "(token_ids[:1] != pad_id)[:, None, None, :]",
         lost="values", hint="the dimensions are batch, heads (1 for all), queries (1 for"),
+    padding("view of what is not contiguous",
+        "(token_ids.view(-1) != pad_id).view(token_ids.size(0), 1, 1, -1)",
+        lost="errors", hint="reshape(...) and flatten(...) can"),
     mistake("a single sequence accepted", "padding_mask",
         (("    if token_ids.dim() != 2:\n", "    if False:\n"),),
         lost="errors", hint="token_ids must be (batch, key_len); raise ValueError for"),
@@ -777,6 +796,12 @@ MISTAKES: tuple[Submission, ...] = (
     layer("weights averaged over the heads",
         ("_join_heads(output)), weights", "_join_heads(output)), weights.mean(1)"),
         lost="values", hint="one set of weights for each head"),
+    *(
+        layer(f"weights without dimension {dim} where its size is 1",
+            ("_join_heads(output)), weights", f"_join_heads(output)), weights.squeeze({dim})"),
+            lost="values", hint="squeeze() takes away every dimension of 1")
+        for dim in range(4)
+    ),
     layer("any number of heads accepted", (" or d_model % num_heads != 0:", ":"),
         lost="parameters", hint="8 is not divisible by 3: ValueError"),
     layer("no heads accepted", ("if num_heads < 1 or d_model", "if d_model"),

@@ -116,10 +116,12 @@ class BertEmbeddings(nn.Module):
     def forward(self, token_ids, segment_ids=None):
         if segment_ids is None:
             segment_ids = token_ids.new_zeros(token_ids.shape)
-        if segment_ids.is_floating_point() or segment_ids.dtype == torch.bool:
+        if not {token_ids.dtype, segment_ids.dtype} <= {torch.int64, torch.int32}:
             raise TypeError("integers")
-        if token_ids.shape != segment_ids.shape:
+        if token_ids.shape != segment_ids.shape or token_ids.numel() == 0:
             raise ValueError("shapes")
+        if token_ids.dim() != 2 or token_ids.shape[1] > len(self.positions.weight):
+            raise ValueError("too long")
         if int(segment_ids.max()) >= self.num_segments or int(segment_ids.min()) < 0:
             raise IndexError("segments")
         places = self.positions.weight[: token_ids.shape[1]]
@@ -278,7 +280,7 @@ class BertEmbeddings(nn.Module):
             raise TypeError
         if segment_ids.shape != token_ids.shape:
             raise ValueError
-        if segment_ids.max() >= len(self.segments.weight):
+        if segment_ids.max() >= len(self.segments.weight) or segment_ids.min() < 0:
             raise IndexError
         one_hot = F.one_hot(segment_ids.long(), len(self.segments.weight)).to(x.dtype)
         return self.dropout(self.norm(x + one_hot @ self.segments.weight))
@@ -1013,6 +1015,12 @@ MISTAKES: tuple[Submission, ...] = (
     pairing("empty documents drawn from",
         ("[document for document in documents if len(document) > 0]", "list(documents)"),
         lost="order"),
+    pairing("empty documents taken out of the list that is given",
+        ("    documents = [document for document in documents if len(document) > 0]\n",
+         "    for document in list(documents):\n"
+         "        if len(document) == 0:\n"
+         "            documents.remove(document)\n"),
+        lost="order", hint="leave out empty documents in a list of your own"),
     pairing("one document accepted", ("    if len(documents) < 2:\n", "    if False:\n"),
         lost="order", hint="a random sentence needs another document to come from:"),
     pairing("the global generator",
@@ -1102,6 +1110,22 @@ MISTAKES: tuple[Submission, ...] = (
         ("segment_ids.shape != token_ids.shape:",
          "segment_ids.dim() != 2 or segment_ids.size(1) != token_ids.size(1):"),
         lost="errors", hint="segment_ids must have the shape of token_ids: ValueError"),
+    embedding("segments counted from the end",
+        ("segments = self.segments(segment_ids)", "segments = self.segments.weight[segment_ids]"),
+        lost="errors", hint="segment ids must lie in 0 to num_segments - 1"),
+    embedding("an embedding that checks no token ids",
+        ("TokenEmbedding(config.vocab_size, config.d_model)",
+         "nn.Embedding(config.vocab_size, config.d_model)"),
+        lost="errors", hint="refuse token ids that don't fit"),
+    embedding("the last token for -1",
+        ("tokens = self.tokens(token_ids)",
+         "self.tokens(token_ids.clamp(min=0))\n        tokens = self.tokens.weight[token_ids]"),
+        lost="errors", hint="refuse token ids that don't fit"),
+    embedding("positions that go on in a circle",
+        ("self.positions(tokens + segments)",
+         "tokens + segments + self.positions.weight[\n"
+         "            torch.arange(token_ids.size(1)) % len(self.positions.weight)]"),
+        lost="errors", hint="refuse token ids that don't fit"),
     embedding("dropout before the norm too",
         ("self.dropout(self.norm(embedded))", "self.dropout(self.norm(self.dropout(embedded)))"),
         lost="errors", hint="dropout comes once"),
@@ -1111,16 +1135,16 @@ MISTAKES: tuple[Submission, ...] = (
     right("the padding's embedding does not learn",
         {
             "BertEmbeddings": (
-                ("TokenEmbedding(config.vocab_size, config.d_model)",
-                 "nn.Embedding(config.vocab_size, config.d_model, padding_idx=config.pad_id)"),)}),
+                ("        self.segments =",
+                 "        self.tokens.padding_idx = config.pad_id\n        self.segments ="),)}),
     right("the segments that stand for None in a buffer",
         {
             "BertEmbeddings": (
                 ("        self.norm =",
-                 "        none = torch.zeros(1, config.max_length, dtype=torch.long)\n"
+                 "        none = torch.zeros(1, 1, dtype=torch.long)\n"
                  '        self.register_buffer("no_segments", none)\n        self.norm ='),
                 ("torch.zeros_like(token_ids)",
-                 "self.no_segments[:, : token_ids.size(1)].expand_as(token_ids)"))}),
+                 "self.no_segments.expand_as(token_ids)"))}),
     # ---- MaskedLanguageModelHead ----
     head("no GELU", ("F.gelu(self.projection(hidden))", "self.projection(hidden)"),
         lost="values", hint="the GELU is missing"),
@@ -1175,6 +1199,10 @@ MISTAKES: tuple[Submission, ...] = (
     head("eps of its own", ("LayerNorm(d_model, eps=eps)", "LayerNorm(d_model)"),
         lost="values", hint="output_projection(norm(gelu(projection(hidden))))"),
     # ---- SentenceClassifier ----
+    classifier("a single label loses its dimension",
+        ("return self.classifier(self.pooler(hidden))",
+         "return self.classifier(self.pooler(hidden)).squeeze(-1)"),
+        lost="values", hint="one label has its dimension too"),
     classifier("padding not masked", (", padding_mask(token_ids, self.pad_id))", ")"),
         lost="values", hint="the padding, config.pad_id, is not masked"),
     classifier("padding not masked in a text alone",
