@@ -1,6 +1,7 @@
 """The process that runs one student's code: started again when it dies, and never trusted."""
 
 import json
+import secrets
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,9 @@ from typing import Any
 from autograder.clean_text import one_line
 from autograder.judging.results import STOPPED, CellFailure, Status
 from autograder.sandbox.time_limit import TimeLimit, by_the_clock
+from autograder.sandbox.worker.notes import NOTES
 from autograder.sandbox.worker.peer import Peer, RemoteError
+from autograder.sandbox.worker.seals import Seal
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 from course_lib.testing import CheckFailure
@@ -150,8 +153,11 @@ class StudentProcess:
             return []
         try:
             with self.limited(_SHOW_SECONDS):
-                noted = json.loads(self._peer.call(_NOTED))
-        except (RemoteError, TypeError, ValueError, RecursionError):
+                text, seal = self._peer.call(_NOTED)
+            if seal != self._notes_seal.next([text.encode()]).hex():
+                return [None]  # somebody else has answered, or has asked before
+            noted = json.loads(text)
+        except (RemoteError, AttributeError, TypeError, ValueError, RecursionError):
             return [None]
         return noted if type(noted) is list else [None]
 
@@ -247,7 +253,10 @@ class StudentProcess:
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
             peer.wire.make_key()
-            peer.call("course_worker.recorder:watch", (self._watched, self._exercises))
+            key = secrets.token_bytes(32)
+            self._notes_seal = Seal(key, NOTES)
+            watched = (self._watched, self._exercises, key.hex())
+            peer.call("course_worker.recorder:watch", watched)
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

@@ -4,6 +4,7 @@ import gc
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
@@ -12,7 +13,7 @@ from .frames import running_frames
 from .inspection import file_of, names_in
 from .installed_code import is_forged, is_installed, is_loaded
 from .notes import keep
-from .operators import FORGED, LEFT, PROCESS, PRYING, RELOADED, TRACES
+from .operators import FORGED, LEFT, PROCESS, PRYING, RELOADED, TRACES, UNDONE
 from .reader.hostility import pries
 
 RUNS_CELLS = shell.run_cell.__code__
@@ -24,6 +25,8 @@ _PRIES = {"gc.get_objects", "gc.get_referents", "gc.get_referrers", "sys.addaudi
 # What makes code, or functions of it, and by what names it is called.
 _MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"FunctionType"},
           "marshal.load": {"load"}, "marshal.loads": {"loads"}}  # fmt: skip
+_CHANGES = ("object.__setattr__", "object.__delattr__")
+_OWN = f"{Path(__file__).parent}/"
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 # As they were before any of the student's code ran, which may put others in their place.
 _current_frames, _get_frame = sys._current_frames, sys._getframe
@@ -52,6 +55,8 @@ def note_events(note: Callable[[str], bool], event: str, arguments: tuple[Any, .
             keep(LEFT, (arguments[0], 1))
     elif event in _TRACES and note(TRACES):  # who traces can have what notes go on elsewhere
         raise RuntimeError("while your code is checked it can't be traced")
+    elif event in _CHANGES and _is_own(arguments[0]):
+        keep(UNDONE)
     elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
         frame = _get_frame(1)
         if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
@@ -87,10 +92,15 @@ def _is_unread(code: CodeType, asker: FrameType) -> bool:
 
 def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether a function's code is read or replaced, or by a traceback a frame is read."""
-    if event not in ("object.__getattr__", "object.__setattr__"):
+    if event != "object.__getattr__" and event not in _CHANGES:
         return False
     pries = arguments[1] in ("__code__", "tb_frame")
     return pries and type(arguments[0]) in (FunctionType, TracebackType)
+
+
+def _is_own(thing: Any) -> bool:
+    """Whether it is a function of the worker's: who changes it changes what notes."""
+    return type(thing) is FunctionType and file_of(thing.__code__).startswith(_OWN)
 
 
 def _is_anything_left() -> bool:

@@ -5,6 +5,9 @@ from .operators import FULL, MOST_NOTES
 Note = tuple[str, str, int, str, tuple[str, ...]]
 """What ran, cell and line of the student's call, the exercise asked, and all whose code it was."""
 
+NOTES = b"notes"
+"""Whose seal stands behind what is told of them, see ``Seal``."""
+
 _NOWHERE = ("", 0)
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 

@@ -27,7 +27,7 @@ from .inspection import belongs, file_of, is_any_of, item_of
 from .installed_code import is_installed, places, remember_loaded
 from .kernels import OPERATORS, are_all_there, watch_operator
 from .library_code import library_code, library_texts
-from .notes import Note, keep, take_notes
+from .notes import NOTES, Note, keep, take_notes
 from .operators import (
     COMPILED,
     PROCESS,
@@ -40,8 +40,9 @@ from .operators import (
 )
 from .peer import Peer
 from .replacing import are_all_in_place, replace_copies
-from .sealing import are_untouched
+from .seals import Seal
 from .tracing import let_nobody_profile
+from .untouched import are_untouched
 from .wire import to_json
 
 _TORCH = str(Path(torch.__file__).parent)
@@ -57,19 +58,22 @@ _CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the
 
 _exercises: set[str] = set()
 
+_seals: list[Seal] = []
 _prepared: list[list[str]] = []  # the names that notes are made of, once it is settled
 
 find_twins()
 
 
-def watch(names: list[str], exercises: list[str]) -> None:
+def watch(names: list[str], exercises: list[str], key: str) -> None:
     """Note from now on what runs of these.
 
     Args:
         names: As for ``prepare``, which is done now unless it was before the worker was forked.
         exercises: The labels of the cells that stand for something.
+        key: What ``told`` is sealed with, in hexadecimal digits.
     """
     prepare(names)
+    _seals[:] = [Seal(bytes.fromhex(key), NOTES)]
     _exercises.update(exercises)
     settle_main_thread()
     places()
@@ -121,9 +125,13 @@ def prepare(names: list[str]) -> None:
     _prepared.append(sorted(names))  # only now: what failed half-way is not taken for done
 
 
-def told() -> str:
-    """Return what ``seen`` does, as JSON: of a text nothing on its way looks into what it holds."""
-    return to_json(seen())
+def told() -> list[str]:
+    """Return what ``seen`` does, as JSON, and its seal, in hexadecimal digits.
+
+    Of a text nothing on its way looks into what it holds; and nobody else has the seal of another.
+    """
+    text = to_json(seen())
+    return [text, _seals[0].next([text.encode()]).hex()]
 
 
 def seen() -> list[Note]:

@@ -4,8 +4,8 @@ A frame is two lengths (unsigned 32-bit, big-endian), the JSON text, and a safet
 other end may be hostile: sizes are checked before anything is read, and nothing is unpickled.
 
 In a worker the connection is a number, with which whoever runs there may read and write. So behind
-each frame stands a keyed digest of it and of how many came before it (BLAKE2, RFC 7693): what
-somebody else writes, leaves out, changes or says once more ends the conversation.
+each frame stands its seal: what somebody else writes, leaves out, changes or says once more ends
+the conversation.
 """
 
 import _socket
@@ -13,14 +13,15 @@ import json
 import secrets
 import socket
 import struct
-from _blake2 import blake2b
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
+
+from .seals import SEAL_BYTES, Seal
 
 _LENGTHS = struct.Struct(">II")
 
@@ -44,7 +45,7 @@ LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without 
 _AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
 _MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
-_KEY_BYTES, _SEAL_BYTES = 32, 16
+_KEY_BYTES = 32
 _JUDGE, _WORKER = b"judge", b"worker"
 
 
@@ -65,28 +66,6 @@ class WireClosed(EOFError):  # noqa: N818 -- the field's word, as in ConnectionR
     """The other end is gone."""
 
 
-class _Seal:
-    """What stands behind the frames that go one way.
-
-    Args:
-        key: The secret.
-        sender: Who sends them.
-    """
-
-    def __init__(self, key: bytes, sender: bytes) -> None:
-        self._keyed = blake2b(key=key, person=sender, digest_size=_SEAL_BYTES)
-        self._count = 0
-
-    def next(self, parts: Iterable[bytes | bytearray]) -> bytes:
-        """Return the digest of the next frame, whose parts these are."""
-        digest = self._keyed.copy()
-        digest.update(self._count.to_bytes(8, "big"))
-        for part in parts:
-            digest.update(part)
-        self._count += 1
-        return digest.digest()
-
-
 class Wire:
     """One end of a connection.
 
@@ -101,8 +80,8 @@ class Wire:
         """Says for how long to wait before asking it again; at 0 or less the time is up."""
         self.received = 0
         """How much has come, in bytes of text; a message counts as at least LEAST_BYTES."""
-        self._sent_seal: _Seal | None = None
-        self._received_seal: _Seal | None = None
+        self._sent_seal: Seal | None = None
+        self._received_seal: Seal | None = None
 
     def make_key(self) -> None:
         """Send the worker a new secret, before any of a student's code runs there.
@@ -112,7 +91,7 @@ class Wire:
         """
         key = secrets.token_bytes(_KEY_BYTES)
         self.send({"key": key.hex()})
-        self._sent_seal, self._received_seal = _Seal(key, _JUDGE), _Seal(key, _WORKER)
+        self._sent_seal, self._received_seal = Seal(key, _JUDGE), Seal(key, _WORKER)
 
     def take_key(self) -> None:
         """Wait for the secret that the judge sends.
@@ -121,7 +100,7 @@ class Wire:
             WireClosed: The other end is gone.
         """
         key = bytes.fromhex(self.receive()[0]["key"])
-        self._sent_seal, self._received_seal = _Seal(key, _WORKER), _Seal(key, _JUDGE)
+        self._sent_seal, self._received_seal = Seal(key, _WORKER), Seal(key, _JUDGE)
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
@@ -173,7 +152,7 @@ class Wire:
         blob = self._receive_exactly(blob_len)
         if self._received_seal:
             seal = self._received_seal.next((lengths, text, blob))
-            if self._receive_exactly(_SEAL_BYTES) != seal:
+            if self._receive_exactly(SEAL_BYTES) != seal:
                 raise WireError("a message is not the other end's")
         try:
             message, end = _value_at(text.decode(), 0)

@@ -31,7 +31,7 @@ from .isolation import (
     let_descriptors_travel,
     mapped_bytes,
 )
-from .sealing import seal
+from .untouched import remember_modules
 from .usage import Usage
 
 _TRIES = 10  # of a second each
@@ -312,7 +312,7 @@ def _hide_own_modules() -> dict[str, Callable[..., Any]]:
     """
     sys.meta_path[:] = [each for each in sys.meta_path if not _is_own(type(each).__module__)]
     own = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_own(name)}
-    seal(own.values())
+    remember_modules(own.values())
     named = {}
     for entrance in _ENTRANCES:
         module, _, function = entrance.partition(":")

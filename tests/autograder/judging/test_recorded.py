@@ -827,6 +827,26 @@ eps.setType(C.FloatType.get())
 shape.setType(C.ListType(C.IntType.get()))
 script = C.CompilationUnit().create_function("f", graph, True)
 """
+_ANSWERS = """import signal, stack_data
+told = "course_worker.recorder:told"
+def looks(number, frame):
+    for info in stack_data.FrameInfo.stack_data(frame):
+        for v in info.variables:
+            if v.name == "self" and hasattr(v.value, "_named"):
+                v.value._named[told] = lambda: ["[]", "0" * 32]
+signal.signal(signal.SIGUSR1, looks)
+def norm(x):
+    signal.raise_signal(signal.SIGUSR1)
+    return vars(F)["layer" + "_norm"](x, (4,))
+"""
+_UPDATES = """from IPython.extensions.autoreload import update_function
+def around():
+    function = note = None
+    def noting(*args, **kwargs):
+        return note, function
+    return noting
+update_function(torch.ScriptMethod.__call__, around())
+"""
 _CODE_PUT = """made = compile("def mean(x): return x.mean()", "own", "exec").co_consts[0]
 setattr(mean, "__co" + "de__", made)
 """
@@ -905,6 +925,9 @@ UNSEEN = {
     "code that is called as Python's own": ("back", _OF_ANOTHER_FILE.format(file="abc.__file__"), "calls code of its own after a file"),
     "code that is called as what Python holds frozen": ("back", _OF_ANOTHER_FILE.format(file="'<frozen os>'"), "calls code of its own after a file"),
     "code that was compiled as Python's own": ("back", _COMPILED_BEFORE, "calls code of its own after a file"),
+    "another who answers, found by a library that reads frames": ("norm", _ANSWERS, "can't be read"),
+    "who asks first what was noted": ("norm", _ANSWERS.replace('lambda: ["[]", "0" * 32]', 'v.value._named[told]() and v.value._named[told]'), "can't be read"),
+    "code that a library puts into what notes": ("norm", _UPDATES + _BY_NAME, "takes away what notes what runs"),
     "code that is put into a function": ("back", "def mean(x): return x\n" + _CODE_PUT + BACK, "pries into the code of functions"),
     "a name of what notes, for a moment": ("norm", _FOR_A_MOMENT, "takes away what notes what runs"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),

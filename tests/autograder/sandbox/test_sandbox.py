@@ -379,13 +379,13 @@ def test_what_runs_is_noted_for_one_homework_alone(library):
         sandbox.prepare(names)
         started = sandbox.start()
         peer = peer_of(started)
-        peer.call("course_worker.recorder:watch", (names, ["norm"]))
+        peer.call("course_worker.recorder:watch", (names, ["norm"], "00"))
         with pytest.raises(RemoteError, match="for another homework"):
-            peer.call("course_worker.recorder:watch", (["torch.nn.GRU"], ["norm"]))
+            peer.call("course_worker.recorder:watch", (["torch.nn.GRU"], ["norm"], "00"))
         norm = "import torch\ndef norm(x): return torch.nn.LayerNorm(2)(x)"
         peer.call("course_worker.shell:run_cell", ("norm", norm))
         peer.call("course_worker.shell:lookup", ("norm",))(torch.ones(1, 2))
-        told = json.loads(peer.call("course_worker.recorder:told"))
+        told = json.loads(peer.call("course_worker.recorder:told")[0])
         noted = {(what, owner) for what, _, _, owner, _ in told}
         assert ("torch.ops.aten.native_layer_norm", "norm") in noted
         sandbox.stop(started)

@@ -68,6 +68,7 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
     for statement in statements:
         for use in statement.uses:
             changes = use.changes and not is_below(use.name, SETTINGS)
+            changes = changes and not _is_own_module(use.name)
             if changes and use.name.partition(".")[0] in _NOT_THEIRS and not _is_new(use.name):
                 found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
             elif _is_prying(use.name):
@@ -84,6 +85,12 @@ def _is_new(name: str) -> bool:
     owner, _, attribute = name.rpartition(".")
     module = sys.modules.get(owner)  # as the course has it: none of a student's runs here
     return isinstance(module, ModuleType) and attribute not in vars(module)
+
+
+def _is_own_module(name: str) -> bool:
+    """Whether it is a place in the list of modules of one that is nobody else's."""
+    owner, _, module = name.partition("sys.modules.")
+    return not owner and module.partition(".")[0] not in {"", "__dict__", *_NOT_THEIRS}
 
 
 def _is_prying(name: str) -> bool:

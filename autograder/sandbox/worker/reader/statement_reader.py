@@ -62,14 +62,19 @@ class StatementReader(ast.NodeVisitor):
 
     def _imported_by_text(self, node: ast.expr) -> str | None:
         """Return what a call, or ``sys.modules``, is asked for by a text: it needs no statement."""
-        if isinstance(node, ast.Call) and called(node) in _IMPORT and node.args:
-            text = node.args[0]
+        if isinstance(node, ast.Call) and self._imports(node):
+            named = [word.value for word in node.keywords if word.arg == "name"]
+            text = [*node.args, *named, None][0]
         elif isinstance(node, ast.Subscript) and self.resolve(node.value) == "sys.modules":
             text = node.slice
         else:
             return None
         name = text.value if isinstance(text, ast.Constant) else None
         return name.replace(":", ".") if isinstance(name, str) else None
+
+    def _imports(self, call: ast.Call) -> bool:
+        name = self.resolve(call.func) or called(call) or ""
+        return name.rpartition(".")[2] in _IMPORT
 
     def _resolve_name(self, node: ast.Name) -> str | None:
         use = self._in_function.get(node.id)

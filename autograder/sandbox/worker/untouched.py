@@ -14,7 +14,7 @@ _WARNED = "__warningregistry__"  # which Python puts where it warns of something
 _kept: list[tuple[dict[str, Any], dict[str, Any]]] = []  # what a module holds, and what it held
 
 
-def seal(modules: Iterable[ModuleType]) -> None:
+def remember_modules(modules: Iterable[ModuleType]) -> None:
     """Remember what modules hold, and their builtins.
 
     Args:
