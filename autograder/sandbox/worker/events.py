@@ -8,6 +8,8 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
+import torch
+
 from . import shell
 from .frames import running_frames
 from .inspection import file_of, names_in
@@ -27,6 +29,7 @@ _MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"Functio
           "marshal.load": {"load"}, "marshal.loads": {"loads"}}  # fmt: skip
 _CHANGES = ("object.__setattr__", "object.__delattr__")
 _OWN = f"{Path(__file__).parent}/"
+_EVALUATES = f"{Path(torch.__file__).parent}/_guards.py"
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 # As they were before any of the student's code ran, which may put others in their place.
 _current_frames, _get_frame = sys._current_frames, sys._getframe
@@ -78,6 +81,8 @@ def _note_execution(code: CodeType, asker: FrameType) -> None:
 def _note_prying(frame: FrameType) -> None:
     """Note who reads the code of functions: Python's own modules do all day."""
     file = file_of(frame.f_code)
+    if frame.f_back and file_of(frame.f_back.f_code) == _EVALUATES:
+        return  # what its graphs are guarded by, when one is compiled
     label = shell.cell_of(file)
     if label is not None or not is_installed(file):  # a file of the student's
         keep(PRYING, (label or "", frame.f_lineno or 0))
