@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from . import shell
+from .calls import noting
 from .frames import running_frames
 from .inspection import file_of, names_in
 from .installed_code import is_forged, is_installed, is_loaded
@@ -60,6 +61,8 @@ def note_events(note: Callable[[str], bool], event: str, arguments: tuple[Any, .
         raise RuntimeError("while your code is checked it can't be traced")
     elif event in _CHANGES and _is_own(arguments[0]):
         keep(UNDONE)
+    elif event == "object.__getattr__" and _is_what_notes(arguments, _get_frame(1)):
+        keep(PRYING)
     elif event in _MAKES or event in _PRIES or _reads_code(event, arguments):
         frame = _get_frame(1)
         if event in _MAKES and _MAKES[event].isdisjoint(frame.f_code.co_names):
@@ -106,6 +109,14 @@ def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
 def _is_own(thing: Any) -> bool:
     """Whether it is a function of the worker's: who changes it changes what notes."""
     return type(thing) is FunctionType and file_of(thing.__code__).startswith(_OWN)
+
+
+def _is_what_notes(arguments: tuple[Any, ...], asker: FrameType) -> bool:
+    """Whether one reads the code of the worker's functions, of those apart that anybody may see."""
+    if arguments[1] != "__code__" or file_of(asker.f_code).startswith(_OWN):
+        return False
+    function = arguments[0]
+    return _is_own(function) and function.__code__.co_name != noting.__name__
 
 
 def _is_anything_left() -> bool:

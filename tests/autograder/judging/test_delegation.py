@@ -25,6 +25,15 @@ BREACHES = {
         "    return importlib.import_module('torch.nn').LayerNorm(2)(x)",
         3,
     ),
+    "a module by another name of what imports": (
+        "from importlib import import_module as load\nfound = load(name='torch.nn')\n"
+        "def norm(x): return found.LayerNorm(2)(x)",
+        3,
+    ),
+    "an attribute by its text": (
+        "def norm(x): return vars(nn)['LayerNorm'](2)(x) + F.__dict__['relu'](x)",
+        1,
+    ),
     "a name of it by a text": (
         "import pkgutil\nfound = pkgutil.resolve_name('torch.nn:LayerNorm')\n"
         "def norm(x): return found(2)(x)",
@@ -283,6 +292,12 @@ inspect.signature(norm, eval_str=True)
 weakref.finalize._exitfunc()
 sys.modules["json"] = own
 _jit_internal.get_closure(norm)
+from torch.utils._sympy.symbol import make_symbol
+make_symbol(norm)
+norm.__wrapped__ = json
+setattr(norm, "__wrapped__", norm.__wrapped__)
+sys.modules["own.helpers"] = None
+del sys.modules["own"]
 plt.rcParams["figure.dpi"] = 100
 plt.figure().dpi = 100
 plt.show = print
@@ -308,6 +323,8 @@ nn.modules.batchnorm._BatchNorm
         ("pries", "weakref.finalize._exitfunc", "norm", 15),
         ("changes", "sys.modules.json", "norm", 16),
         ("pries", "torch._jit_internal.get_closure", "norm", 17),
+        ("pries", "torch.utils._sympy.symbol.make_symbol", "norm", 19),
+        ("pries", "__wrapped__", "norm", 20),
     ]
 
 
@@ -363,7 +380,7 @@ print("to import ctypes is no program:", "import math; math.pi", "import (", "co
 @pytest.mark.parametrize(
     "source",
     [
-        "from importlib import import_module as load\nload('other')",
+        "from importlib import import_module as load\nname = 'other'\nload(name)",
         "import importlib\nname = 'other'\nimportlib.import_module(name=name)",
         "open('own.py', 'w').write('import other\\ndef norm(x): return other.norm(x)')",
         "%%writefile own.py\nfrom other.norms import *\ndef norm(x): return mean(x)",

@@ -31,7 +31,8 @@ _PRYING = (
     "logging.currentframe", "os._exit", "os.abort", "os.fork", "os.kill", "pdb.Pdb", "posix",
     "socket", "subprocess", "sys._current_frames", "sys._getframe", "sys.displayhook",
     "sys.setprofile", "sys.settrace", "threading.settrace", "threading.settrace_all_threads",
-    "torch.library", "torch.ops", "traceback.walk_stack", "traceback.walk_tb",
+    "torch.fx.experimental.sym_node", "torch.fx.experimental.symbolic_shapes", "torch.library",
+    "torch.ops", "torch.utils._sympy", "traceback.walk_stack", "traceback.walk_tb",
     "typing.get_type_hints", "weakref.finalize._exitfunc", "weakref.finalize._registry",
 )  # fmt: skip
 # PyTorch's own modules that nobody names but PyTorch, a few apart.
@@ -45,8 +46,8 @@ _PRYING_TEXTS = (
 )  # fmt: skip
 # Of frames, and what evaluates texts where a function has its names.
 _PRYING_WORDS = {
-    "ag_frame", "cr_frame", "curframe", "curframe_locals", "eval_str", "f_builtins", "f_globals",
-    "f_locals", "f_trace", "get_stack", "gi_frame", "tb_frame",
+    "__wrapped__", "ag_frame", "cr_frame", "curframe", "curframe_locals", "eval_str", "f_builtins",
+    "f_globals", "f_locals", "f_trace", "get_stack", "gi_frame", "tb_frame",
 }  # fmt: skip
 
 

@@ -61,16 +61,20 @@ class StatementReader(ast.NodeVisitor):
         return self._imported_by_text(node)
 
     def _imported_by_text(self, node: ast.expr) -> str | None:
-        """Return what a call, or ``sys.modules``, is asked for by a text: it needs no statement."""
+        """Return what a call, a module's names or the list of modules are asked for by a text."""
+        owner: str | None = ""
         if isinstance(node, ast.Call) and self._imports(node):
             named = [word.value for word in node.keywords if word.arg == "name"]
             text = [*node.args, *named, None][0]
-        elif isinstance(node, ast.Subscript) and self.resolve(node.value) == "sys.modules":
+        elif isinstance(node, ast.Subscript) and (owner := self._whose_attributes(node.value)):
             text = node.slice
         else:
             return None
         name = text.value if isinstance(text, ast.Constant) else None
-        return name.replace(":", ".") if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return None
+        name = name.replace(":", ".")
+        return name if owner in ("", "sys.modules") else f"{owner}.{name}"
 
     def _imports(self, call: ast.Call) -> bool:
         name = self.resolve(call.func) or called(call) or ""
@@ -97,7 +101,8 @@ class StatementReader(ast.NodeVisitor):
         if _is_text(node) and self.resolve(node.value):
             self._visit_mention(node.value)
         elif not self._note(node, changes=isinstance(node.ctx, ast.Store | ast.Del)):
-            self._add_text(node.attr, node)
+            if node.attr != "__wrapped__" or not isinstance(node.ctx, ast.Load):  # asking is usual
+                self._add_text(node.attr, node)
             if not self._puts_into_own(node):
                 self.generic_visit(node)
 
