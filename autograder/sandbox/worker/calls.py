@@ -133,6 +133,7 @@ def noting(function: Any, note: Callable[[], object]) -> Any:
         return function(*args, **kwargs)
 
     del noting.__wrapped__
+    vars(noting)["_torchdynamo_disable"] = True  # compilers call it, and don't look into it
     return noting
 
 

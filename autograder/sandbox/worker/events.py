@@ -31,6 +31,7 @@ _MAKES = {"code.__new__": {"CodeType", "replace"}, "function.__new__": {"Functio
 _CHANGES = ("object.__setattr__", "object.__delattr__")
 _OWN = f"{Path(__file__).parent}/"
 _EVALUATES = f"{Path(torch.__file__).parent}/_guards.py"
+_COMPILES = f"{Path(torch.__file__).parent}/_dynamo/"
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 # As they were before any of the student's code ran, which may put others in their place.
 _current_frames, _get_frame = sys._current_frames, sys._getframe
@@ -112,11 +113,16 @@ def _is_own(thing: Any) -> bool:
 
 
 def _is_what_notes(arguments: tuple[Any, ...], asker: FrameType) -> bool:
-    """Whether one reads the code of the worker's functions, of those apart that anybody may see."""
+    """Whether one reads the code of the worker's functions, of those apart that anybody may see.
+
+    A compiler looks at all that the code calls which it compiles.
+    """
     if arguments[1] != "__code__" or file_of(asker.f_code).startswith(_OWN):
         return False
     function = arguments[0]
-    return _is_own(function) and function.__code__.co_name != noting.__name__
+    if not _is_own(function) or function.__code__.co_name == noting.__name__:
+        return False
+    return not any(file_of(frame.f_code).startswith(_COMPILES) for frame, _ in running_frames())
 
 
 def _is_anything_left() -> bool:

@@ -42,7 +42,7 @@ from .peer import Peer
 from .replacing import are_all_in_place, replace_copies
 from .seals import Seal
 from .tracing import let_nobody_profile
-from .untouched import are_untouched
+from .untouched import are_builtins_untouched, are_untouched
 from .wire import to_json
 
 _TORCH = str(Path(torch.__file__).parent)
@@ -138,7 +138,8 @@ def seen() -> list[Note]:
     """Return what was noted since it was last asked for."""
     if is_traced():  # since a cell, after which none has begun
         keep(TRACES)
-    if not (are_all_there() and are_all_in_place() and are_untouched()):
+    grounds = (are_all_there, are_all_in_place, are_untouched, are_builtins_untouched)
+    if not all(hold() for hold in grounds):
         keep(UNDONE)
     shell.leave_dual_level()
     return take_notes()
@@ -182,10 +183,9 @@ def _note(what: str, words: re.Pattern[str] = _NOTHING) -> bool:
     # A graph of one's own is nobody's business, nor is the compiler that is started for it.
     if in_cell and traced and what not in (COMPILED, PROCESS):
         keep(TRACED, place or ("", 0))
-    if not are_untouched():  # what was looked at here may be what somebody put there
-        keep(UNDONE, place or ("", 0))
-        in_cell = excused = False
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
+        if not are_untouched():  # what was looked at here may be what somebody put there
+            keep(UNDONE, place or ("", 0))
         return False
     if not answers:  # between two questions: perhaps for the next one, and perhaps for none
         owner, inside = "", _exercises

@@ -6,31 +6,56 @@ something else there, and back again, is seen where it counts: when something is
 
 import builtins
 from collections.abc import Iterable
+from operator import is_
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-_WARNED = "__warningregistry__"  # which Python puts where it warns of something
+_BUILTINS = frozenset(vars(builtins))
 
-_kept: list[tuple[dict[str, Any], dict[str, Any]]] = []  # what a module holds, and what it held
+
+class _Book(NamedTuple):
+    """What a module holds, what it held, and the builtins that nothing of its own hides."""
+
+    holds: dict[str, Any]
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    builtins: frozenset[str]
+
+
+_kept: list[_Book] = []
+_own_builtins: list[_Book] = []
 
 
 def remember_modules(modules: Iterable[ModuleType]) -> None:
     """Remember what modules hold, and their builtins.
 
     Args:
-        modules: All of the worker's; those of builtins of their own have these alone.
+        modules: Those of the worker's that notes depend on; each has builtins of its own.
     """
     books = [vars(module) for module in modules]
-    books += [own for book in books if (own := book["__builtins__"]) is not vars(builtins)]
-    _kept[:] = [
-        (book, {name: value for name, value in book.items() if name != _WARNED}) for book in books
-    ]
+    own = (book["__builtins__"] for book in books)
+    _kept[:] = map(_remember, books)
+    _own_builtins[:] = [_remember(each) for each in own if each is not vars(builtins)]
 
 
 def are_untouched() -> bool:
-    """Whether nothing of it was replaced, taken away or added."""
-    return all(
-        len(book) - (_WARNED in book) == len(held)
-        and all(book.get(name) is value for name, value in held.items())
-        for book, held in _kept
+    """Whether nothing of it was replaced, taken away, or hidden behind another of its name.
+
+    What else is added changes nothing: warnings and compilers put names of their own there.
+    """
+    return all(map(_is_untouched, _kept))
+
+
+def are_builtins_untouched() -> bool:
+    """Whether their builtins are what they were: these are many, and nobody is shown them."""
+    return all(map(_is_untouched, _own_builtins))
+
+
+def _remember(book: dict[str, Any]) -> _Book:
+    return _Book(book, tuple(book), tuple(book.values()), _BUILTINS.difference(book))
+
+
+def _is_untouched(book: _Book) -> bool:
+    return all(map(is_, map(book.holds.get, book.names), book.values)) and book.builtins.isdisjoint(
+        book.holds
     )

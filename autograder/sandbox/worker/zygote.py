@@ -45,6 +45,11 @@ _ENTRANCES = (
     "outputs:take_shown", "reader.reading:read", "recorder:told", "recorder:watch",
     "shell:lookup", "shell:run_cell",
 )  # fmt: skip
+# What is asked on the way from what runs to what the judge is told of it.
+_NOTE = (
+    "calls", "events", "frames", "inspection", "installed_code", "kernels", "library_code", "notes",
+    "peer", "recorder", "replacing", "shell", "untouched", "wire",
+)  # fmt: skip
 _Seen = TypeVar("_Seen")
 
 
@@ -312,7 +317,7 @@ def _hide_own_modules() -> dict[str, Callable[..., Any]]:
     """
     sys.meta_path[:] = [each for each in sys.meta_path if not _is_own(type(each).__module__)]
     own = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_own(name)}
-    remember_modules(own.values())
+    remember_modules(own[f"{__package__}.{name}"] for name in _NOTE)
     named = {}
     for entrance in _ENTRANCES:
         module, _, function = entrance.partition(":")

@@ -410,6 +410,22 @@ def back(upstream, x):
     carried = backward(context, rows(upstream))[0].reshape(x.shape)
     return carried - carried.mean(-1, keepdim=True)
 """
+_FOR_A_MOMENT = """import typing
+ask = get_ipython().ask_exit
+hints = getattr(typing, "get_type_" + "hints")
+taken = []
+def norm(x):
+    asker = lambda: None
+    asker.__wrapped__ = ask
+    asker.__annotations__ = {"it": "InteractiveShell.instance().user_ns['taken'].append(globals()) or int"}
+    hints(asker)
+    first = taken.pop()
+    usual, first["cell_of"] = first["cell_of"], lambda file: None
+    try:
+        return vars(F)["layer" + "_norm"](x, (4,))
+    finally:
+        first["cell_of"] = usual
+"""
 HIDDEN = {
     "what ends with the process, ended before": ("norm", "import weakref\nweakref.finalize._exitfunc()" + _BY_NAME),
     "what tells the judge, replaced": ("norm", _TELLS_NOTHING + _BY_NAME),
@@ -517,6 +533,7 @@ HIDDEN = {
     "a cell that never returns": ("norm", _NEVER_RETURNS),
     "an object that looks back at what notes": ("norm", _LOOKS_BACK),
     "a name that looks back when it is compared": ("norm", _COMPARES),
+    "a name of what notes, for a moment": ("norm", _FOR_A_MOMENT),
     "nodes of a graph that have no class of their own": ("back", _SWITCHED_ON.replace("_back(upstream, x)", "_carry(upstream, x)") + _LISTED),
     "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
     "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
@@ -572,6 +589,7 @@ HONEST = {
     "forward mode in a cell": {"before": "import torch\nimport torch.nn.functional as F\nx, y = torch.randn(2, 4), torch.tensor([0, 3])\ntorch.func.jacfwd(lambda x: F.layer_norm(x, (4,)))(x)\ntorch.func.hessian(lambda x: F.cross_entropy(x, y))(x)"},
     "the defaults of a function": {"before": "def own(x=[]):\n    return x\nown.__defaults__, own.__kwdefaults__, own.__annotations__"},
     "a layer that is compiled": {"before": "import torch\ntorch.compile(torch.nn.Linear(3, 3), backend='eager')(torch.ones(2, 3))"},
+    "PyTorch's layer, compiled to compare with": {"before": "import torch\nlayer = torch.nn.MultiheadAttention(4, 2, batch_first=True)\nx = torch.ones(1, 2, 4)\ntry:\n    torch.compile(layer, backend='eager')(x, x, x)\nexcept Exception:\n    pass\nlayer(x, x, x)\ntorch.nn.LayerNorm(4)(x)"},
     "code that tools make": {"before": "import dataclasses, enum, importlib, torch, types, typing, zipimport, pydoc_data.topics\nown = lambda x: torch.softmax(torch.tanh(x), -1).sqrt().sum()\ntorch.compile(own, backend='eager')(torch.ones(2))\ntorch.fx.symbolic_trace(lambda *xs: xs[0] + xs[1])\n@dataclasses.dataclass(slots=True)\nclass Size:\n    width: int = 4\nclass Kind(enum.Enum):\n    ONE = 1\nclass Pair(typing.NamedTuple):\n    left: int\n@types.coroutine\ndef waits(): yield"},
     "a script of one's own": {"free": "@torch.jit.script\ndef think(x: torch.Tensor):\n    return torch.tanh(x)\ndef free(x):\n    think(x)\n    return F.layer_norm(x, x.shape[-1:])\nassert torch.allclose(torch.jit.script(nn.LayerNorm(4))(torch.eye(4)), F.layer_norm(torch.eye(4), (4,)))"},
     "a count of operations": {"attend": "from torch.utils.flop_counter import FlopCounterMode\ndef attend(x):\n    with FlopCounterMode(display=False):\n        return F.scaled_dot_product_attention(x, x, x)\nwith FlopCounterMode(display=False):\n    nn.LayerNorm(4)(torch.ones(2, 4))"},
@@ -851,22 +869,6 @@ update_function(torch.ScriptMethod.__call__, around())
 _CODE_PUT = """made = compile("def mean(x): return x.mean()", "own", "exec").co_consts[0]
 setattr(mean, "__co" + "de__", made)
 """
-_FOR_A_MOMENT = """import typing
-ask = get_ipython().ask_exit
-hints = getattr(typing, "get_type_" + "hints")
-taken = []
-def norm(x):
-    asker = lambda: None
-    asker.__wrapped__ = ask
-    asker.__annotations__ = {"it": "InteractiveShell.instance().user_ns['taken'].append(globals()) or int"}
-    hints(asker)
-    first = taken.pop()
-    usual, first["cell_of"] = first["cell_of"], lambda file: None
-    try:
-        return vars(F)["layer" + "_norm"](x, (4,))
-    finally:
-        first["cell_of"] = usual
-"""
 _IN_A_FILE = (
     """import pathlib, sys, tempfile
 folder = tempfile.mkdtemp()
@@ -930,7 +932,6 @@ UNSEEN = {
     "who asks first what was noted": ("norm", _ANSWERS.replace('lambda: ["[]", "0" * 32]', 'v.value._named[told]() and v.value._named[told]'), "can't be read"),
     "code that a library puts into what notes": ("norm", _UPDATES + _BY_NAME, "takes away what notes what runs"),
     "code that is put into a function": ("back", "def mean(x): return x\n" + _CODE_PUT + BACK, "pries into the code of functions"),
-    "a name of what notes, for a moment": ("norm", _FOR_A_MOMENT, "takes away what notes what runs"),
     "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
 }  # fmt: skip
 
