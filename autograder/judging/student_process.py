@@ -1,7 +1,6 @@
 """The process that runs one student's code: started again when it dies, and never trusted."""
 
 import json
-import secrets
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from autograder.judging.results import STOPPED, CellFailure, Status
 from autograder.sandbox.time_limit import TimeLimit, by_the_clock
 from autograder.sandbox.worker.notes import NOTES
 from autograder.sandbox.worker.peer import Peer, RemoteError
-from autograder.sandbox.worker.seals import Seal
+from autograder.sandbox.worker.seals import Seal, make_key
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 from course_lib.testing import CheckFailure
@@ -233,8 +232,7 @@ class StudentProcess:
             if time.monotonic() > self._end:
                 raise ProcessEnded(Status.TIMEOUT, self._notebook_timeout())
             self._worker = self._sandbox.start()
-            wire = Wire(self._worker.connection)
-            self._peer = Peer(wire, describe_error=self._tell_nothing)
+            self._peer = Peer(Wire(self._worker.connection), describe_error=self._tell_nothing)
             self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
             if self._cells:
@@ -253,7 +251,7 @@ class StudentProcess:
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
             peer.wire.make_key()
-            key = secrets.token_bytes(32)
+            key = make_key()
             self._notes_seal = Seal(key, NOTES)
             watched = (self._watched, self._exercises, key.hex())
             peer.call("course_worker.recorder:watch", watched)

@@ -103,8 +103,8 @@ def _reads_code(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether a function's code is read or replaced, or by a traceback a frame is read."""
     if event != "object.__getattr__" and event not in _CHANGES:
         return False
-    pries = arguments[1] in ("__code__", "tb_frame")
-    return pries and type(arguments[0]) in (FunctionType, TracebackType)
+    is_code = arguments[1] in ("__code__", "tb_frame")
+    return is_code and type(arguments[0]) in (FunctionType, TracebackType)
 
 
 def _is_own(thing: Any) -> bool:

@@ -9,7 +9,7 @@ import functools
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from marshal import loads  # by this name: who calls it otherwise was handed it, see ``recorder``
+from marshal import loads  # by this name: who calls it otherwise was handed it, see ``events``
 from pathlib import Path
 from types import CodeType
 

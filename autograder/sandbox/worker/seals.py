@@ -1,9 +1,16 @@
 """Keyed digests of what is said: nobody says it who has not the key (BLAKE2, RFC 7693)."""
 
+import secrets
 from _blake2 import blake2b
 from collections.abc import Iterable
 
 SEAL_BYTES = 16
+_KEY_BYTES = 32
+
+
+def make_key() -> bytes:
+    """Return a new secret."""
+    return secrets.token_bytes(_KEY_BYTES)
 
 
 class Seal:

@@ -10,7 +10,6 @@ the conversation.
 
 import _socket
 import json
-import secrets
 import socket
 import struct
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from .seals import SEAL_BYTES, Seal
+from .seals import SEAL_BYTES, Seal, make_key
 
 _LENGTHS = struct.Struct(">II")
 
@@ -45,7 +44,6 @@ LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without 
 _AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
 _MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
-_KEY_BYTES = 32
 _JUDGE, _WORKER = b"judge", b"worker"
 
 
@@ -89,7 +87,7 @@ class Wire:
         Raises:
             WireClosed: The other end is gone.
         """
-        key = secrets.token_bytes(_KEY_BYTES)
+        key = make_key()
         self.send({"key": key.hex()})
         self._sent_seal, self._received_seal = Seal(key, _JUDGE), Seal(key, _WORKER)
 

@@ -48,7 +48,7 @@ _ENTRANCES = (
 # What is asked on the way from what runs to what the judge is told of it.
 _NOTE = (
     "calls", "events", "frames", "inspection", "installed_code", "kernels", "library_code", "notes",
-    "peer", "recorder", "replacing", "shell", "untouched", "wire",
+    "peer", "recorder", "replacing", "seals", "shell", "untouched", "wire",
 )  # fmt: skip
 _Seen = TypeVar("_Seen")
 
