@@ -235,8 +235,9 @@ bench: $(TEST) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks.scale
 	$(PY) -m benchmarks.class_of_1000
 
-map: $(TEST) ## write the table of chapters into README.md
+map: $(TEST) ## write the course map into README.md, the rooms into ARCHITECTURE.md
 	$(PY) -m scripts.course_map
+	$(PY) -m scripts.architecture
 
 pins: $(TEST) ## write exact versions into requirements/ (NEWEST=1: the newest that fit)
 	$(PY) -m scripts.pins $(if $(NEWEST),--newest)

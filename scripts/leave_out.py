@@ -6,7 +6,6 @@ chapter's page and the library stay. Where other pages link to the chapter, the 
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -117,24 +116,7 @@ def leave_out_homework(name: str, root: Path) -> str:
         contents.PLANS: lambda page: contents.unplanned(page, homework),
     }
     contents.change(root, changes)
-    _count_submissions(root)
     return homework
-
-
-_COUNT = """
-from tests.homework.tables import load_table, tabled_homeworks
-print(sum(len(load_table(homework).submissions) for homework in tabled_homeworks()))
-"""
-
-
-def _count_submissions(root: Path) -> None:
-    """Have the README tell how many small submissions are left."""
-    counting = [sys.executable, "-c", _COUNT]
-    counted = subprocess.run(counting, cwd=root, check=True, capture_output=True, text=True)
-    words = f"over {(int(counted.stdout) - 1) // 100 * 100:,} small submissions"
-    readme = root / "README.md"
-    text = re.sub(r"over [\d,]+ small submissions", words, readme.read_text("utf-8"))
-    readme.write_text(text, encoding="utf-8")
 
 
 def main(chapter: str, homework: str) -> None:

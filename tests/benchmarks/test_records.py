@@ -130,29 +130,12 @@ def test_the_small_bert(figures):
         assert words in " ".join(figures.split())
 
 
-def test_the_figures_on_the_front_page(figures):
+def test_front_page_quotes_the_speed_that_was_measured(figures):
     front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    seeds = [summary(f"cpu-seed{seed}") for seed in (1, 2, 3)]
-    scores = [run["scores"][TEST_SET]["cased"]["bleu"] for run in seeds]
-    minutes = [run["cpu_seconds"] / 60 for run in seeds]
-    full = summary("full")
-    shakespeare = json.loads(
-        (RUNS / "language-modelling" / "tiny-shakespeare-cpu.json").read_text()
-    )
-    for words in (
-        f"{statistics.mean(scores):.1f} BLEU (mean of three seeds, "
-        f"{min(scores):.1f} to {max(scores):.1f};",
-        f"in {min(minutes):.0f} to {max(minutes):.0f} minutes",
-        f"{shakespeare['validation_loss_nats']:.2f} nats a character in "
-        f"{shakespeare['cpu_seconds'] / 60:.0f}.",
-        f"reached {bleu('full'):.1f} in {full['cpu_seconds'] / 3600:.1f} hours",
-        f"stopped at {full['steps_done']:,} of its 8,000 updates",
-    ):
-        assert words in front
     (times,) = re.findall(r"\[(\d+) times\]", front)
     judge = rows(figures, "| seconds | seconds a submission")
     assert times == f"{float(judge[-1][4]):.0f}"
-    assert f"A class of 40 takes {float(judge[-1][1]):.0f} seconds on two cores" in front
+    assert f"a class of 40 in {float(judge[-1][1]):.0f} seconds on two cores" in front
     for _, seconds, each, a_minute, ratio in judge:
         total = float(seconds)
         assert float(each) == pytest.approx(total / 40, abs=0.006)
