@@ -27,6 +27,10 @@ Smoothing: TypeAlias = Literal["none", "floor", "add-k", "exp"]
 class BLEUScore:
     """A BLEU score and what it is made of.
 
+    >>> score = corpus_bleu(["The cat sat on the mat."], [["The cat sat on a mat."]])
+    >>> round(score.score, 2), score.brevity_penalty
+    (48.89, 1.0)
+
     Attributes:
         score: BLEU, 0 to 100.
         precisions: For each order n = 1, 2, ...: the precision p_n that entered the score, 0 to 1,

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 class BLEUStatistics:
     """All that BLEU needs to know of a sentence, or of a corpus: counts, which add up.
 
+    >>> sentence_statistics("the cat sat".split(), ["the cat is here".split()], max_order=2)
+    BLEUStatistics(matches=(2, 1), totals=(3, 2), candidate_length=3, reference_length=4)
+
     Attributes:
         matches: For each order n = 1, 2, ...: how many of the candidate's n-grams are in the
             references, clipped.
