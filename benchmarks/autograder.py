@@ -129,11 +129,11 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
     from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.run import grade_class
-    from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.gradebook.writer import GradebookWriter
 
     with (
         contextlib.closing(judges),
-        GradebookRecorder(submissions, homework, course_folder=course) as recorder,
+        GradebookWriter(submissions, homework, course_folder=course) as recorder,
     ):
 
         def take(result: "SubmissionResult") -> None:
@@ -152,7 +152,7 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
     seconds = time.time() - began
     again = time.perf_counter()
     alone = course.with_name(f"{course.name}-again")
-    with GradebookRecorder(submissions, homework, course_folder=alone) as recorder:
+    with GradebookWriter(submissions, homework, course_folder=alone) as recorder:
         for result in results:
             recorder.record(result)
     checks = sum(check.seconds for result in results for check in result.checks)

@@ -21,7 +21,7 @@ from pathlib import Path
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
 from autograder.class_run.run import grade_class
-from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.gradebook.writer import GradebookWriter
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import SubmissionResult
 from tests.homework.submissions import write_class
@@ -144,7 +144,7 @@ def main() -> None:
 def _measure(folder: Path, scratch: Path, count: int, time_limit: float) -> None:
     write_big_class(folder / "class", count)
     before, started, watch = footprint(scratch), time.monotonic(), Watch(count, scratch)
-    with GradebookRecorder(
+    with GradebookWriter(
         folder / "class", load_homework(HOMEWORK), course_folder=folder / "nbgrader"
     ) as recorder:
 

@@ -22,7 +22,7 @@ from autograder.class_run.course import Course
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
-from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.gradebook.writer import GradebookWriter
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from benchmarks.autograder import HOMEWORK, ROOT, write_class
@@ -59,7 +59,7 @@ def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, fl
 def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
     """Return the seconds that the one writer takes for a result, its notebooks included."""
     times: list[float] = []
-    with GradebookRecorder(
+    with GradebookWriter(
         folder / "class", load_homework(HOMEWORK, ROOT), course_folder=folder / "nbgrader",
         on_recorded=lambda student: times.append(time.perf_counter()),
     ) as recorder:  # fmt: skip

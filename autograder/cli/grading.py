@@ -1,6 +1,5 @@
 """Grading as ``grade`` and ``regrade`` do it: with a bar, into the gradebook, and kept."""
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.errors import GradebookError
-    from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.gradebook.writer import GradebookWriter
 
 
 def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool":
@@ -64,22 +63,20 @@ def grade_and_record(
     from autograder.gradebook.errors import GradebookError
 
     results: list[SubmissionResult] = []
-    recorder = make_recorder(plan)
     try:
-        with contextlib.ExitStack() as recording:
+        with gradebook_writer(plan) as writer:
 
             def begin() -> None:  # not before grading can begin: nothing is written if it can't
-                recording.enter_context(recorder)
                 write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
 
-            results = _grade(plan, options, judges, begin, recorder.record)
+            results = _grade(plan, options, judges, begin, writer.record)
     except GradebookError as error:
         return results, what_was_refused(error)
     return results, ""
 
 
-def make_recorder(plan: Plan) -> "GradebookRecorder":
-    """Return what writes into nbgrader's gradebook; nothing is written before it is entered.
+def gradebook_writer(plan: Plan) -> "GradebookWriter":
+    """Return the writer of nbgrader's gradebook; it writes nothing before its first result.
 
     Args:
         plan: The grading.
@@ -87,10 +84,10 @@ def make_recorder(plan: Plan) -> "GradebookRecorder":
     Raises:
         Exit: With code 2, if nbgrader can't use the homework.
     """
-    from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.gradebook.writer import GradebookWriter
 
     with told_in_one_line(HomeworkError):
-        return GradebookRecorder(
+        return GradebookWriter(
             plan.submissions, plan.homework,
             course_folder=plan.out / NBGRADER, db_url=plan.db_url,
             dates=plan.dates, lateness=lateness_in(plan.kept, plan.dates),

@@ -12,7 +12,7 @@ import typer
 
 from autograder.class_folders import NBGRADER
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import keep_all, make_recorder, what_was_refused
+from autograder.cli.grading import gradebook_writer, keep_all, what_was_refused
 from autograder.cli.outputs import write_everything
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
@@ -150,10 +150,10 @@ class _Watch:
             return
         plan, began = self._plan, time.monotonic()
         try:
-            with make_recorder(plan) as recorder:
-                write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
+            write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
+            with gradebook_writer(plan) as writer:
                 for result in self._fresh:
-                    recorder.record(result)
+                    writer.record(result)
         except GradebookError as error:
             self.refused = what_was_refused(error)
             typer.echo(f"Error: nbgrader's gradebook is not complete: {self.refused}", err=True)

@@ -42,7 +42,7 @@ def grade(folder: Path, scheduler: str) -> None:
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.result_store import ResultStore
     from autograder.class_run.run import grade_class
-    from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.gradebook.writer import GradebookWriter
     from autograder.homework_source.source import load_homework
     from autograder.judging.check_limits import TimeLimits
 
@@ -52,7 +52,7 @@ def grade(folder: Path, scheduler: str) -> None:
         limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
         cluster=Cluster(scheduler=scheduler, workers=2, trusted_network=True),
     )
-    with GradebookRecorder(submissions, homework, course_folder=folder / "nbgrader") as recorder:
+    with GradebookWriter(submissions, homework, course_folder=folder / "nbgrader") as recorder:
         results = grade_class(
             homework,
             submissions,

@@ -4,8 +4,7 @@ import resource
 
 import pytest
 
-from autograder.gradebook import class_writer
-from autograder.gradebook import gradebook as gradebook_module
+from autograder.gradebook import writer
 from autograder.gradebook.errors import GradebookError
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import ungraded
@@ -49,7 +48,7 @@ def recorded_class(tmp_path):
 @pytest.mark.parametrize("kilobytes", with_proofs([1, 40, 132, 150], [1, 132, 150]))
 def test_a_full_disk_is_told_and_mended_by_another_run(recorded_class, monkeypatch, kilobytes):
     """No file may grow beyond a limit: what a full disk does, at several places."""
-    monkeypatch.setattr(class_writer, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(writer, "_PATIENCE_SECONDS", 0.1)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, hard))
     try:
@@ -67,8 +66,8 @@ def test_a_gradebook_that_is_taken_away_is_told_and_made_again(recorded_class, t
 
 
 def test_a_gradebook_that_goes_while_it_is_written_is_told(tmp_path, recorded_class, monkeypatch):
-    monkeypatch.setattr(class_writer, "_PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr(gradebook_module, "_MOST_TOGETHER", 1)  # it goes in their midst
+    monkeypatch.setattr(writer, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(writer, "_MAX_TOGETHER", 1)  # it goes in their midst
     database = tmp_path / "one" / "gradebook.db"
     with pytest.raises(GradebookError, match=r"not recorded: student-0001, .*student-0007"):
         recorded_class("one", on_recorded=lambda student: database.unlink(missing_ok=True))

@@ -19,7 +19,7 @@ from autograder.cli.app import app
 from autograder.cli.commands import doctor
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.terminal import print_grades
-from autograder.gradebook import gradebook
+from autograder.gradebook import writer
 from autograder.releasing.generated_assignment import create_tables
 from autograder.reports import class_outputs
 from autograder.reports.class_outputs import write_outputs
@@ -208,7 +208,7 @@ class Recorder:
     def __exit__(self, kind, error, trace):
         if self.refusal and error is None:
             assert len(self.recorded) == 9
-            raise gradebook.GradebookError(self.refusal)
+            raise writer.GradebookError(self.refusal)
 
     def record(self, made):
         self.recorded.append(made)
@@ -228,7 +228,7 @@ def graded(monkeypatch):
         return results
 
     monkeypatch.setattr(class_run, "grade_class", grade_class)
-    monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
+    monkeypatch.setattr(writer, "GradebookWriter", Recorder)
     monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
     monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
     return calls

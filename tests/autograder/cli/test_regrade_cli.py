@@ -14,7 +14,7 @@ from autograder.class_run import similarity
 from autograder.class_run.result_store import ResultStore
 from autograder.cli import outputs, plan, stored_results
 from autograder.cli.app import app
-from autograder.gradebook import gradebook
+from autograder.gradebook import writer
 from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
@@ -39,7 +39,7 @@ def flag_similar(results, *rest):
 def grade(tmp_path, monkeypatch):
     """Run a command on a class whose results are these; recording is left out."""
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
-    monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
+    monkeypatch.setattr(writer, "GradebookWriter", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
     monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
 

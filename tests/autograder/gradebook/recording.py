@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.gradebook.writer import GradebookWriter
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
 
@@ -12,7 +12,7 @@ from autograder.judging.results import SubmissionResult
 def record_in_gradebook(
     results: Sequence[SubmissionResult], submissions: Path, homework: Homework, **options: Any
 ) -> None:
-    """Record results; ``options`` as ``GradebookRecorder``."""
-    with GradebookRecorder(submissions, homework, **options) as recorder:
+    """Record results; ``options`` as ``GradebookWriter``."""
+    with GradebookWriter(submissions, homework, **options) as recorder:
         for result in results:
             recorder.record(result)

@@ -11,8 +11,8 @@ from traitlets.config import Config
 
 from autograder.gradebook.course_config import write_course_config
 from autograder.gradebook.errors import GradebookError
-from autograder.gradebook.gradebook import GradebookRecorder
 from autograder.gradebook.inert_markup import inert_markup, make_inert
+from autograder.gradebook.writer import GradebookWriter
 from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import CellOutput, Status, SubmissionResult
@@ -157,10 +157,10 @@ def test_a_name_that_formgrader_would_take_for_markup_is_refused(tmp_path):
     homework, names = load_homework(HOMEWORK), ["<img src=x>", 'a"b', "a'b", "a&b", "a`b"]
     for name in names:
         hand_in(tmp_path / "class", name, solved_notebook(HOMEWORK))
-    recorder = GradebookRecorder(tmp_path / "class", homework, course_folder=tmp_path / "course")
+    recorder = GradebookWriter(tmp_path / "class", homework, course_folder=tmp_path / "course")
     with pytest.raises(GradebookError, match="shows a student's id as HTML"), recorder:
         [recorder.record(result_of(homework, name, {})) for name in names]
-    refused = recorder._opened.result().refused
+    refused = recorder.refused
     assert [name for name, why in refused.items() if "as HTML" in why] == names
 
 

@@ -20,7 +20,7 @@ from traitlets.config import Config
 
 from autograder.class_run.course import Course
 from autograder.cli.grading import what_was_refused
-from autograder.gradebook import class_writer
+from autograder.gradebook import writer
 from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.graded_notebook import transplant
 from autograder.gradebook.preprocessor import TrustedJudge
@@ -208,7 +208,7 @@ def test_recording_again_changes_nothing_not_even_what_a_ta_has_seen(tmp_path, h
 def test_a_new_text_of_the_instructors_asks_for_no_answer_again(tmp_path, source):
     def edited(old, new):
         now = nbformat.reads(text.replace(old, new), as_version=4)
-        return class_writer._same_answers(path, now)
+        return writer._same_answers(path, now)
 
     before = nbformat.read(source, as_version=4)
     own = nbformat.v4.new_code_cell("mine = 1")
@@ -229,7 +229,7 @@ def test_a_new_text_of_the_instructors_asks_for_no_answer_again(tmp_path, source
 def test_a_gradebook_that_is_locked_for_a_while(
     tmp_path, homework, source, monkeypatch, seconds, patience
 ):
-    monkeypatch.setattr(class_writer, "_PATIENCE_SECONDS", patience)
+    monkeypatch.setattr(writer, "_PATIENCE_SECONDS", patience)
     url = f"sqlite:///{tmp_path}/course/gradebook.db?timeout=0.1"
     options = {"course_folder": tmp_path / "course", "db_url": url}
     results = small_class(tmp_path / "class", homework, source)

@@ -1,13 +1,14 @@
 """Writes results into an nbgrader course: its gradebook, submitted and autograded notebooks.
 
-What it leaves is, row by row and file by file, what ``nbgrader autograde`` would leave.
+Row by row and file by file this is the same as ``nbgrader autograde`` writes.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 import nbformat
 from nbformat import NotebookNode
@@ -22,6 +23,7 @@ from autograder.class_run.submissions import (
     read_notebook,
     read_timestamp,
 )
+from autograder.clean_text import one_line, without_sql
 from autograder.gradebook.course_assignment import ensure_assignment
 from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.errors import GradebookError
@@ -40,6 +42,8 @@ from autograder.marks.lateness import Lateness
 
 _PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
 _PAUSE_SECONDS = 0.5  # between two tries
+_MAX_TOGETHER = 32  # results in one transaction
+_MAX_WAIT_SECONDS = 0.5  # of a result for others to share a transaction with
 
 _T = TypeVar("_T")
 
@@ -57,23 +61,28 @@ class _Ready:
         return self.autograded.student
 
 
-class ClassWriter:
-    """Writes results of one homework; used by one thread.
+class GradebookWriter:
+    """Writes results of one homework where nbgrader, and so formgrader, finds them.
+
+    Used in a ``with`` block by one thread. Manual grades and comments that are already there stay.
+    The gradebook is opened with the first results.
 
     Args:
-        submissions: Where the notebooks were handed in, laid out as nbgrader's.
+        submissions: The submitted notebooks, in nbgrader's layout.
         homework: The homework.
-        course_folder: nbgrader's course folder; made if it is not there.
-        db_url: As ``gradebook_url``.
-        dates: When homework is due, for nbgrader's pages.
-        lateness: Says how late a submission is, for nbgrader's late penalties.
+        course_folder: nbgrader's course folder; made if it is missing.
+        db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
+            ``gradebook.db`` in the course folder if empty.
+        dates: Deadlines, for nbgrader's pages.
+        lateness: Returns how late a submission is, for nbgrader's late penalties.
         on_recorded: Called with the id of each student who was recorded.
 
     Attributes:
-        refused: Why a student could not be recorded, by student.
+        refused: The reason for each student who could not be recorded.
 
     Raises:
-        GradebookError: The database can't be used.
+        GradebookError: At the end of the block: some students were not recorded, or the database
+            could not be used. The message names them. All others are recorded.
     """
 
     def __init__(
@@ -82,65 +91,103 @@ class ClassWriter:
         homework: Homework,
         *,
         course_folder: Path,
-        db_url: str,
-        dates: Dates,
-        lateness: Callable[[SubmissionResult], Lateness],
-        on_recorded: Callable[[str], None],
+        db_url: str = "",
+        dates: Dates | None = None,
+        lateness: Callable[[SubmissionResult], Lateness] = lambda result: Lateness(),
+        on_recorded: Callable[[str], None] = lambda student: None,
     ) -> None:
-        self._submissions = submissions
+        self._submissions = submissions.resolve()
         self._homework = homework
-        self._course = course_folder
-        self._db_url = gradebook_url(course_folder, db_url)
-        self._dates = dates
+        self._course = course_folder.resolve()
+        self._db_url = gradebook_url(self._course, db_url)
+        self._dates = dates or Dates()
         self._lateness = lateness
         self._on_recorded = on_recorded
         self.refused: dict[str, str] = {}
         self._away_since: float | None = None
-        self._open()
+        self._waiting: list[SubmissionResult] = []
+        self._written = time.monotonic()
+        self._unusable: GradebookError | None = None
+        self._opened: GradebookRows | None = None
 
-    def _open(self) -> None:
+    def __enter__(self) -> Self:
+        """Return the writer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Write what is waiting and close the gradebook; name the students not recorded."""
+        self._flush()
+        if self._opened is not None:
+            self._opened.close()
+        if error is None and self._unusable:
+            raise self._unusable
+        if error is None and self.refused:
+            student, reason = next(iter(self.refused.items()))
+            names = ", ".join(one_line(name) for name in self.refused)
+            why = without_sql(reason).strip().rpartition("\n")[2]  # a traceback's last line
+            raise GradebookError(f"not recorded: {names}; {one_line(student)}: {why}")
+
+    def record(self, result: SubmissionResult) -> None:
+        """Write a result, at once or together with the next ones in one transaction.
+
+        Args:
+            result: Of a student whose notebook is in the folder of submissions.
+        """
+        self._waiting.append(result)
+        is_due = time.monotonic() - self._written > _MAX_WAIT_SECONDS
+        if is_due or len(self._waiting) == _MAX_TOGETHER:
+            self._flush()
+
+    def _flush(self) -> None:
+        results, self._waiting = self._waiting, []
         try:
-            released = self._patiently(
-                lambda: ensure_assignment(self._homework, self._course, self._db_url)
+            if results and not self._unusable:
+                self._record(results, self._open())
+        except GradebookError as error:  # grading goes on; the end of the block raises it
+            self._unusable = error
+        self._written = time.monotonic()
+
+    def _open(self) -> GradebookRows:
+        if self._opened is not None:
+            return self._opened
+        homework, due = self._homework, self._dates.due.get(self._homework.id)
+        try:
+            path = self._patiently(lambda: ensure_assignment(homework, self._course, self._db_url))
+            self._released = nbformat.read(path, as_version=4)
+            self._opened = self._patiently(
+                lambda: GradebookRows(Gradebook(self._db_url), homework.id, due)
             )
-            self._rows = self._patiently(
-                lambda: GradebookRows(
-                    Gradebook(self._db_url),
-                    self._homework.id,
-                    self._dates.due.get(self._homework.id),
-                )
-            )
-            self._released = nbformat.read(released, as_version=4)
         except HomeworkError as error:
             raise GradebookError(str(error)) from error
         except (OSError, SQLAlchemyError) as error:
             raise GradebookError(f"the gradebook can't be used: {error}") from error
+        return self._opened
 
-    def close(self) -> None:
-        """Close the gradebook."""
-        self._rows.close()
-
-    def write(self, results: Sequence[SubmissionResult]) -> None:
-        """Write results in one transaction; those that are refused are left out, and remembered."""
+    def _record(self, results: Sequence[SubmissionResult], rows: GradebookRows) -> None:
         ready: list[_Ready] = []
         for result in results:
             try:
-                ready.append(self._prepare(result))
+                ready.append(self._prepare(result, rows))
             except Exception as error:  # one student's trouble is not the next one's
                 self._refuse(result.student, error)
         try:
-            self._write(ready)
+            self._write(ready, rows)
         except Exception:
-            for one in ready:  # whose fault was it?
+            for one in ready:  # find the one that failed
                 try:
-                    self._write([one])
+                    self._write([one], rows)
                 except Exception as error:
                     self._refuse(one.student, error)
 
     def _refuse(self, student: str, error: Exception) -> None:
         self.refused[student] = str(error) or repr(error)
 
-    def _prepare(self, result: SubmissionResult) -> _Ready:
+    def _prepare(self, result: SubmissionResult, rows: GradebookRows) -> _Ready:
         """Make the autograded notebook."""
         student = result.student
         if reason := why_unfit(student):
@@ -153,7 +200,7 @@ class ClassWriter:
             data = read_notebook(handed_in / name)
             notebook = transplant(self._released, data, self._homework)
         submitted = notebook_text(notebook)
-        restore_instructors_cells(notebook, self._rows.sources)
+        restore_instructors_cells(notebook, rows.sources)
         write_outcomes(notebook, result, self._homework)
         moment = read_handed_in(handed_in)
         due = self._dates.due.get(self._homework.id)
@@ -169,11 +216,11 @@ class ClassWriter:
         timestamp = read_timestamp(handed_in) if moment else ""
         return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
 
-    def _write(self, class_part: Sequence[_Ready]) -> None:
+    def _write(self, class_part: Sequence[_Ready], rows: GradebookRows) -> None:
         if not class_part:
             return
         # The rows first: a run that is killed in between sees a new submission again.
-        self._patiently(lambda: self._rows.write([ready.autograded for ready in class_part]))
+        self._patiently(lambda: rows.write([ready.autograded for ready in class_part]))
         for ready in class_part:
             self._write_files(ready)
             self._on_recorded(ready.student)
