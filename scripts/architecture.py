@@ -20,7 +20,7 @@ def rooms_section() -> str:
     lines = ["```mermaid", "flowchart TD"]
     for package in PACKAGES:
         arrows = imports_between_rooms(package)
-        order = TopologicalSorter(arrows).static_order()
+        order = TopologicalSorter({a: sorted(arrows[a]) for a in sorted(arrows)}).static_order()
         lines += [f"  subgraph {package}", *(f"    {room}" for room in reversed([*order]))]
         lines += [f"    {a} --> {b}" for a in sorted(arrows) for b in sorted(direct(arrows, a))]
         lines += ["  end"]

@@ -1,4 +1,4 @@
-"""nbgrader's side: its gradebook, its folders, the judge instead of its ``Execute``.
+"""The nbgrader side of grading: its gradebook, its course folders and the judge as its plug-in.
 
-Imports ``class_run``, ``marks``, ``reports``, and what these stand on.
+Imports ``class_run``, ``marks``, ``reports``, and the rooms below them.
 """

@@ -1,4 +1,4 @@
-"""The nbgrader_config.py of a course folder: ``jupyter lab`` there opens formgrader on it."""
+"""The nbgrader_config.py of a course folder; ``jupyter lab`` there opens formgrader on it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from autograder.atomic_write import write_atomically
 from autograder.gradebook.database import gradebook_url, without_password
 
 CONFIG = "nbgrader_config.py"
-_HEADER = '"""Written anew by each grading, as long as this line stands."""'
+_HEADER = '"""Rewritten by each grading, as long as this line stays."""'
 _OWN_HEADER = '"""nbgrader in this course: students\' code is run by the trusted judge."""'
 _TEXT = """{header}
 
@@ -32,17 +32,9 @@ c.ExchangeFactory.collect = "autograder.gradebook.exchange_collect.CollectNotebo
 def write_course_config(
     course_folder: Path, root: Path, db_url: str = "", dates: Path | None = None
 ) -> None:
-    """Write the configuration of a graded course, unless somebody has taken it over.
+    """Write the configuration of a graded course, unless somebody has edited its first line.
 
-    Args:
-        course_folder: nbgrader's course folder.
-        root: The project's folder.
-        db_url: The gradebook's database; a file in the course folder if empty. A password in it
-            is not written down: PostgreSQL reads ``~/.pgpass``.
-        dates: The course's dates; those in the project's folder if None.
-
-    Raises:
-        OSError: It can't be written.
+    A password in ``db_url`` is not written: PostgreSQL reads ``~/.pgpass``.
     """
     path = course_folder / CONFIG
     if path.exists() and not path.read_text(encoding="utf-8").startswith(_HEADER):
@@ -60,19 +52,7 @@ def write_exchange_config(
     db_url: str = "",
     dates: Path | None = None,
 ) -> None:
-    """Write the configuration of a course that is handed out and in by nbgrader's exchange.
-
-    Args:
-        course_folder: nbgrader's course folder.
-        root: The project's folder.
-        course_id: Its name in the exchange.
-        exchange: Where that is; nbgrader's own place if None.
-        db_url: As for a graded course.
-        dates: Likewise.
-
-    Raises:
-        OSError: It can't be written.
-    """
+    """Write the configuration of a course that uses nbgrader's exchange (its own if None)."""
     text = _settings(_OWN_HEADER, course_folder, root, db_url, dates)
     text += _EXCHANGE.format(course_id=course_id)
     if exchange:

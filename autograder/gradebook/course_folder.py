@@ -23,18 +23,14 @@ _COURSE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class CourseFolderError(ValueError):
-    """A course folder that can't be laid out; the message says why."""
+    """The course folder can't be created; the message says why."""
 
 
 def check_course_folder(folder: Path, course_id: str) -> None:
-    """Refuse what can't become a course folder.
-
-    Args:
-        folder: Where to.
-        course_id: The course's name in the exchange.
+    """Check that a course folder can be created under a name in the exchange.
 
     Raises:
-        CourseFolderError: There is something already, or the name can be none of a folder.
+        CourseFolderError: The folder is not empty, or ``course_id`` can't name a folder.
     """
     if folder.exists() and not folder.is_dir():
         raise CourseFolderError(f"{folder} can't be a course folder: it is a file")
@@ -62,20 +58,10 @@ def lay_out_course(
     dates: Dates | None = None,
     dates_file: Path | None = None,
 ) -> None:
-    """Write each homework as nbgrader's ``source`` has it, the settings, and when it is due.
+    """Write each homework's ``source`` folder, the settings, and the deadlines.
 
-    A source is the instructor's notebook, and beside it the student edition of the library, which
+    A source folder holds the instructor's notebook and the student edition of the library, which
     nbgrader releases with it.
-
-    Args:
-        folder: nbgrader's course folder, which ``check_course_folder`` did not refuse.
-        homeworks: What to hand out.
-        root: The project's folder, which is only read.
-        course_id: The course's name in the exchange.
-        exchange: Where that is; nbgrader's own place if None.
-        db_url: The gradebook's database; a file in the course folder if empty.
-        dates: When homework is due.
-        dates_file: Where that was said; None for the project's folder.
 
     Raises:
         HomeworkError: A student edition can't be made.
@@ -102,20 +88,13 @@ def lay_out_course(
 
 
 def missing_for_course(exchange: Path | None) -> list[str]:
-    """Look at what handing out, handing in and grading need on this machine.
-
-    Args:
-        exchange: Where the exchange is; nbgrader's own place if None.
-
-    Returns:
-        What is missing, a line each that says how to fix it.
-    """
+    """Return a line for each thing that releasing and grading lack here, with its remedy."""
     found = []
     place = exchange or Path(Exchange.root.default_value)
     if not place.is_dir():
         found.append(f"no exchange: sudo install -d -m 1777 {place}")
     elif not _open_to_all(place):
-        found.append(f"not everybody may hand in by the exchange: sudo chmod 1777 {place}")
+        found.append(f"students may not write to the exchange: sudo chmod 1777 {place}")
     try:
         check_sandbox()
     except SandboxError as error:

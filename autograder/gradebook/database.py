@@ -1,4 +1,4 @@
-"""The gradebook's database: where it is, and whether it can be used, before a class is graded."""
+"""The gradebook's database: its address, and whether it can be used."""
 
 import sqlite3
 from contextlib import closing
@@ -12,51 +12,30 @@ from autograder.class_folders import AUTOGRADED, GRADEBOOK
 from autograder.homework_source.nbgrader_settings import project_settings
 
 _CONNECT_SECONDS = 10
-_AGAIN = "run grade again, which makes one without what was given by hand"
+_AGAIN = "run grade again, which creates one without hand grades"
 _MEND = f"restore a backup, or move it away and {_AGAIN}"
 
 
 class DatabaseError(ValueError):
-    """A database that can't be used; the message says why, and what to do."""
+    """The database can't be used; the message says why and what to do."""
 
 
 def configured_url(root: Path) -> str:
-    """Return the address that the project's nbgrader_config.py gives.
-
-    Args:
-        root: The project's folder.
-
-    Returns:
-        ``c.CourseDirectory.db_url``; empty if it is not set.
-    """
+    """Return ``c.CourseDirectory.db_url`` of the project's nbgrader_config.py; empty if unset."""
     return str(project_settings(root).CourseDirectory.get("db_url", ""))
 
 
 def gradebook_url(course_folder: Path, db_url: str = "") -> str:
-    """Return the address of a course's gradebook.
-
-    Args:
-        course_folder: nbgrader's course folder.
-        db_url: The address asked for; SQLite's file in the course folder if empty.
-
-    Returns:
-        An SQLAlchemy address.
-    """
+    """Return the gradebook's SQLAlchemy address: ``db_url``, or a file in the course folder."""
     file = URL.create("sqlite", database=str(course_folder.resolve() / GRADEBOOK))
-    return db_url or file.render_as_string()  # a folder's name may hold what parts an address
+    return db_url or file.render_as_string()  # quotes the folder's name
 
 
 def check_database(db_url: str) -> str:
-    """Connect once.
-
-    Args:
-        db_url: SQLAlchemy address, such as ``postgresql://ta@db.example.org/gradebook``.
-
-    Returns:
-        What answers, such as ``PostgreSQL 15.18``.
+    """Connect once, and return the server's name and version, such as ``PostgreSQL 15.18``.
 
     Raises:
-        DatabaseError: The address is none, its driver is missing, or nothing answers there.
+        DatabaseError: The address is malformed, its driver is missing, or no server answers.
     """
     address = _parsed(db_url)
     waits = address.get_backend_name() == "postgresql"
@@ -65,7 +44,7 @@ def check_database(db_url: str) -> str:
         engine = create_engine(address, connect_args=arguments)
         with engine.connect() as connection:
             version = ".".join(map(str, connection.dialect.server_version_info or ()))
-            is_file = connection.dialect.name == "sqlite"  # which is not looked into before
+            is_file = connection.dialect.name == "sqlite"  # opened by the first query
             connection.execute(text("SELECT 1 FROM sqlite_master" if is_file else "SELECT 1"))
         engine.dispose()
     except (NoSuchModuleError, ModuleNotFoundError) as error:
@@ -83,15 +62,15 @@ def check_database(db_url: str) -> str:
 
 
 def check_gradebook(course_folder: Path, db_url: str = "", *, is_read: bool = False) -> None:
-    """Refuse a file of SQLite's that is damaged; one that isn't there yet is made by grading.
+    """Check that SQLite's file is not damaged; grading creates a missing one.
 
     Args:
         course_folder: nbgrader's course folder.
-        db_url: The gradebook's database; the file in the course folder if empty.
-        is_read: It is read, not made: where something was graded, it must be there.
+        db_url: The database's address; the file in the course folder if empty.
+        is_read: Also require the file where something was graded, because it is read.
 
     Raises:
-        DatabaseError: It is damaged, or gone; the message says what to do.
+        DatabaseError: The file is damaged or missing; the message says what to do.
     """
     address = make_url(gradebook_url(course_folder, db_url))
     if address.get_backend_name() != "sqlite" or not address.database:
@@ -106,17 +85,17 @@ def check_gradebook(course_folder: Path, db_url: str = "", *, is_read: bool = Fa
 
 def _damage(file: Path, course_folder: Path) -> str:
     if not file.is_file():
-        return "it is no file"
+        return "it is not a file"
     if not file.stat().st_size and _is_graded(course_folder):
         return "it is empty"
     try:
         with closing(sqlite3.connect(file)) as connection:
             ((found,),) = connection.execute("PRAGMA quick_check(1)")
             return "" if found == "ok" else str(found)
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter is a message that quotes it
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a message that quotes broken text
         code = getattr(error, "sqlite_errorcode", None)
         busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-        return "" if busy else str(error)  # who works in it holds it for a moment
+        return "" if busy else str(error)  # another program is writing
 
 
 def _is_graded(course_folder: Path) -> bool:
@@ -124,14 +103,7 @@ def _is_graded(course_folder: Path) -> bool:
 
 
 def without_password(db_url: str) -> str:
-    """Return an address that may be shown or written down.
-
-    Args:
-        db_url: SQLAlchemy address.
-
-    Returns:
-        The address without its password, which PostgreSQL also takes from ``~/.pgpass``.
-    """
+    """Return an address without its password, so that it may be shown or stored."""
     return _shown(_parsed(db_url))
 
 

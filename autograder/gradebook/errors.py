@@ -1,4 +1,4 @@
-"""What goes wrong with a gradebook."""
+"""The error of a gradebook that can't be written."""
 
 
 class GradebookError(RuntimeError):

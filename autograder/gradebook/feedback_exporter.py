@@ -1,4 +1,4 @@
-"""``nbgrader generate_feedback`` writes the page that every other way of grading gives."""
+"""Writes our feedback page for ``nbgrader generate_feedback``."""
 
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,15 @@ from autograder.reports.feedback import render_feedback
 
 
 class FeedbackPage(HTMLExporter):
-    """What ``c.GenerateFeedback.exporter_class`` names; nbgrader's own page without a result.
+    """Renders a graded notebook as feedback; set as ``c.GenerateFeedback.exporter_class``.
 
-    Where the project and its dates are, the settings of the judge and of the penalties say.
+    A notebook that the judge did not grade gets nbgrader's own page.
     """
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: Any = None, **kw: Any
     ) -> tuple[str, Any]:
-        """Make the page of a graded notebook.
-
-        Args:
-            nb: The notebook.
-            resources: nbgrader's, with ids and the gradebook's address.
-            kw: For nbgrader's own page.
-
-        Returns:
-            A self-contained HTML page, and the resources.
-        """
+        """Return a self-contained HTML page, and the resources."""
         result = kept_result(nb)
         if result is None:
             page, resources = super().from_notebook_node(nb, resources, **kw)

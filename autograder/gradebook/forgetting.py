@@ -1,6 +1,8 @@
-"""Takes a person out of nbgrader's gradebook: all rows at once, or none."""
+"""Removes a student from nbgrader's gradebook: all rows, or none."""
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,59 +11,46 @@ from autograder.gradebook.database import gradebook_url
 
 
 def count_rows(student: str, course_folder: Path, db_url: str = "") -> int:
-    """Count what the gradebook holds of a student.
-
-    Args:
-        student: The student's id.
-        course_folder: nbgrader's course folder.
-        db_url: The gradebook's database; the file in the course folder if empty.
-
-    Returns:
-        How many submissions, and one for the student; 0 if the student is not in it.
-    """
-    return len(_rows(student, course_folder, db_url, remove=False))
+    """Count the student's submissions in the gradebook, plus one for the student; 0 if unknown."""
+    with _student(student, course_folder, db_url) as (_, person):
+        return 0 if person is None else 1 + len(person.submissions)
 
 
 def remove_rows(student: str, course_folder: Path, db_url: str = "") -> None:
-    """Remove all that the gradebook holds of a student.
-
-    Args:
-        student: The student's id.
-        course_folder: nbgrader's course folder.
-        db_url: The gradebook's database; the file in the course folder if empty.
+    """Remove everything that the gradebook holds of a student.
 
     Raises:
-        SQLAlchemyError: The database refused; everything is as it was.
+        SQLAlchemyError: The database refused; nothing was changed.
     """
-    _rows(student, course_folder, db_url, remove=True)
-
-
-def _rows(student: str, course_folder: Path, db_url: str, *, remove: bool) -> list[Any]:
-    from nbgrader.api import Gradebook, Student
     from sqlalchemy import text
 
-    if not db_url and not (course_folder / GRADEBOOK).is_file():
-        return []
-    if student.encode(errors="ignore").decode() != student:  # a name that no database takes
-        return []
+    with _student(student, course_folder, db_url) as (gradebook, person):
+        if person is None:
+            return
+        for submission in person.submissions:
+            for notebook in submission.notebooks:
+                for row in (*notebook.grades, *notebook.comments, notebook):
+                    gradebook.db.delete(row)
+            gradebook.db.delete(submission)
+        gradebook.db.flush()
+        gradebook.db.delete(person)
+        gradebook.db.commit()
+        if gradebook.engine.dialect.name == "sqlite":  # its file still contains deleted rows
+            with gradebook.engine.connect() as connection:
+                bare = connection.execution_options(isolation_level="AUTOCOMMIT")
+                bare.execute(text("VACUUM"))
+
+
+@contextlib.contextmanager
+def _student(student: str, course_folder: Path, db_url: str) -> Iterator[tuple[Any, Any]]:
+    """Open the gradebook and find the student; two Nones where either is missing."""
+    from nbgrader.api import Gradebook, Student
+
+    is_text = student.encode(errors="ignore").decode() == student  # else no database takes it
+    if not is_text or not (db_url or (course_folder / GRADEBOOK).is_file()):
+        yield None, None
+        return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+        warnings.simplefilter("ignore")  # nbgrader's queries warn on the newest SQLAlchemy
         with Gradebook(gradebook_url(course_folder, db_url)) as gradebook:
-            person = gradebook.db.get(Student, student)
-            if person is None:
-                return []
-            found = [person, *person.submissions]
-            if remove:
-                for submission in person.submissions:
-                    for notebook in submission.notebooks:
-                        for row in (*notebook.grades, *notebook.comments, notebook):
-                            gradebook.db.delete(row)
-                    gradebook.db.delete(submission)
-                gradebook.db.flush()
-                gradebook.db.delete(person)
-                gradebook.db.commit()
-                if gradebook.engine.dialect.name == "sqlite":  # else the file still holds the words
-                    with gradebook.engine.connect() as connection:
-                        bare = connection.execution_options(isolation_level="AUTOCOMMIT")
-                        bare.execute(text("VACUUM"))
-            return found
+            yield gradebook, gradebook.db.get(Student, student)

@@ -1,7 +1,7 @@
-"""The notebook that formgrader shows: the student's sources, the instructor's cells, outcomes.
+"""The notebook that formgrader shows: the student's sources, the instructor's cells, the outcomes.
 
-It is made from the released notebook, in which only the sources of the student's cells are theirs:
-whatever else was handed in never reaches nbgrader.
+It is built from the released notebook. Only the sources of the student's own cells come from the
+submission; no metadata or output of it reaches nbgrader.
 """
 
 import itertools
@@ -23,19 +23,10 @@ _KEPT = "course_result"  # in the metadata of a graded notebook
 
 
 def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
-    """Put a student's sources into a copy of the released notebook.
-
-    Args:
-        released: The student notebook as released.
-        handed_in: The bytes of the student's notebook; nothing about them is trusted.
-        homework: The instructor's notebook.
-
-    Returns:
-        The released notebook with the student's solutions, written answers and own cells; what is
-        no code is Markdown.
+    """Return a copy of the released notebook with the student's solutions, answers and own cells.
 
     Raises:
-        SubmissionError: The bytes are no notebook.
+        SubmissionError: The submitted bytes are not a notebook.
     """
     submission = read_submission(handed_in, homework)
     answers = submission.answers | {
@@ -61,11 +52,11 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
 def restore_instructors_cells(
     notebook: NotebookNode, sources: Mapping[str, tuple[str | None, str]]
 ) -> None:
-    """Bring back what was taken out for students: hidden tests and checksums.
+    """Restore hidden tests and checksums in place.
 
     Args:
-        notebook: A transplanted notebook, changed in place.
-        sources: grade_id to text (None if it is the student's) and checksum of the cell.
+        notebook: A transplanted notebook.
+        sources: By grade_id the cell's source (None for a student's cell) and its checksum.
     """
     for cell in notebook.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -75,19 +66,14 @@ def restore_instructors_cells(
 
 
 def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: Homework) -> None:
-    """Leave in each test cell the outputs that nbgrader reads marks from.
+    """Write into each test cell, in place, the output from which nbgrader reads its score.
 
-    Nothing stands for a pass, an error for a fail, a number for partial credit. In the student's
-    own cells is left what they showed when the judge had them run. What the student wrote is made
-    inert: formgrader would run it. What was found is kept for ``kept_result``.
-
-    Args:
-        notebook: The student's notebook, changed in place.
-        result: What grading it found.
-        homework: The instructor's notebook.
+    No output means a pass, an error a fail, a number partial credit. The student's own cells get
+    their output from the judge's run. Markup that the student wrote is made inert, because
+    formgrader would run it. The result is stored in the metadata, for ``kept_result``.
     """
     make_inert(notebook, {cell.source for cell in homework.cells if cell.kind is CellKind.TEXT})
-    own = replace(result, outputs=(), flags=(), seed=0)  # what may be told to its student
+    own = replace(result, outputs=(), flags=(), seed=0)  # safe for the student to read
     notebook.metadata[_KEPT] = _cleaned(own.to_json())
     checks = {check.check: check for check in result.checks}
     numbers = itertools.count(1)
@@ -104,14 +90,7 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: H
 
 
 def kept_result(notebook: NotebookNode) -> SubmissionResult | None:
-    """Return what ``write_outcomes`` wrote, but for flags, seed and outputs.
-
-    Args:
-        notebook: A graded notebook.
-
-    Returns:
-        The result; None if another program has graded it.
-    """
+    """Return the result that ``write_outcomes`` stored; None if another program graded it."""
     try:
         return SubmissionResult.from_json(notebook.metadata[_KEPT])
     except (KeyError, TypeError, ValueError):
@@ -119,7 +98,7 @@ def kept_result(notebook: NotebookNode) -> SubmissionResult | None:
 
 
 def _cleaned(data: Any) -> Any:
-    """Return plain data whose texts can stand in a file."""
+    """Return plain data without characters that no file can hold."""
     if isinstance(data, Mapping):
         return {key: _cleaned(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -134,7 +113,7 @@ def _outputs(check: CheckResult) -> list[NotebookNode]:
         data = {"text/plain": f"{check.score:g}"}
         return [nbformat.v4.new_output("execute_result", data, execution_count=None)]
     parts = (check.message, check.hint, second_try.told(check), check.traceback)
-    lines = [clean_text(part) for part in parts if part]  # a page of them must be text
+    lines = [clean_text(part) for part in parts if part]
     message = clean_text(check.message)
     return [
         nbformat.v4.new_output("error", ename=check.status.value, evalue=message, traceback=lines)
@@ -142,7 +121,7 @@ def _outputs(check: CheckResult) -> list[NotebookNode]:
 
 
 def _as_notebook_outputs(outputs: list[CellOutput]) -> list[NotebookNode]:
-    """Return what a cell showed as a notebook holds it, in forms that no page can run."""
+    """Return a cell's outputs in MIME types that no page executes."""
     return [
         nbformat.v4.new_output("display_data", {"image/png": output.png})
         if output.png

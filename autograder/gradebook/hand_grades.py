@@ -1,4 +1,4 @@
-"""What stands in nbgrader's gradebook by hand: points, extra credit, comments."""
+"""Points, extra credit and comments that people gave in nbgrader's gradebook."""
 
 import warnings
 from collections import defaultdict
@@ -10,21 +10,13 @@ from autograder.clean_text import without_sql
 from autograder.gradebook.database import DatabaseError, gradebook_url
 from autograder.marks.standing import HandGrades
 
-NO_RESPONSE = "No response."  # nbgrader's words for an answer that was left as it was
+NO_RESPONSE = "No response."  # nbgrader's comment on an unchanged answer cell
 
 
 def read_hand_grades(
     homework_id: str, course_folder: Path, db_url: str = ""
 ) -> dict[str, HandGrades]:
-    """Read what teaching assistants gave the submissions of a homework.
-
-    Args:
-        homework_id: Such as ``hw03-self-attention``.
-        course_folder: nbgrader's course folder.
-        db_url: The gradebook's database; the file in the course folder if empty.
-
-    Returns:
-        Student to what was given; empty if there is no gradebook, or no such homework in it.
+    """Return the hand grades of a homework by student; empty if no gradebook knows it.
 
     Raises:
         DatabaseError: The gradebook can't be read.
@@ -35,14 +27,14 @@ def read_hand_grades(
     if not db_url and not (course_folder / GRADEBOOK).is_file():
         return {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+        warnings.simplefilter("ignore")  # nbgrader's queries warn on the newest SQLAlchemy
         try:
             with Gradebook(gradebook_url(course_folder, db_url)) as gradebook:
                 return _read(gradebook.db, homework_id)
         except SQLAlchemyError as error:
             raise DatabaseError(
-                f"the gradebook can't be read ({without_sql(str(error))}): what was given by hand "
-                "is not known, so nothing is written"
+                f"the gradebook can't be read ({without_sql(str(error))}): hand grades are "
+                "unknown, so nothing is written"
             ) from error
 
 
@@ -83,7 +75,7 @@ def _read(session: Any, homework_id: str) -> dict[str, HandGrades]:
             extra[student][cell] = more
         if waits:
             waiting[student].add(cell)
-    # what nbgrader says by itself: of a written answer alone, for code has checks that say more
+    # nbgrader's automatic comment counts for written answers only; code has checks.
     unanswered = and_(Comment.auto_comment == NO_RESPONSE, BaseCell.type == "GradeCell")
     said = or_(Comment.manual_comment != "", unanswered)
     told = rows(Comment.manual_comment, Comment.auto_comment).filter(said)

@@ -1,8 +1,7 @@
-"""What ``nbgrader autograde`` converts: never a student's file, but what the judge reads in it.
+"""Gives ``nbgrader autograde`` a safe copy of each submission in place of the student's file.
 
-nbgrader 0.9.6 reads the file with readers of its own, as large as it is. Over what it does not
-expect there, such as a cell that was copied, or metadata of another version, it ends, and nobody
-behind that student is graded.
+nbgrader 0.9.6 reads the submitted file with its own readers, however large it is. It stops at
+malformed metadata or a copied cell, and then grades no later student.
 """
 
 from pathlib import Path
@@ -21,26 +20,16 @@ from autograder.homework_source.source import load_homework
 
 
 class RestoredCells(OverwriteCells):
-    """Puts in the instructor's cells, without a warning for each: in it what was hidden is new.
-
-    What a student changed in theirs never came here.
-    """
+    """Restores the instructor's cells without a warning about each restored hidden test."""
 
     def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
-        """Say nothing.
-
-        Args:
-            name: The cell's id.
-            attr: What is another there than in the notebook that was handed out.
-            old: As it should be.
-            new: As it is.
-        """
+        """Log nothing."""
 
 
 class HandedInNotebook(NotebookExporter):
-    """What ``c.Autograde.exporter_class`` names: the released notebook with a student's sources.
+    """Puts the student's sources into the released notebook; set as ``Autograde.exporter_class``.
 
-    nbgrader converts twice: what was handed in, and then what came of it.
+    nbgrader converts each notebook twice: the submission first, and then the result of that.
     """
 
     _handed_in = b""
@@ -50,17 +39,9 @@ class HandedInNotebook(NotebookExporter):
     ) -> tuple[str, dict[str, Any]]:
         """Convert a notebook.
 
-        Args:
-            filename: What was handed in, or what came of it.
-            resources: nbgrader's, with ids.
-            kw: For nbconvert.
-
-        Returns:
-            The text of the notebook's file, and the resources.
-
         Raises:
-            UnreadableError, SubmissionError: What was handed in is no notebook, or too large:
-                nbgrader names its student, and goes on.
+            UnreadableError, SubmissionError: The submission is too large or not a notebook.
+                nbgrader names its student and goes on.
             GradebookError: There is no released notebook.
         """
         place = Path(filename)
@@ -84,7 +65,6 @@ class HandedInNotebook(NotebookExporter):
         return transplant(released, self._handed_in, homework)
 
     def _folder(self, step: str, resources: Any, student: str = "") -> Path:
-        """Return where nbgrader keeps an assignment in one of its steps."""
         ids = resources["nbgrader"]
         folders = self.parent.coursedir
         student = student or ids["student"]

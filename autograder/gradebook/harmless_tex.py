@@ -1,7 +1,6 @@
-"""Which commands of TeX a student's formula may use where it is shown in a page that is not ours.
+"""TeX commands that a student's formula may use in nbgrader's pages.
 
-MathJax knows hundreds: some fetch pictures, some cover what stands elsewhere on the page, some
-change what the instructor's formulas say. Here are those that write a formula, and do only that.
+Other commands of MathJax fetch pictures, cover the page or redefine the instructor's formulas.
 """
 
 _LETTERS = """
@@ -54,4 +53,4 @@ HARMLESS = frozenset(
     f"{_LETTERS} {_OPERATORS} {_RELATIONS} {_ARROWS} {_MADE_OF_PARTS} {_DELIMITERS} "
     f"{_SPACES_AND_FONTS}".split()
 )
-"""Their names, without the backslash."""
+"""Names of the allowed commands, without the backslash."""

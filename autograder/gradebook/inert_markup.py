@@ -1,8 +1,8 @@
-"""Makes what a student wrote harmless in pages that are not ours.
+"""Makes a student's Markdown harmless in nbgrader's pages.
 
-formgrader shows notebooks as they are, HTML and scripts included, in the browser of a teaching
-assistant who is logged in to a server that runs code. And what reads text and code there takes four
-times as long for twice as much, in which nobody else is answered.
+formgrader renders notebooks with their HTML and scripts, in the browser of a teaching assistant who
+is logged in to a server that runs code. Its renderers take quadratic time, in which the server
+answers nobody else; therefore long text is cut and long code is not coloured.
 """
 
 import re
@@ -13,34 +13,26 @@ from nbformat import NotebookNode
 from autograder.clean_text import clean_text
 from autograder.gradebook.harmless_tex import HARMLESS
 
-_MOST_TEXT = 20_000  # characters of a cell that is no code; what is handed in holds all of it
-_MOST_TEXTS = 100_000  # of all of them
-# The squares of the lengths of the code cells, together: twice what homework has.
+_MOST_TEXT = 20_000  # characters of a Markdown cell; the submitted file keeps all of them
+_MOST_TEXTS = 100_000  # characters of all Markdown cells
+# Sum of the squared lengths of the code cells: twice that of a homework.
 _MOST_CODE = 10**9
 _UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
-# Has no width and is no part of any markup: what it parts looks the same, and does nothing.
+# WORD JOINER has no width and belongs to no markup: it breaks a tag without changing its look.
 _BREAK = "\u2060"
-_PARTED = re.compile(
+_BROKEN = re.compile(
     r"<(?=[A-Za-z/!?])"  # the start of a tag, comment or declaration
-    r"|\](?=[(\[:])"  # of a link or picture; converters can be fooled about where one leads
-    r"|(?P<harmless>\\\\(?!\*?\s*\[))|\\\\"  # a line's end; it may say how far up the next one is
-    r"|\\(?=(?P<command>[A-Za-z]+))"  # in formulas: but for what is harmless
-    r"|(?:```|~~~)(?=[^\S\n]*[^\s`~])"  # of code: its language
+    r"|\](?=[(\[:])"  # the middle of a link or picture
+    r"|(?P<harmless>\\\\(?!\*?\s*\[))|\\\\"  # a line break; TeX takes a height after it
+    r"|\\(?=(?P<command>[A-Za-z]+))"  # a TeX command; HARMLESS ones stay
+    r"|(?:```|~~~)(?=[^\S\n]*[^\s`~])"  # a fenced block with a language
 )
 _KEPT_METADATA = ("nbgrader", "course", "deletable", "editable")
 
 
 def inert_markup(text: str, limit: int = _MOST_TEXT) -> str:
-    """Take from Markdown, HTML and formulas what they can do; what they say stays.
-
-    Args:
-        text: What a student wrote.
-        limit: Most characters to keep, as in ``clean_text``.
-
-    Returns:
-        Text that reads the same, in which no tag, picture or link begins.
-    """
-    return _PARTED.sub(_part, clean_text(text, limit))
+    """Return the text, cut to ``limit``, with an invisible break in each tag and link."""
+    return _BROKEN.sub(_part, clean_text(text, limit))
 
 
 def _part(found: re.Match[str]) -> str:
@@ -49,16 +41,10 @@ def _part(found: re.Match[str]) -> str:
 
 
 def make_inert(notebook: NotebookNode, instructors: Collection[str]) -> None:
-    """Leave in a notebook nothing that a page made from it could run or fetch.
+    """Remove from a notebook, in place, everything that a page could run or fetch.
 
-    Sources of code are shown as text by every page, and stay as they are; so does what cells
-    printed, which is not taken from a submission. Of so much code that it would take long, none is
-    shown in colours.
-
-    Args:
-        notebook: A student's notebook, changed in place.
-        instructors: Texts of the instructor's, which stay as they are. A cell is known by its text:
-            what else it says of itself, the student may have written.
+    Pages show code as text, so code stays. A cell whose text is one of the ``instructors`` stays
+    too; its metadata proves nothing, because the student may have written it.
     """
     notebook.metadata = NotebookNode(
         {"kernelspec": notebook.metadata["kernelspec"]} if "kernelspec" in notebook.metadata else {}

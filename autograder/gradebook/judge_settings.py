@@ -1,4 +1,4 @@
-"""What nbgrader_config.py may say of the judge, under ``c.TrustedJudge``."""
+"""The judge's settings in nbgrader_config.py, under ``c.TrustedJudge``."""
 
 from dataclasses import fields
 from difflib import get_close_matches
@@ -16,12 +16,12 @@ from autograder.homework_source.nbgrader_settings import (
 from autograder.judging.check_limits import TimeLimits
 from autograder.sandbox.worker.isolation import Limits
 
-# Of every preprocessor; to ask nbconvert for them takes a second.
+# Settings of every nbconvert preprocessor; importing nbconvert to list them takes a second.
 _NBCONVERTS = ("default_language", "display_data_priority", "enabled")
 
 
 class JudgeSettings(Configurable):
-    """Limits, and where students' code runs."""
+    """Limits on students' code, and where it runs."""
 
     root = Unicode(".", help="Folder of the course project, with course_lib and solutions").tag(
         config=True
@@ -49,35 +49,29 @@ class JudgeSettings(Configurable):
     output_characters = Int(
         Limits.output_characters,
         min=1,
-        help="Text that one cell may show; what is beyond it is left out and costs no point",
+        help="Characters of output kept from one cell; longer output is cut and costs no points",
     ).tag(config=True)
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
     device = Unicode("cpu", help="cpu or cuda").tag(config=True)
 
     @property
     def time_limits(self) -> TimeLimits:
-        """How long students' code may run, as configured."""
+        """Time limits of students' code."""
         return TimeLimits(
             check_seconds=self.check_seconds, submission_seconds=self.submission_seconds
         )
 
     @property
     def worker_limits(self) -> Limits:
-        """What a student's process may use, as configured."""
+        """Resource limits of a student's process."""
         return Limits(**{field.name: getattr(self, field.name) for field in fields(Limits)})
 
 
 def configured_judge(root: Path) -> JudgeSettings:
-    """Return the judge as the project's nbgrader_config.py sets it up, for what else grades.
-
-    Args:
-        root: The project's folder.
-
-    Returns:
-        What c.TrustedJudge says there.
+    """Return the judge's settings from the project's nbgrader_config.py.
 
     Raises:
-        SettingsError: The file can't be read, or sets what is unknown, or to what can't be.
+        SettingsError: The file can't be read, or a setting is unknown or out of range.
     """
     settings = project_settings(root)
     for name, value in settings.TrustedJudge.items():
@@ -87,14 +81,14 @@ def configured_judge(root: Path) -> JudgeSettings:
 
 
 def _problem(name: str, value: Any) -> str:
-    """Say what is wrong with a setting; nothing if it can be used."""
+    """Return why a setting can't be used; empty if it can."""
     known = sorted(JudgeSettings.class_trait_names(config=True))
     if name in _NBCONVERTS:
         return ""
     if name not in known:
         near = get_close_matches(name, known, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-        return f"is no setting; {advice}"
+        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+        return f"is not a setting; {advice}"
     try:
         JudgeSettings(config=Config(JudgeSettings={name: value}))
     except TraitError:

@@ -1,7 +1,6 @@
-"""nbgrader's late penalties by the course's dates, for ``nbgrader autograde`` and formgrader."""
+"""nbgrader's late penalties, computed from the course's dates."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from autograder.marks.lateness import Lateness
 
 
 class DatedPenalties(BasePlugin):
-    """What ``c.AssignLatePenalties.plugin_class`` names: takes off what dates.toml says."""
+    """Deducts for lateness by dates.toml; set as ``c.AssignLatePenalties.plugin_class``."""
 
     root = Unicode(".", help="Folder of the course project, with solutions").tag(config=True)
     dates = Unicode("", help="The course's dates; dates.toml in root if empty").tag(config=True)
@@ -24,15 +23,9 @@ class DatedPenalties(BasePlugin):
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Say what lateness takes off.
+        """Return the points to deduct; None if the course has no dates.
 
-        Args:
-            student_id: The student.
-            score: Points of the notebook.
-            total_seconds_late: By the gradebook; what counts is when the homework was handed in.
-
-        Returns:
-            Points; None if there are no dates.
+        nbgrader's own ``total_seconds_late`` knows no extensions or grace days, and is ignored.
         """
         dates = configured_dates(self.root, self.dates)
         if dates is None:
@@ -44,17 +37,10 @@ class DatedPenalties(BasePlugin):
 
 
 def configured_dates(root: str, file: str) -> Dates | None:
-    """Read the course's dates.
-
-    Args:
-        root: Folder of the course project.
-        file: Where they are said; dates.toml in root if empty.
-
-    Returns:
-        What it says; None if there is no such file.
+    """Read the course's dates from ``file``, or dates.toml in ``root``; None if there is none.
 
     Raises:
-        DatesError: It can't be used.
+        DatesError: The file is malformed.
     """
     path = Path(file) if file else Path(root) / DATES_FILE
     return read_dates(path, all_homeworks(Path(root))) if path.is_file() else None
@@ -63,19 +49,16 @@ def configured_dates(root: str, file: str) -> Dates | None:
 def lateness_among(
     submissions: Sequence[SubmittedAssignment], homework_id: str, dates: Dates
 ) -> Lateness:
-    """Say how late a submission is.
-
-    Args:
-        submissions: All of its student's that are in the gradebook.
-        homework_id: Which of them.
-        dates: When homework is due, and what being late costs.
-    """
-    handed_in = {s.name: _result(s, s.student_id) for s in submissions}
+    """Return how late a homework is, given all submissions of its student in the gradebook."""
+    handed_in = {s.name: _result(s) for s in submissions}
     return dates.lateness(handed_in[homework_id], handed_in.values())
 
 
-def _result(submission: SubmittedAssignment, student: str) -> SubmissionResult:
-    """Return what lateness needs of a submission in the gradebook."""
+def _result(submission: SubmittedAssignment) -> SubmissionResult:
     moment = submission.timestamp
-    result = SubmissionResult(student=student, homework=submission.name, checks=())
-    return replace(result, handed_in=moment.replace(tzinfo=UTC).isoformat()) if moment else result
+    return SubmissionResult(
+        student=submission.student_id,
+        homework=submission.name,
+        checks=(),
+        handed_in=moment.replace(tzinfo=UTC).isoformat() if moment else "",
+    )

@@ -1,7 +1,6 @@
-"""The text of a notebook's file, as nbformat writes it; what a class has in common is written once.
+"""The text of a notebook's file; cells that a class has in common are encoded once.
 
-nbformat indents, for which Python has no fast encoder: it took a third of the time of a class's
-gradebook.
+nbformat indents its JSON, for which Python has no fast encoder.
 """
 
 import functools
@@ -10,18 +9,11 @@ import json
 import nbformat
 from nbformat import NotebookNode
 
-_REMEMBERED, _SHORT = 500, 20_000  # cells, of so many characters at most: students write some
+_REMEMBERED, _SHORT = 500, 20_000  # cells kept; characters of a cell worth keeping
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Write a notebook, as ``nbformat.writes`` does.
-
-    Args:
-        notebook: A notebook of format 4.
-
-    Returns:
-        The text of its file, with a newline at the end.
-    """
+    """Return what ``nbformat.writes`` returns for a notebook of format 4, plus a newline."""
     frame = nbformat.v4.writes(NotebookNode(notebook, cells=[])) + "\n"
     shortly = (json.dumps(cell, sort_keys=True) for cell in notebook.cells)
     cells = ",\n".join((_remembered_text if len(c) <= _SHORT else _cell_text)(c) for c in shortly)
@@ -29,7 +21,7 @@ def notebook_text(notebook: NotebookNode) -> str:
 
 
 def _cell_text(cell: str) -> str:
-    """Write a cell, given in a shorter form, as it stands in the file."""
+    """Return an indented cell, given as compact JSON."""
     alone = nbformat.from_dict({"cells": [json.loads(cell)], "metadata": {}})
     begin, end = '{\n "cells": [\n', '\n ],\n "metadata": {}\n}'
     return str(nbformat.v4.writes(alone)).removeprefix(begin).removesuffix(end)

@@ -1,7 +1,6 @@
-"""Where the judge meets nbgrader: a preprocessor in the place of ``Execute``.
+"""Runs the judge inside ``nbgrader autograde``, in place of nbgrader's ``Execute``.
 
-It leaves in each test cell the outputs that nbgrader's own ``SaveAutoGrades`` reads. What is for
-the staff alone goes into nbgrader's log (flags), and into a file of the course folder (all of it).
+It writes into each test cell the output from which nbgrader's ``SaveAutoGrades`` reads the score.
 """
 
 from datetime import UTC, datetime
@@ -25,41 +24,28 @@ from autograder.marks.standing import stand
 from autograder.reports.mark_log import write_marks
 
 HANDED_IN = "handed_in"
-"""Where nbgrader's resources, with the ids, hold the bytes of the file that was handed in."""
+"""Key in nbgrader's resources for the bytes of the submitted file."""
 
 
 class TrustedJudge(JudgeSettings, NbGraderPreprocessor):
-    """Grades a submitted notebook with the judge and writes what it found into the test cells."""
+    """Grades a submitted notebook with the judge and writes the outcomes into its test cells."""
 
-    _judges = JudgePool()  # of all preprocessors: nbgrader makes one for each notebook
+    _judges = JudgePool()  # shared: nbgrader makes a new preprocessor for each notebook
 
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Grade the notebook.
-
-        Args:
-            notebook: What is shown of the submission, after nbgrader's sanitising steps.
-            resources: nbgrader's resources, with the student's and the assignment's ids, and what
-                the judge reads: the file that was handed in.
-
-        Returns:
-            The notebook with outputs in its test cells, and the resources.
-        """
+        """Grade the bytes in ``resources["nbgrader"][HANDED_IN]``; log flags and marks."""
         root = Path(self.root)
         ids = resources["nbgrader"]
         course = Course.load(load_homework(ids["assignment"], root), root)
         result = self._grade(course, ids[HANDED_IN], ids["student"])
-        self._tell_staff(result)
-        write_outcomes(notebook, result, course.homework)
-        return notebook, resources
-
-    def _tell_staff(self, result: SubmissionResult) -> None:
         for flag in result.flags:
             words = one_line(f"{flag.text} {flag.where}", 400)
             self.log.warning("%s: flag, %s: %s", one_line(result.student), flag.kind, words)
-        log = Path(LOG)  # nbgrader works in the course folder
-        write_marks([stand(result)], log, now=datetime.now(UTC))
+        write_marks([stand(result)], Path(LOG), now=datetime.now(UTC))  # in the course folder
+        write_outcomes(notebook, result, course.homework)
+        return notebook, resources
 
     def _grade(self, course: Course, handed_in: bytes, student: str) -> SubmissionResult:
         options = GradingOptions(

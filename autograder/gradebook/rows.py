@@ -1,8 +1,4 @@
-"""Writes students' rows into nbgrader's database: the same rows as ``nbgrader autograde`` leaves.
-
-nbgrader opens the database again in each of its steps and commits each cell on its own. Here, the
-students that are written together are one transaction: all of their rows are there, or none.
-"""
+"""Writes the rows that ``nbgrader autograde`` would write, several students in one transaction."""
 
 import datetime
 from collections.abc import Sequence
@@ -34,11 +30,10 @@ class Autograded:
     Attributes:
         student: The student's id.
         notebook: With outputs in its test cells.
-        timestamp: When it was handed in, in UTC; None if that is not known.
-        extension: How much later than for others it is due; None if it is not.
-        penalty: Points that lateness takes off; None if none.
-        unchanged: The student handed in nothing new since it was last written: an answer that was
-            graded by hand need not be looked at again.
+        timestamp: When it was submitted, in UTC; None if unknown.
+        extension: How much later than for others it is due; None for no extension.
+        penalty: Points deducted for lateness; None for no penalty.
+        unchanged: The student submitted nothing new, so hand-graded answers stay graded.
     """
 
     student: str
@@ -50,12 +45,12 @@ class Autograded:
 
 
 class GradebookRows:
-    """The rows of one homework.
+    """The rows of one homework in an open gradebook, which ``close`` closes.
 
     Args:
-        gradebook: An open gradebook that knows the homework; owned from now on.
-        homework_id: Such as ``hw03-self-attention``.
-        due: When it is due; None leaves what the gradebook says.
+        gradebook: A gradebook that knows the homework.
+        homework_id: The homework.
+        due: The deadline; None leaves the gradebook's.
     """
 
     def __init__(
@@ -68,7 +63,7 @@ class GradebookRows:
             cell.name: (cell.source if cell.locked else None, cell.checksum)
             for cell in notebook.source_cells
         }
-        """Text (None if it is the student's) and checksum of the instructor's cells."""
+        """By grade_id the cell's source (None for a student's cell) and its checksum."""
         tasks = {cell.id: cell.name for cell in notebook.task_cells}
         self._graded = {cell.id: cell.name for cell in notebook.grade_cells} | tasks
         self._answered = {cell.id: cell.name for cell in notebook.solution_cells} | tasks
@@ -81,13 +76,10 @@ class GradebookRows:
         self._session.expunge_all()
 
     def write(self, class_part: Sequence[Autograded]) -> None:
-        """Write what autograded notebooks say. Manual grades and comments stay.
-
-        Args:
-            class_part: Some students, each once.
+        """Write some students' rows in one transaction. Manual grades and comments stay.
 
         Raises:
-            SQLAlchemyError: The database refused; nothing of these students' was changed.
+            SQLAlchemyError: The database refused; no row was changed.
         """
         try:
             for autograded in class_part:
@@ -118,7 +110,7 @@ class GradebookRows:
             self._update(found, autograded, scores, comments)
 
     def close(self) -> None:
-        """Let the database go."""
+        """Close the gradebook."""
         self._gradebook.close()
 
     def _find(self, autograded: Autograded) -> SubmittedNotebook | None:
@@ -144,7 +136,7 @@ class GradebookRows:
         scores: dict[str, float | None],
         comments: dict[str, str | None],
     ) -> None:
-        """Write the rows of a student's first submission: a statement for each table."""
+        """Insert the rows of a student's first submission, one statement a table."""
 
         def insert(table: type[Base], rows: list[dict[str, Any]]) -> None:
             self._session.execute(table.__table__.insert(), rows)
@@ -185,7 +177,7 @@ class GradebookRows:
         scores: dict[str, float | None],
         comments: dict[str, str | None],
     ) -> None:
-        """Change the rows of a student who was recorded before, but for what is the TA's."""
+        """Update a student's rows, except for grades and comments given by hand."""
         submitted.late_submission_penalty = autograded.penalty
         for grade in submitted.grades:
             name = self._graded[grade.cell_id]

@@ -34,13 +34,13 @@ from autograder.gradebook.graded_notebook import (
 )
 from autograder.gradebook.notebook_text import notebook_text
 from autograder.gradebook.rows import Autograded, GradebookRows
-from autograder.gradebook.student_ids import why_unfit
+from autograder.gradebook.student_ids import id_problem
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates, in_utc
 from autograder.marks.lateness import Lateness
 
-_PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
+_PATIENCE_SECONDS = 60.0  # for a locked or unreachable database
 _PAUSE_SECONDS = 0.5  # between two tries
 _MAX_TOGETHER = 32  # results in one transaction
 _MAX_WAIT_SECONDS = 0.5  # of a result for others to share a transaction with
@@ -50,11 +50,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class _Ready:
-    """A student, and the files that belong to the rows."""
+    """A student's rows and files, ready to be written."""
 
     autograded: Autograded
-    submitted: str  # the notebook as it was handed in
-    timestamp: str  # as it was handed in; empty if nothing says
+    submitted: str  # text of the submitted notebook's file
+    timestamp: str  # text of timestamp.txt; empty if there is none
 
     @property
     def student(self) -> str:
@@ -75,7 +75,7 @@ class GradebookWriter:
             ``gradebook.db`` in the course folder if empty.
         dates: Deadlines, for nbgrader's pages.
         lateness: Returns how late a submission is, for nbgrader's late penalties.
-        on_recorded: Called with the id of each student who was recorded.
+        on_recorded: Called with each recorded student's id.
 
     Attributes:
         refused: The reason for each student who could not be recorded.
@@ -120,7 +120,7 @@ class GradebookWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Write what is waiting and close the gradebook; name the students not recorded."""
+        """Write waiting results and close the gradebook; name the students not recorded."""
         self._flush()
         if self._opened is not None:
             self._opened.close()
@@ -190,7 +190,7 @@ class GradebookWriter:
     def _prepare(self, result: SubmissionResult, rows: GradebookRows) -> _Ready:
         """Make the autograded notebook."""
         student = result.student
-        if reason := why_unfit(student):
+        if reason := id_problem(student):
             raise GradebookError(reason)
         name = f"{self._homework.id}.ipynb"
         handed_in = self._submissions / student / self._homework.id
@@ -219,7 +219,7 @@ class GradebookWriter:
     def _write(self, class_part: Sequence[_Ready], rows: GradebookRows) -> None:
         if not class_part:
             return
-        # The rows first: a run that is killed in between sees a new submission again.
+        # Rows first: after a kill in between, the next run writes the files.
         self._patiently(lambda: rows.write([ready.autograded for ready in class_part]))
         for ready in class_part:
             self._write_files(ready)
@@ -235,7 +235,7 @@ class GradebookWriter:
         for path, text in files.items():
             if not _reads(path, text):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, text, lasting=False)  # what is lost is written again
+                write_atomically(path, text, lasting=False)  # the next run would write it again
                 if graded in path.parents:
                     path.chmod(0o444)  # as nbgrader leaves it
 
@@ -243,7 +243,7 @@ class GradebookWriter:
         return self._course / step / student / self._homework.id
 
     def _patiently(self, do: Callable[[], _T]) -> _T:
-        """Do it, again and again while the database is locked or away; not for ever."""
+        """Call ``do``; retry for a minute while the database is locked or unreachable."""
         while True:
             try:
                 done = do()
@@ -259,7 +259,7 @@ class GradebookWriter:
 
 
 def _reads(path: Path, text: str) -> bool:
-    """Return whether a file holds just this text."""
+    """Return whether a file contains exactly this text."""
     try:
         return path.read_text(encoding="utf-8") == text
     except (OSError, ValueError):
@@ -267,7 +267,7 @@ def _reads(path: Path, text: str) -> bool:
 
 
 def _same_answers(path: Path, notebook: NotebookNode) -> bool:
-    """Return whether a file holds the same cells of the student's: the instructor's may be new."""
+    """Return whether a file contains the same cells of the student; instructor's may differ."""
     try:
         before = nbformat.read(path, as_version=4)
     except (OSError, ValueError):

@@ -40,7 +40,6 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_penalties.DatedPenalties"
-    c.ExportApp.plugin_class = "autograder.gradebook.csv_export.QuotedCsv"
     # formgrader's colours for other languages take minutes for a page of some signs.
     c.HighlightMagicsPreprocessor.enabled = False
     # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses

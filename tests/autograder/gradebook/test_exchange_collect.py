@@ -1,4 +1,4 @@
-"""Collecting from the exchange: nothing that a student points to, nothing in another's name."""
+"""Collecting from the exchange follows no links and accepts no submission in another's name."""
 
 import os
 from pathlib import Path
@@ -38,7 +38,7 @@ def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path])
 
 
 def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
-    """Collect, and return what then lies in ``submitted``, but for what nbgrader has made."""
+    """Collect, and return the notebooks in ``submitted``."""
     config = Config()
     config.CourseDirectory = Config(coursedir or {})
     config.Exchange.root = str(course / "exchange")
@@ -50,24 +50,20 @@ def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
     CollectNotebooks(
         coursedir=coursedir, authenticator=Authenticator(config=config), config=config
     ).start()
-    found = (course / "course" / "submitted").glob("*/*/*")
-    return {
-        str(path.relative_to(course / "course/submitted")): path.read_text()
-        for path in found
-        if MADE_BY_NBGRADER.get(path.name) != path.read_text()
-    }
+    found = (course / "course" / "submitted").glob("*/*/*.ipynb")
+    return {str(path.relative_to(course / "course/submitted")): path.read_text() for path in found}
 
 
-def test_what_grading_reads_is_collected_and_nothing_else(course):
+def test_only_the_notebook_is_collected_with_the_time_of_its_folder(course):
     (hand_in(course, "ada", "2026-10-01 10:00:00", {
-        f"{HW}.ipynb": "{}", "timestamp.txt": "2026-10-01 11:00:00 UTC", "page.html": "x"
+        f"{HW}.ipynb": "{}", "timestamp.txt": "2020-10-01 11:00:00 UTC", "page.html": "x"
     }) / "course_lib").mkdir()  # fmt: skip
-    assert collect(course) == {
-        f"ada/{HW}/{HW}.ipynb": "{}", f"ada/{HW}/timestamp.txt": "2026-10-01 11:00:00 UTC"
-    }  # fmt: skip
+    assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "{}"}
+    written = (course / "course/submitted/ada" / HW / "timestamp.txt").read_text()
+    assert written == "2026-10-01 10:00:00 UTC\n"
 
 
-def test_links_and_pipes_are_not_followed_and_stop_nobody(course):
+def test_links_and_pipes_are_skipped(course):
     secret = course / "secret" / "solved.ipynb"
     hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": secret, "a.txt": "mine"})
     pipe = hand_in(course, "mal", "2026-10-01 10:00:00", {"a.txt": "mine"})
@@ -75,13 +71,11 @@ def test_links_and_pipes_are_not_followed_and_stop_nobody(course):
     inbound = course / "exchange/cs224/inbound"
     (inbound / f"oz+{HW}+2026-10-01 10:00:00 UTC+x9Y").symlink_to(course / "secret")
     hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
-    assert collect(course) == {
-        f"eve/{HW}/a.txt": "mine", f"mal/{HW}/a.txt": "mine", f"zoe/{HW}/{HW}.ipynb": "{}"
-    }  # fmt: skip
+    assert collect(course) == {f"zoe/{HW}/{HW}.ipynb": "{}"}
 
 
 @AS_ROOT
-def test_nobody_hands_in_for_another(course):
+def test_submission_in_another_students_name_is_skipped(course):
     own = hand_in(course, "daemon", "2026-10-01 10:00:00", {f"{HW}.ipynb": "own"})
     os.chown(own, 1, 1)  # daemon's ids, on every Unix
     hand_in(course, "daemon", "2026-10-02 10:00:00", {f"{HW}.ipynb": "forged"})
@@ -93,7 +87,7 @@ def test_nobody_hands_in_for_another(course):
     assert os.listdir(course / "course" / "submitted") == ["daemon"]  # others handed nothing in
 
 
-def test_the_newest_counts(course):
+def test_newest_submission_is_collected(course):
     hand_in(course, "ada", "2026-10-01 10:00:00", {f"{HW}.ipynb": "first"})
     hand_in(course, "ada", "2026-10-02 10:00:00", {f"{HW}.ipynb": "second"})
     assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "second"}
@@ -108,19 +102,19 @@ def test_the_newest_counts(course):
         os.fsdecode(b"e\xffve") + f"+{HW}+{NOON}+x",
     ],
 )  # fmt: skip
-def test_a_name_that_is_no_submissions_is_nobodys_and_stops_nobody(course, name, caplog):
+def test_malformed_folder_name_is_skipped(course, name, caplog):
     folder = course / "exchange/cs224/inbound" / name
     folder.mkdir()
     (folder / f"{HW}.ipynb").write_text("evil")
     hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
     assert collect(course) == {f"zoe/{HW}/{HW}.ipynb": "{}"}
     assert not (course / "course" / HW).exists()
-    words = ("not named as a submission is", "an id is visible text on one line", "for a pattern")
+    words = ("malformed folder name", "an id must be visible text on one line", "for a pattern")
     assert name[0] == "." or any(why in caplog.text for why in words)
     assert not {"\x1b", "\u202e", "\udcff"} & set(caplog.text)
 
 
-def test_a_file_whose_name_would_write_in_the_staffs_terminal_or_log_is_left_there(course):
+def test_file_with_control_characters_in_its_name_is_skipped(course):
     files = {f"{HW}.ipynb": "{}", "a\n[W] bob: flag\n.ipynb": "{}", "\x1b]0;x\x07.txt": "x"}
     hand_in(course, "eve", "2026-10-01 10:00:00", files)
     assert collect(course) == {f"eve/{HW}/{HW}.ipynb": "{}"}
@@ -130,48 +124,34 @@ def test_a_file_whose_name_would_write_in_the_staffs_terminal_or_log_is_left_the
     "student",
     [
         "eve<img src=x onerror=alert(document.domain)>", '";eval(atob(1))', "e&ve", "e'v", "e`v",
-        "e\\v", "*", "[a-z]*", "zo?", "zo[e]", "zoe+1",
+        "e\\v", "*", "[a-z]*", "zo?", "zo[e]", "zoe+1", "=1+1", "@zoe", "zoe,22",
     ],
 )  # fmt: skip
-def test_a_name_that_formgrader_would_run_or_that_means_others_is_nobodys(course, student, caplog):
+def test_unsafe_student_id_is_skipped(course, student, caplog):
     hand_in(course, student, "2026-10-01 10:00:00", {f"{HW}.ipynb": "evil"})
     hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
     assert collect(course) == {f"zoe/{HW}/{HW}.ipynb": "{}"}
     assert [path.name for path in (course / "course/submitted").iterdir()] == ["zoe"]
     (told,) = {r.getMessage() for r in caplog.records if "Not collected" in r.getMessage()}
     assert student in told
-    assert "pattern" in told or "HTML" in told
-
-
-@pytest.mark.parametrize(
-    "time", [b"never", b"\xff\xfe\0", b"0001-01-01 00:00:00 +9999", b"9999-12-31 23:59:59 UTC"]
-)
-def test_what_is_no_time_does_not_stop_the_next_collecting(course, time):
-    folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "first"})
-    (folder / "timestamp.txt").write_bytes(time)
-    told = f"eve/{HW}/timestamp.txt"
-    assert collect(course)[told] == "2026-10-01 10:00:00 UTC\n"
-    hand_in(course, "eve", "2026-10-02 10:00:00", {f"{HW}.ipynb": "second"})
-    assert collect(course)[f"eve/{HW}/{HW}.ipynb"] == "second"
+    assert any(word in told for word in ("pattern", "HTML", "formula"))
 
 
 @pytest.mark.parametrize("secret", [None, b"", b"\xff\xfe\0"])
-@pytest.mark.parametrize("time", [None, NOON.encode()])
-def test_what_releasing_feedback_reads_is_there(course, secret, time):
-    """nbgrader's own command ends at the first submission in which it is not."""
+def test_malformed_secret_is_replaced_so_that_feedback_can_be_released(course, secret):
+    """nbgrader's own command stops at the first submission without one."""
     folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "mine"})
-    for name, data in (("submission_secret.txt", secret), ("timestamp.txt", time)):
-        (folder / name).unlink()
-        if data is not None:
-            (folder / name).write_bytes(data)
+    (folder / "submission_secret.txt").unlink()
+    if secret is not None:
+        (folder / "submission_secret.txt").write_bytes(secret)
     hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
     collect(course)
     submitted = course / "course" / "submitted"
     assert len((submitted / "eve" / HW / "submission_secret.txt").read_text()) == 64
-    assert "UTC" in (submitted / "eve" / HW / "timestamp.txt").read_text()
+    assert (submitted / "zoe" / HW / "submission_secret.txt").read_text() == "0123456789abcdef"
 
 
-def test_files_that_cost_nothing_to_hand_in_fill_no_disk(course):
+def test_size_and_number_of_files_are_limited(course):
     folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "mine"})
     for number in range(4):
         for suffix in (".ipynb", ".txt"):  # sparse: they take no place where they lie

@@ -91,10 +91,10 @@ def test_a_graded_course_has_the_limits_of_the_project_and_its_own_places(tmp_pa
     ("command", "line", "said"),
     [
         ("regrade", "check_second = 5",
-         ": c.TrustedJudge.check_second is no setting; did you mean"),
+         ": c.TrustedJudge.check_second is not a setting; did you mean"),
         ("grade", "check_second = 5",
-         ": c.TrustedJudge.check_second is no setting; did you mean check_s"),
-        ("grade", "x = 5", ": c.TrustedJudge.x is no setting; there are: check_seconds, "),
+         ": c.TrustedJudge.check_second is not a setting; did you mean check_s"),
+        ("grade", "x = 5", ": c.TrustedJudge.x is not a setting; known: check_seconds, "),
         ("grade", "check_seconds = 0",
          ": c.TrustedJudge.check_seconds is 0, expected a float of at least "),
         ("grade", "submission_seconds = -1.0",
