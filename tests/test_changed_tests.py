@@ -15,7 +15,7 @@ from scripts import changed_tests
         ("course_lib/layers/transformer_layers.py", ["tests/course_lib/layers"]),
         ("course_lib/validation.py", ["tests/course_lib/test_validation.py"]),
         ("course_lib/recipes/translation/cli.py", ["tests/course_lib/recipes"]),
-        ("book/_ext/course_book/figures/kv_cache/data.py", ["tests/book/figures"]),
+        ("book/_ext/course_book/figures/kv_cache/figure.py", ["tests/book/figures"]),
         ("tests/test_house.py", ["tests/test_house.py"]),
         ("course_lib/course_map.py", []),
         ("tests/conftest.py", []),

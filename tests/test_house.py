@@ -212,13 +212,13 @@ def test_a_room_holds_at_most_a_dozen_modules(package: str) -> None:
     assert not {room: count for room, count in rooms.items() if count > MOST_MODULES}
 
 
-SHARED_BY_FIGURES = {"figure_data", "html_table", "json_checks", "translator_sentences"}
+SHARED_BY_FIGURES = {"figure", "script_lists", "translator"}
 
 
 def test_a_figure_imports_only_what_all_figures_share() -> None:
     extension = ROOT / FOLDERS["course_book"]
     assert {file.name for file in extension.glob("*.py")} == {"__init__.py"}
-    figures = sorted(extension.glob("figures/*/data.py"))
+    figures = sorted(extension.glob("figures/*/figure.py"))
     assert len(figures) > 20
     wrong = {
         f"{file.parent.name} imports {name}"

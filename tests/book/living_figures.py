@@ -1,12 +1,10 @@
 """The figures that run a model in the page: opened, started, and what holds of each."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
 
@@ -20,10 +18,6 @@ MOST_BYTES = 60_000
 
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-
-both_themes = pytest.mark.parametrize(
-    "theme", ["dark", pytest.param("light", marks=pytest.mark.proof)]
-)
 
 
 @dataclass(frozen=True)
@@ -88,21 +82,6 @@ def opened_for(browser: Browser, book: str, name: str, **options: Any) -> Iterat
     with opened(browser, f"{book}/book/{FIGURES[name].page}.html", **options) as watched:
         yield watched
     assert watched.problems == []
-
-
-@contextmanager
-def started(browser: Browser, book: str, name: str, **options: Any) -> Iterator[Locator]:
-    """Open the page of a figure and start its model; see ``opened_for``."""
-    with opened_for(browser, book, name, **options) as watched:
-        yield start(watched.page, name)
-
-
-def without_truth(figure: Locator) -> Locator:
-    """The figure, what is known of its sentence or picture not shown."""
-    truth = figure.get_by_role("button", name=re.compile("true (alignment|shape)"))
-    if truth.get_attribute("aria-pressed") == "true":
-        truth.click()
-    return figure
 
 
 def assert_little_is_loaded(watched: Watched, name: str) -> None:

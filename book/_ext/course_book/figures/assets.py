@@ -1,4 +1,4 @@
-"""The figures' scripts and styles: copied into the site, and loaded by pages that show them."""
+"""The scripts and styles of the figures: copied into the site, loaded by pages with the figure."""
 
 import json
 import shutil
@@ -10,37 +10,17 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from course_book.figures.interactive import interactive_figure
-from course_book.figures.registry import FIGURES, SHARED_SCRIPTS
+from course_book.figures.registry import FIGURES
+
+SHARED_SCRIPTS = ("elements.js", "arithmetic.js", "controls.js")
+"""Scripts that every figure needs."""
 
 
 def figure_assets() -> dict[str, Path]:
-    """Return where each script and style lies, by its address under ``_static/figures``."""
+    """Return the path of each script and style by its address under ``_static/figures``."""
     here = Path(__file__).parent
-    assets = {script: here / script for script in SHARED_SCRIPTS}
-    for name, figure in FIGURES.items():
-        folder = here / name.replace("-", "_")
-        assets |= {file: folder / file for file in (f"{name}.js", f"{name}.css")}
-        assets |= {f"{name}/{part}": folder / part for part in figure.parts}
-        assets |= {script: _source(script) for script in (*figure.shared, *figure.deferred)}
-    return assets
-
-
-def _source(script: str) -> Path:
-    """Return where a script lies that is named by its address."""
-    folder, name = script.split("/")
-    return Path(__file__).parent / folder.replace("-", "_") / name
-
-
-def deferred_addresses(figure: str) -> list[str]:
-    """Return the addresses of the scripts that a figure loads when they are wanted.
-
-    Each names the file's digest, so that no browser mixes an old script with new ones.
-    """
-    digests = {
-        script: sha256(_source(script).read_bytes()).hexdigest()[:8]
-        for script in FIGURES[figure].deferred
-    }
-    return [f"_static/figures/{script}?v={digest}" for script, digest in digests.items()]
+    files = [file for kind in ("js", "css") for file in here.rglob(f"*.{kind}")]
+    return {file.relative_to(here).as_posix().replace("_", "-"): file for file in files}
 
 
 def _copy(app: Sphinx) -> None:
@@ -57,31 +37,32 @@ def _load(
 ) -> None:
     if doctree is None:
         return
-    names = {node["figure"] for node in doctree.findall(interactive_figure)}
+    names = sorted({node["figure"] for node in doctree.findall(interactive_figure)})
     if not names:
         return
-    scripts = [f"figures/{script}" for script in SHARED_SCRIPTS]
-    scripts += dict.fromkeys(
-        f"figures/{script}" for name in sorted(names) for script in FIGURES[name].shared
-    )
-    for name in sorted(names):
-        scripts += [f"figures/{name}/{part}" for part in FIGURES[name].parts]
-        scripts.append(f"figures/{name}.js")
-        if addresses := deferred_addresses(name):
-            body = f'(window.courseDeferred ??= {{}})["{name}"] = {json.dumps(addresses)};'
+    scripts, styles = list(SHARED_SCRIPTS), []
+    for name in names:
+        figure = FIGURES[name]
+        scripts += [*figure.scripts, f"{name}/{name}.js"]
+        styles += [*figure.styles, name]
+        if figure.deferred:
+            addresses = json.dumps([_with_digest(script) for script in figure.deferred])
+            body = f'(window.courseDeferred ??= {{}})["{name}"] = {addresses};'
             app.add_js_file(None, body=body)
-    styles = [style for name in sorted(names) for style in (*FIGURES[name].styles, name)]
     for style in dict.fromkeys(styles):
-        app.add_css_file(f"figures/{style}.css", priority=950)
-    for script in [*scripts, "js/figures.js"]:
-        app.add_js_file(script, loading_method="defer")
+        app.add_css_file(f"figures/{style}/{style}.css", priority=950)
+    for script in dict.fromkeys(scripts):
+        app.add_js_file(f"figures/{script}", loading_method="defer")
+    app.add_js_file("js/figures.js", loading_method="defer")
+
+
+def _with_digest(script: str) -> str:
+    """Return the address of a deferred script, with a digest against stale browser caches."""
+    digest = sha256(figure_assets()[script].read_bytes()).hexdigest()[:8]
+    return f"_static/figures/{script}?v={digest}"
 
 
 def setup(app: Sphinx) -> None:
-    """Copy what the figures need; a page loads only what those that it shows need.
-
-    Args:
-        app: The Sphinx application.
-    """
-    app.connect("builder-inited", _copy)  # before pages are written: they name each file's digest
+    """Copy the files before any page is written, since pages name their checksums."""
+    app.connect("builder-inited", _copy)
     app.connect("html-page-context", _load)

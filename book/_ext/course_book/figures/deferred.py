@@ -1,9 +1,8 @@
-"""Data that a page loads only when they are asked for: models that figures run.
+"""Data that a page loads on demand: the models that figures run.
 
-A chapter's code cell shows them as ``<script type="application/json" id="..." data-deferred>``.
-They leave the page for a classic script under ``_static/models``, which loads from a folder as from
-a server and sets ``window.courseModels[id]``; in their place the page says where they lie and how
-many bytes they are.
+A code cell shows them as ``<script type="application/json" id="..." data-deferred>``. The build
+moves them into a classic script under ``_static/models``, which also loads from ``file://`` and
+sets ``window.courseModels[id]``, and leaves its address and its size in the page.
 """
 
 import hashlib
@@ -22,35 +21,20 @@ DEFERRED = re.compile(
 )
 
 
-def model_script(name: str, data: Any) -> bytes:
-    """Write the script that holds deferred data.
-
-    Args:
-        name: The data's id.
-        data: Anything that JSON can hold.
-
-    Returns:
-        The script, ASCII.
-    """
-    written = json.dumps(data, separators=(",", ":"))
-    return f'(window.courseModels ??= {{}})["{name}"] = {written};\n'.encode("ascii")
-
-
 def move_deferred(match: re.Match[str], site: Path) -> str:
-    """Write deferred data into a file of the site.
+    """Write deferred data into a script of the site, and return the element that names it.
 
     Args:
-        match: What ``DEFERRED`` has found.
+        match: A match of ``DEFERRED``.
         site: The folder of the site.
-
-    Returns:
-        A script element that says where they lie, to stand in their place.
     """
-    name, script = match["name"], model_script(match["name"], json.loads(match["json"]))
+    name = match["name"]
+    data = json.dumps(json.loads(match["json"]), separators=(",", ":"))
+    script = f'(window.courseModels ??= {{}})["{name}"] = {data};\n'.encode("ascii")
     file = site / "_static" / "models" / f"{name}.js"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(script)
-    digest = hashlib.sha256(script).hexdigest()[:8]  # a changed model is no old one's cache
+    digest = hashlib.sha256(script).hexdigest()[:8]  # against stale browser caches
     place = {"file": f"_static/models/{name}.js?v={digest}", "bytes": len(script)}
     return f'<script type="application/json" id="{name}">{json.dumps(place)}</script>'
 
@@ -71,9 +55,5 @@ class MoveDeferred(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> None:
-    """Register the transform.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the transform."""
     app.add_post_transform(MoveDeferred)

@@ -1,13 +1,10 @@
-"""The directive ``interactive``: a figure that a script draws from data the chapter computed.
+"""The directive ``interactive``: a figure that a script draws from data of the chapter.
 
-A chapter's code cell shows the data as ``<script type="application/json" id="...">``; the
-directive names it. The page holds a table of the data in the figure's place, which the script
-replaces, so that a reader without scripts misses the movement and no content. ``:page:`` names
-another chapter whose cell shows the data: what is large, its deferred models, both pages load from
-the same files.
+A code cell shows the data as ``<script type="application/json" id="...">``, and the directive's
+option ``:data:`` names the id. The page holds a table of the data, which the script replaces, for
+readers without scripts. ``:page:`` names another chapter whose cell shows the data.
 """
 
-import json
 import re
 from html import escape
 from pathlib import Path
@@ -28,31 +25,20 @@ logger = logging.getLogger(__name__)
 
 
 class interactive_figure(nodes.General, nodes.Element):
-    """The figure; its children are the caption.
-
-    Attributes: figure, data, page, fallback, first, table, note, scripts.
-    """
+    """The figure with its caption. Attributes: figure, data, page, first, table, note, scripts."""
 
 
 class InteractiveDirective(SphinxDirective):
-    """A figure by name, with a caption as its content; ``:try:`` says what to do first."""
+    """A figure by name, with its caption as content; ``:try:`` suggests a first action."""
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar = {
-        "data": directives.unchanged_required,
-        "fallback": directives.unchanged_required,
-        "name": directives.unchanged_required,
-        "page": directives.unchanged_required,
-        "try": directives.unchanged_required,
-    }
+    option_spec: ClassVar = dict.fromkeys(
+        ("data", "name", "page", "try"), directives.unchanged_required
+    )
 
     def run(self) -> list[nodes.Node]:
-        """Return the figure's node.
-
-        Raises:
-            docutils.parsers.rst.DirectiveError: The figure is not known, or data is not named.
-        """
+        """Return the figure's node."""
         name = self.arguments[0]
         if name not in FIGURES:
             raise self.error(f"interactive: no figure {name!r}; there are {sorted(FIGURES)}")
@@ -63,7 +49,6 @@ class InteractiveDirective(SphinxDirective):
             data=self.options["data"],
             page=self._page(),
             scripts="",
-            fallback=self.options.get("fallback", ""),
             first=self.options.get("try", ""),
         )
         self.set_source_info(node)
@@ -72,7 +57,7 @@ class InteractiveDirective(SphinxDirective):
         return [node]
 
     def _page(self) -> str:
-        """The document that shows the data, empty for this one, which is read again with it."""
+        """Return the document that shows the data; empty for this one."""
         if "page" not in self.options:
             return ""
         page, file = self.env.relfn2path(f"{self.options['page']}.md")
@@ -85,7 +70,7 @@ class InteractiveDirective(SphinxDirective):
 
 
 class FillFigures(SphinxPostTransform):
-    """Find each figure's data in its page, check it, and make the table of it."""
+    """Find the data of each figure of a page, check them, and make a table of them."""
 
     default_priority = 400  # after MyST-NB has chosen among a cell's outputs
 
@@ -93,23 +78,19 @@ class FillFigures(SphinxPostTransform):
         """Fill every figure of the page."""
         for node in list(self.document.findall(interactive_figure)):
             try:
-                data = FIGURES[node["figure"]].model.from_json(self._find(node))
-            except ValueError as error:
+                data = FIGURES[node["figure"]].model_validate_json(self._find(node))
+                node["table"], node["note"] = data.table(), data.note
+            except (ValueError, LookupError, RuntimeError) as error:  # the last one is PyTorch's
                 logger.error(
                     "interactive %s: data %r: %s",
-                    node["figure"],
-                    node["data"],
-                    error,
+                    *(node["figure"], node["data"], error),
                     location=node,
                     type="course_book",
                 )
                 node.parent.remove(node)
-                continue
-            node["table"], node["note"] = data.table(), data.note
-            self._check_fallback(node)
 
-    def _find(self, node: interactive_figure) -> Any:
-        """Read the figure's data; those of another page, and its models, come along as scripts."""
+    def _find(self, node: interactive_figure) -> str:
+        """Return the JSON of a figure; data of another page come along as scripts."""
         page, name = node["page"], node["data"]
         document = self.env.get_doctree(page) if page else self.document
         texts = [raw.astext() for raw in document.findall(nodes.raw)]
@@ -118,53 +99,34 @@ class FillFigures(SphinxPostTransform):
         )
         for match in filter(None, map(script.search, texts)):
             if page:
-                node["scripts"] = self._brought_along(match, texts)
-            return json.loads(match["json"])
-        where = page or "the page"
+                models = [model for text in texts for model in DEFERRED.finditer(text)]
+                used = [model for model in models if f'"{model["name"]}"' in match["json"]]
+                site = Path(self.app.outdir)
+                scripts = [match[0], *(move_deferred(model, site) for model in used)]
+                node["scripts"] = "\n".join(scripts)
+            return match["json"]
         raise ValueError(
-            f'no code cell of {where} shows <script type="application/json" id="{name}">'
+            f"no code cell of {page or 'the page'} shows "
+            f'<script type="application/json" id="{name}">'
         )
-
-    def _brought_along(self, data: re.Match[str], texts: list[str]) -> str:
-        """The data of another page as a script, and the places of the models that they name."""
-        found = [model for text in texts for model in DEFERRED.finditer(text)]
-        named = [model for model in found if f'"{model["name"]}"' in data["json"]]
-        return "\n".join(
-            [data[0], *(move_deferred(model, Path(self.app.outdir)) for model in named)]
-        )
-
-    def _check_fallback(self, node: interactive_figure) -> None:
-        label = node["fallback"]
-        if label and nodes.make_id(label) not in self.document.ids:
-            logger.error(
-                "interactive %s: no static figure %r in the page",
-                node["figure"],
-                label,
-                location=node,
-                type="course_book",
-            )
 
 
 def _visit(self: HTML5Translator, node: interactive_figure) -> None:
-    name, fallback = node["figure"], nodes.make_id(node["fallback"])
-    # over the margin, from which the theme then takes the page's contents
-    wide = " full-width" if FIGURES[name].wide else ""
+    name = node["figure"]
+    wide = " full-width" if FIGURES[name].wide else ""  # the theme's class
     identity = f' id="{escape(node["ids"][0])}"' if node["ids"] else ""
-    see = (
-        f'<p class="course-interactive__off">Scripts are off: <a href="#{fallback}">a still '
-        "figure</a> and this table show the same.</p>"
-        if fallback
-        else '<p class="course-interactive__off">Scripts are off: this table shows the same.</p>'
-    )
     note = f'<p class="course-interactive__note">{escape(node["note"])}</p>' if node["note"] else ""
-    first = escape(node["first"])
-    first = f'<p class="course-interactive__try"><strong>Try this:</strong> {first}</p>\n'
+    first = (
+        f'<p class="course-interactive__try"><strong>Try this:</strong> {escape(node["first"])}</p>'
+        if node["first"]
+        else ""
+    )
     self.body.append(
         f'<figure class="course-interactive{wide}"{identity} data-course-figure="{name}"'
-        f' data-course-data="{escape(node["data"])}" data-course-fallback="{fallback}">\n'
-        f"{first if node['first'] else ''}"
-        f'<div class="course-interactive__stage">{see}{node["table"]}{note}</div>\n'
-        f"{node['scripts']}<figcaption>\n"
+        f' data-course-data="{escape(node["data"])}">\n{first}\n'
+        '<div class="course-interactive__stage">'
+        '<p class="course-interactive__off">Scripts are off: this table shows the same.</p>'
+        f"{node['table']}{note}</div>\n{node['scripts']}<figcaption>\n"
     )
 
 
@@ -173,11 +135,7 @@ def _depart(self: HTML5Translator, node: interactive_figure) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the directive."""
     app.add_node(interactive_figure, html=(_visit, _depart))
     app.add_directive("interactive", InteractiveDirective)
     app.add_post_transform(FillFigures)

@@ -1,6 +1,6 @@
 /* The figure "generation-steps": a language model writes in the page, and the reader chooses.
  *
- * model: { model: id of its file, steps, note }; see data.py. What runs it and shows it is loaded with it,
+ * model: { model: id of its file, steps, note }; see figure.py. What runs it and shows it is loaded with it,
  * once the reader starts it. The reader may open a model of their own.
  */
 (function () {

@@ -1,6 +1,6 @@
 /* The figure "living-captioner": the reader makes a picture of shapes, and a captioner looks at it.
  *
- * model: { model: id of its file, side, colors, kinds, sizes, scenes, note }; see data.py. The picture can be
+ * model: { model: id of its file, side, colors, kinds, sizes, scenes, note }; see figure.py. The picture can be
  * made at once; the engine and the captioner are loaded once it is to be described.
  */
 (function () {

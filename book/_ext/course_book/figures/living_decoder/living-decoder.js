@@ -1,6 +1,6 @@
 /* The figure "living-decoder": Bahdanau's decoder runs in the page, and its look can be moved by hand.
  *
- * model: { model: id of its file, tasks: [{ name, ask, right, examples }], note }; see data.py. The engine,
+ * model: { model: id of its file, tasks: [{ name, ask, right, examples }], note }; see figure.py. The engine,
  * the desk that shows it and the models, one for each task, are loaded once the reader starts it.
  */
 (function () {

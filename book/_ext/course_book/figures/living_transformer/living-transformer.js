@@ -1,6 +1,6 @@
 /* The figure "living-transformer": a Transformer runs in the page, open to the last number.
  *
- * model: { model: id of its file, right, examples, note }; see data.py. What runs it and shows it, the
+ * model: { model: id of its file, right, examples, note }; see figure.py. What runs it and shows it, the
  * engine and the workbench, is loaded with it, once the reader starts it. The reader may open a model of
  * their own in its place. A page may ask questions of it: JSON with the id "living-questions", see questions.js.
  */

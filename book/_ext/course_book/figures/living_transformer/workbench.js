@@ -1,7 +1,7 @@
 /* The workbench: a Transformer runs, and everything in it can be looked at and switched off.
  *
  * new Workbench({ config, words, parameters }, examples, el): parameters as matrices; examples are those
- * of data.py, and none for a model of which no truth is known.
+ * of figure.py, and none for a model of which no truth is known.
  */
 (function () {
   "use strict";

@@ -1,6 +1,6 @@
 /* The figure "mlm-guesser": hide words of a sentence; a BERT and a left-to-right model guess them.
  *
- * model: { model: id of their file, models: their names, sentences, note }; see data.py. They run in the page,
+ * model: { model: id of their file, models: their names, sentences, note }; see figure.py. They run in the page,
  * and are loaded once the reader starts them. The reader may open a BERT of their own.
  */
 (function () {

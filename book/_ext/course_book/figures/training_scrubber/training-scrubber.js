@@ -1,6 +1,6 @@
 /* The figure "training-scrubber": a model learns to read backwards, on letters that the reader types.
  *
- * model: { model: id of its file, steps, letters, first, sample, written, note }; see data.py. The file
+ * model: { model: id of its file, steps, letters, first, sample, written, note }; see figure.py. The file
  * holds its parameters at each step; it is loaded once the reader asks.
  */
 (function () {

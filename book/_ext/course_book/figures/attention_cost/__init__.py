@@ -1,1 +1,0 @@
-"""What a layer costs, by length, width and heads."""

@@ -1,1 +1,0 @@
-"""Each step a column of candidates, best on top."""

@@ -1,1 +1,0 @@
-"""Beam search over the translator that runs in the page: any sentence, any width."""

@@ -1,1 +1,0 @@
-"""A few ReLU units, each one bend, follow a curve."""

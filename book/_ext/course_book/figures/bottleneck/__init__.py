@@ -1,1 +1,0 @@
-"""A sequence, the one vector it becomes, and what is written from that."""

@@ -1,1 +1,0 @@
-"""A text in tokens, from single bytes to whole words, by the number of merges."""

@@ -1,1 +1,0 @@
-"""Sizes and gradients through a stack of layers, in four stackings."""

@@ -1,1 +1,0 @@
-"""A vector to move, and what four normalisations make of it."""

@@ -1,1 +1,0 @@
-"""A language model writes, one token a step, and the reader chooses."""

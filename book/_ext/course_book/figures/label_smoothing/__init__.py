@@ -1,1 +1,0 @@
-"""What a word costs, by how far its logit is ahead of the others."""

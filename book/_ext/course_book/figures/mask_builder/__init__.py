@@ -1,1 +1,0 @@
-"""A mask to click together, and what it lets through."""

@@ -1,1 +1,0 @@
-"""Words are hidden; a BERT and a left-to-right model guess them, in the page."""

@@ -1,1 +1,0 @@
-"""One query meets every key, and takes its share of every value."""

@@ -1,1 +1,0 @@
-"""The Transformer, stage by stage, with the shape of everything."""

@@ -1,0 +1,49 @@
+"""The figure ``transformer-flow``: the shapes of a Transformer's tensors, stage by stage."""
+
+from course_book.figures.figure import Figure, html_table
+
+STAGES = {
+    "src": "source tokens",
+    "src_embedding": "source, embedded and placed",
+    "encoder_self_attention": "encoder: self-attention",
+    "encoder_feed_forward": "encoder: feed-forward",
+    "memory": "memory",
+    "tgt": "target tokens",
+    "tgt_embedding": "target, embedded and placed",
+    "decoder_self_attention": "decoder: masked self-attention",
+    "cross_attention": "decoder: cross-attention",
+    "decoder_feed_forward": "decoder: feed-forward",
+    "logits": "logits",
+}
+"""The stages by their names in the data, in the order of computation."""
+
+
+class TransformerFlow(Figure):
+    """Shapes measured on one batch.
+
+    Attributes:
+        sizes: ``batch``, ``src_len``, ``tgt_len``, ``d_model``, ``num_heads``, ``d_ff`` and
+            ``tgt_vocab_size`` of the batch and the model; the figure starts with them.
+        shapes: For each stage the shape of its output.
+        weights: For each of the three attentions the shape of its weights.
+    """
+
+    sizes: dict[str, int]
+    shapes: dict[str, list[int]]
+    weights: dict[str, list[int]]
+
+    def table(self) -> str:
+        """Return the stages and their shapes."""
+        rows = [
+            [
+                words,
+                str(tuple(self.shapes[stage])),
+                str(tuple(self.weights[stage])) if stage in self.weights else "",
+            ]
+            for stage, words in STAGES.items()
+        ]
+        return html_table(
+            "What flows through the model, in the order in which it is computed.",
+            ["stage", "shape of its output", "shape of its attention weights"],
+            rows,
+        )

@@ -1,1 +1,0 @@
-"""The Transformer's learning rate, by width, warm-up and update."""

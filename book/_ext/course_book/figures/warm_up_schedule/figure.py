@@ -1,0 +1,37 @@
+"""The figure ``warm-up-schedule``: the learning rate with a linear warm-up."""
+
+from course_book.figures.figure import Figure, html_table
+
+
+class WarmUpSchedule(Figure):
+    """The settings at first, drawn as a second curve for comparison.
+
+    Attributes:
+        d_model: Width of the model.
+        warmup_steps: The update with the largest learning rate.
+        steps: Number of updates in view.
+    """
+
+    d_model: int
+    warmup_steps: int
+    steps: int
+
+    def table(self) -> str:
+        """Return the learning rate of a few updates."""
+        from course_lib.training.schedules import inverse_sqrt
+
+        peak = (self.d_model * self.warmup_steps) ** -0.5
+        rows = [
+            [
+                f"{update:,}",
+                f"{peak * inverse_sqrt(update - 1, warmup_steps=self.warmup_steps):.2e}",
+            ]
+            for update in (1, 100, 1_000, 4_000, 10_000, 50_000, 100_000)
+            if update <= self.steps
+        ]
+        return html_table(
+            f"The learning rate, for d_model {self.d_model} and a warm-up of "
+            f"{self.warmup_steps:,} updates.",
+            ["update", "learning rate"],
+            rows,
+        )

@@ -1,1 +1,0 @@
-"""The words whose vectors point most nearly the same way."""

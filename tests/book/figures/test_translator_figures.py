@@ -1,0 +1,304 @@
+"""The translator that runs in pages equals ``course_lib``'s Transformer and beam search."""
+
+import copy
+import json
+import math
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.cached import CachedTransformer
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.models.transformer import Transformer
+from tests.book import living_figures as living
+from tests.book.figures.conftest import figure_test, numbers
+from tests.book.living_model import (
+    computed,
+    drawn_sources,
+    largest_difference,
+    rebuilt,
+    run_in_page,
+)
+from tests.book.watched_page import expect
+
+SENTENCE = "the man sees the dog."
+
+
+def translate(figure, sentence):
+    figure.get_by_label("An English sentence").fill(sentence)
+    figure.get_by_role("button", name="Translate").click()
+
+
+def written(figure, model="French"):
+    return figure.locator(".living-result", has_text=model).get_attribute("data-written")
+
+
+def choose_question(figure, index):
+    figure.locator(".living-questions").get_by_role("button").nth(index).click()
+
+
+@pytest.mark.parametrize("sentences", [10, pytest.param(100, marks=pytest.mark.proof)])
+@figure_test("living-transformer")
+def test_every_number_of_the_translator_equals_pytorchs(figure, sentences):
+    model, words = rebuilt(figure.page)
+    for src in drawn_sources(words, sentences):
+        found = run_in_page(figure.page, src)
+        expected = computed(model, src, found["read"])
+        unnamed = {name for name in expected if name.split(".")[-1] == "dropout"}
+        assert {*expected} - unnamed <= {*found["trace"]}  # every module is there
+        assert largest_difference(found["trace"], expected) < living.CLOSE
+        assert found["chosen"] == expected["output_projection"].argmax(-1).tolist()
+
+
+class Skip(nn.Module):
+    """A layer that returns its input."""
+
+    def forward(self, x, **_):
+        return x
+
+
+def switch_off(model: Transformer, cut: str) -> None:
+    """Switch a part of a model in PyTorch off, by the name of the cut in the page."""
+    head_dim = model.config.d_model // model.config.num_heads
+    if cut == "scale":
+        for name, parameter in model.named_parameters():
+            if "query_projection" in name:
+                parameter.data *= math.sqrt(head_dim)
+    elif cut == "positions":
+        model.src_positions = model.tgt_positions = Skip()
+    elif cut == "cross_attention":
+        for layer in model.decoder.layers:
+            for parameter in layer.cross_attention.output_projection.parameters():
+                parameter.data.zero_()
+    elif cut == "norms":
+        for part in list(model.modules()):
+            if hasattr(part, "norm"):
+                part.norm = Skip()
+    elif cut == "residuals":
+        for part in model.modules():
+            if hasattr(part, "norm_position"):
+                part.forward = lambda x, sublayer, norm=part.norm: sublayer(norm(x))
+    else:  # a head: its columns of the output projection
+        path, head = cut.split(".heads.")
+        projection = model.get_submodule(path).output_projection
+        projection.weight.data[:, int(head) * head_dim : (int(head) + 1) * head_dim] = 0
+
+
+@figure_test("living-transformer")
+def test_the_translator_without_a_part_equals_pytorchs_without_it(figure):
+    whole, words = rebuilt(figure.page)
+    (src,) = drawn_sources(words, 1)
+    uncut = torch.tensor(run_in_page(figure.page, src)["trace"]["output_projection"][0])
+    head = "encoder.layers.1.self_attention.heads.1"
+    for cut in ("scale", "positions", "cross_attention", "norms", "residuals", head):
+        model = copy.deepcopy(whole)
+        switch_off(model, cut)
+        found = run_in_page(figure.page, src, [cut])
+        with torch.no_grad():
+            logits = model(torch.tensor([src]), torch.tensor([found["read"]]))[0]
+        here = torch.tensor(found["trace"]["output_projection"])
+        scale = max(1.0, float(logits.abs().max()))  # without norms numbers grow
+        assert float((here - logits).abs().max()) < living.CLOSE * scale, cut
+        assert (uncut - here[0]).abs().max() > 1e-2
+    trace = run_in_page(figure.page, src, ["causal_mask"])["trace"]
+    weights = torch.tensor(trace["decoder.layers.0.self_attention.weights"])
+    assert float(weights[:, 0, 1:].sum()) > 0.1
+
+
+@figure_test("living-transformer")
+def test_a_typed_sentence_is_translated_and_unknown_words_are_named(figure):
+    before, problem = written(figure), figure.locator(".living-problem")
+    translate(figure, "the mam sees a zebra")
+    expect(problem).to_contain_text("\u201cmam\u201d (near it: am, man")
+    expect(problem).to_contain_text("\u201czebra\u201d")
+    assert written(figure) == before
+    translate(figure, "The man sees the dog")
+    expect(problem).to_have_text("")
+    assert written(figure).startswith("l'homme")
+
+
+@figure_test("living-transformer")
+def test_the_keyboard_leads_from_the_whole_to_one_dot_product_and_back(figure):
+    model, words = rebuilt(figure.page)
+    translate(figure, SENTENCE)
+    figure.locator("[data-stage='encoder.layers.1.attention_residual']").press("Enter")
+    figure.locator("[data-head='2']").press("Enter")
+    figure.locator(".living-weights").get_by_role("button", name="man").press("Enter")
+    ids = [words["src"].index(w) for w in ("the", "man", "sees", "the", "dog", ".", "<end>")]
+    name = "encoder.layers.1.self_attention"
+    expected = computed(model, ids, [1])
+    shown = numbers(figure.locator(".living-scores [data-weight]"), "weight")
+    assert shown == pytest.approx(expected[f"{name}.weights"][2, 1].tolist(), abs=living.CLOSE)
+    figure.locator(".living-scores").get_by_role("button", name="dog").press("Enter")
+    dot = float(figure.locator("[data-dot]").get_attribute("data-dot"))
+    score = float(expected[f"{name}.scores"][2, 1, 4])
+    head_dim = model.config.d_model / model.config.num_heads
+    assert dot == pytest.approx(score * math.sqrt(head_dim), abs=living.CLOSE)
+    focused = "document.activeElement.textContent"
+    assert figure.page.evaluate(focused) == "\u201cdog\u201d answers"
+    figure.page.keyboard.press("Escape")
+    assert figure.page.evaluate(focused) == "\u201cman\u201d asks"
+    figure.locator(".living-path").get_by_role("button").first.press("Enter")
+    assert figure.locator(".living-head").count() == 4
+
+
+@figure_test("living-transformer")
+def test_the_player_steps_forward_and_back_and_plays_to_the_end(figure):
+    translate(figure, SENTENCE)
+    moment, slider = figure.locator(".living-player output"), figure.get_by_label("Where it is")
+    words = figure.locator(".living-result .living-chip").count()
+    assert slider.get_attribute("max") == str(6 + 8 * words - 1)  # reading takes 6 stages
+    slider.press("Home")
+    figure.get_by_role("button", name="Step", exact=True).press("Enter")
+    expect(moment).to_have_text("reading: self-attention, layer 1")
+    figure.get_by_role("button", name="Back", exact=True).press("Enter")
+    expect(moment).to_have_text("reading: embedding and position")
+    assert figure.locator(".living-panel--decoder .living-word").count() == 0
+    figure.get_by_role("button", name="Next word", exact=True).press("Enter")
+    expect(moment).to_have_text(f"word 1 of {words}: cross-attention, layer 2")
+    assert figure.locator(".living-lines path").count() > 0
+    slider.press("End")
+    figure.page.keyboard.press("ArrowLeft")
+    figure.get_by_role("button", name="Play").press("Enter")
+    expect(moment).to_have_text(f"word {words} of {words}: next word")
+    expect(figure.get_by_role("button", name="Play")).to_be_visible()
+
+
+@figure_test("living-transformer")
+def test_the_head_that_follows_agreement_answers_the_question(figure):
+    choose_question(figure, 1)
+    asks = figure.locator(".living-panel--encoder .living-word[aria-pressed=true]")
+    expect(asks).to_have_text("old")
+    questions = json.loads(figure.page.locator("#living-questions").text_content())
+    shares = questions[1]["heads"]["shares"]
+    _, name, head = max(
+        (share, name, head) for name, row in shares.items() for head, share in enumerate(row)
+    )
+    verdict = figure.locator(".living-verdict")
+    answer = figure.get_by_role("button", name="Answer: head")
+    answer.first.press("Enter")
+    expect(verdict).to_contain_text("Another one puts more")
+    stage = name.replace("self_attention", "attention_residual")
+    figure.locator(f"[data-stage='{stage}']").press("Enter")
+    expect(verdict).to_be_empty()
+    answer.nth(head).press("Enter")
+    expect(verdict).to_contain_text(f"That is the one! Over 200 sentences, head {head + 1}")
+    choose_question(figure, 0)
+    expect(answer).to_have_count(0)
+
+
+@figure_test("living-transformer")
+def test_the_true_agreement_is_framed(figure):
+    translate(figure, "the actress with the dogs is not old.")
+    figure.get_by_role("button", name="Alignment and agreement").click()
+    figure.locator("[data-stage='encoder.layers.1.attention_residual']").click()
+    figure.locator("[data-head='1']").click()
+    rows = figure.locator(".living-weights tbody tr")
+    framed = rows.filter(has=figure.page.get_by_role("button", name="old")).locator("td")
+    classes = framed.evaluate_all("cells => cells.map(cell => cell.className)")
+    assert [i for i, name in enumerate(classes) if "is-agreement" in name] == [1]
+    translate(figure, "my hens sing.")
+    expect(figure.locator(".living-legend")).to_contain_text("known of the sentences in the list")
+
+
+@figure_test("living-transformer")
+def test_a_cut_is_marked_in_the_drawing_and_its_effect_is_told(figure):
+    choose_question(figure, 0)
+    translate(figure, SENTENCE)
+    stage = figure.locator("[data-stage='decoder.layers.1.cross_attention_residual']")
+    stage.click()
+    effect = figure.locator(".living-lens .living-effect")
+    expect(effect).to_be_empty()
+    figure.locator("[data-head='2']").click()
+    figure.get_by_role("button", name="Switch off this head").click()
+    expect(stage).to_contain_text("no head 3")
+    back = figure.get_by_role("button", name="Put this head back")
+    assert back.evaluate("button => button === document.activeElement")
+    figure.locator("[data-cut=norms]").click()
+    expect(stage).to_contain_text("no norm, head 3")
+    expect(effect).to_have_text(re.compile("The French (changes|becomes)"))
+    figure.get_by_role("button", name="Put all back").click()
+    expect(effect).to_be_empty()
+    figure.locator("[data-cut=cross_attention]").click()
+    first, whole = written(figure, "broken"), written(figure, "whole")
+    translate(figure, "my hen is small.")
+    assert written(figure, "broken") == first != whole  # whatever the English sentence
+    figure.get_by_role("button", name="Put all back").click()
+    assert figure.locator(".living-result").count() == 1
+
+
+@figure_test("living-transformer")
+def test_controls_and_drawing_fit_the_window_together(figure):
+    box = {
+        name: figure.locator(f".living-{name}").first.bounding_box()
+        for name in ("results", "surgery", "player", "drawing", "lens", "head")
+    }
+    header = figure.page.locator(".bd-header-article").bounding_box()["height"]
+    for name in ("drawing", "head"):
+        low = box[name]["y"] + box[name]["height"]
+        assert low - box["results"]["y"] < figure.page.viewport_size["height"] - header
+    assert box["results"]["y"] < box["surgery"]["y"] < box["player"]["y"] < box["drawing"]["y"]
+    assert box["lens"]["x"] > box["drawing"]["x"] + box["drawing"]["width"]
+
+
+# ---- beam search ----
+
+SEARCH = """([ids, width, alpha]) => {
+  const { config, words, parameters } = courseModels.translator;
+  const { Transformer, unpack, makeFollowers } = courseEngine;
+  window.searched ??= new Transformer(config, unpack(parameters));
+  const start = words.tgt.indexOf("<start>");
+  const next = makeFollowers(window.searched, ids, words.tgt, start);
+  const options = { width, alpha, end: "<end>", maxSteps: 20 };
+  const { results } = courseBeamSearch.search((words) => next(words).slice(0, 16), options);
+  return JSON.stringify(results.map(({ words, total, score }) => ({ words, total, score })));
+}"""
+
+
+def searched_by_library(model, ids, width, alpha):
+    memory, memory_mask = model.encode(torch.tensor([ids]))
+    return beam_search(
+        CachedTransformer(model, memory, memory_mask), torch.tensor([[1]]), beam_size=width,
+        length_penalty=PowerPenalty(alpha), eos_id=2, max_new_tokens=20, num_results=width,
+    )[0]  # fmt: skip
+
+
+@figure_test("beam-translator")
+def test_every_result_of_the_search_equals_the_librarys(figure):
+    model, words = rebuilt(figure.page)
+    settings = [(1, 1.5), (8, 1.0), (4, 0.0)]
+    for ids, (width, alpha) in zip(drawn_sources(words, 3), settings, strict=True):
+        here = json.loads(figure.page.evaluate(SEARCH, [ids, width, alpha]))
+        there = searched_by_library(model, ids, width, alpha)
+        for found, hypothesis in zip(here, there, strict=True):
+            assert found["words"] == [words["tgt"][token] for token in hypothesis.tokens]
+            assert found["total"] == pytest.approx(hypothesis.log_probability, abs=living.CLOSE)
+            assert found["score"] == pytest.approx(hypothesis.score, abs=living.CLOSE)
+
+
+@figure_test("beam-translator")
+def test_the_search_of_a_typed_sentence_is_drawn_step_by_step(figure):
+    field, search = (
+        figure.get_by_label("An English sentence"),
+        figure.get_by_role("button", name="Search", exact=True),
+    )
+    field.fill("the dog sees the mam")
+    search.click()
+    expect(figure.locator(".living-problem")).to_contain_text("near it")
+    field.fill("the dog sees the man")
+    figure.get_by_label("Beam width").press("End")
+    search.press("Enter")
+    model, words = rebuilt(figure.page)
+    ids = [words["src"].index(w) for w in ("the", "dog", "sees", "the", "man", ".", "<end>")]
+    there = searched_by_library(model, ids, 8, 1.0)
+    rows = figure.locator("tbody [data-total]")
+    expect(rows).to_have_count(len(there))
+    expect(figure.locator(".course-summary")).to_contain_text("of 8 finished sentences")
+    expected = [found.log_probability for found in there]
+    assert numbers(rows, "total") == pytest.approx(expected, abs=living.CLOSE)
+    figure.get_by_label("Step", exact=True).press("Home")
+    expect(figure.locator("svg.beam-tree rect")).to_have_count(16)
+    expect(rows).to_have_count(0)
