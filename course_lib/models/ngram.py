@@ -5,10 +5,37 @@ Dimensions: batch; length (tokens); vocab_size.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor
+
+
+class _Followers:
+    """How often each token came after a history.
+
+    Attributes:
+        counts: Of each token; 0 for those that never came.
+        total: Their sum.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
+        self.total = 0
+        self._tensors: tuple[Tensor, Tensor] | None = None  # until something more is counted
+
+    def add(self, token: int) -> None:
+        """Count a token."""
+        self.counts[token] += 1
+        self.total += 1
+        self._tensors = None
+
+    def tensors(self) -> tuple[Tensor, Tensor]:
+        """Give the tokens that came, int64, and their counts, float64, ``(types,)`` each."""
+        if self._tensors is None:
+            tokens = torch.tensor(list(self.counts), dtype=torch.int64)
+            self._tensors = tokens, torch.tensor(list(self.counts.values()), dtype=torch.float64)
+        return self._tensors
 
 
 class NGramModel:
@@ -75,7 +102,7 @@ class NGramModel:
         self.bos_id = bos_id
         self.k = k
         self.weights = tuple(weights)
-        self._followers: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+        self._followers: defaultdict[tuple[int, ...], _Followers] = defaultdict(_Followers)
 
     def count(self, sentences: Iterable[Sequence[int]]) -> None:
         """Count the n-grams of a corpus, of every order, beside those counted before.
@@ -89,10 +116,10 @@ class NGramModel:
         """
         for sentence in sentences:
             self._check(sentence)
-            tokens = [*self._fill, *sentence]
-            for place in range(len(self._fill), len(tokens)):
+            for place, token in enumerate(sentence):
+                window = self._window(sentence, place)
                 for n in range(1, self.order + 1):
-                    self._followers[tuple(tokens[place - n + 1 : place])][tokens[place]] += 1
+                    self._add(window[self.order - n :], token)
 
     def next_token_distribution(self, history: Sequence[int]) -> Tensor:
         """Say how probable each token is to come next.
@@ -104,21 +131,13 @@ class NGramModel:
         Returns:
             ``(vocab_size,)``, float64, probabilities of sum 1; 0 for the start token.
         """
-        tokens = [*self._fill, *history]
         mixture = torch.zeros(self.vocab_size, dtype=torch.float64)
-        known_weight = 0.0
-        for n, weight in enumerate(self.weights, start=1):
-            last_tokens = tuple(tokens[len(tokens) - n + 1 :])  # n - 1 of them
-            followers: Counter[int] = self._followers.get(last_tokens, Counter())
-            total = followers.total() + self.k * (self.vocab_size - 1)
-            if weight == 0 or total == 0:
-                continue
+        for weight, followers, total in self._estimates(self._window(history, len(history))):
             estimate = torch.full_like(mixture, self.k)  # (vocab_size,)
-            if followers:
-                estimate[list(followers)] += torch.tensor(list(followers.values())).double()
+            tokens, counts = followers.tensors()
+            estimate[tokens] += counts
             mixture += weight * estimate / total
-            known_weight += weight
-        if known_weight == 0:
+        if not mixture.any():
             mixture += 1
         mixture[self.bos_id] = 0.0
         return mixture / mixture.sum()
@@ -138,10 +157,10 @@ class NGramModel:
         """
         self._check(sentence)
         probabilities = [
-            self.next_token_distribution(sentence[:place])[token]
+            self._probability(self._window(sentence, place), token)
             for place, token in enumerate(sentence)
         ]
-        return torch.stack(probabilities).log() if probabilities else torch.zeros(0).double()
+        return torch.tensor(probabilities, dtype=torch.float64).log()
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Predict as the neural models do, for training's figures and the decoding algorithms.
@@ -156,7 +175,12 @@ class NGramModel:
         """
         return torch.stack(
             [
-                torch.stack([self.next_token_distribution(row[: t + 1]) for t in range(len(row))])
+                torch.stack(
+                    [
+                        self.next_token_distribution(self._window(row, t + 1))
+                        for t in range(len(row))
+                    ]
+                )
                 for row in tokens.tolist()
             ]
         ).log()
@@ -183,10 +207,31 @@ class NGramModel:
             written.append(int(torch.multinomial(distribution, 1, generator=generator)))
         return written
 
-    @property
-    def _fill(self) -> list[int]:
-        """The start tokens before a sentence."""
-        return [self.bos_id] * (self.order - 1)
+    def _add(self, history: tuple[int, ...], token: int) -> None:
+        """Count an n-gram."""
+        self._followers[history].add(token)
+
+    def _window(self, tokens: Sequence[int], place: int) -> tuple[int, ...]:
+        """The last ``order - 1`` tokens before a place, start tokens where there are fewer."""
+        length = self.order - 1
+        known = tokens[max(place - length, 0) : place]
+        return (*[self.bos_id] * (length - len(known)), *known)
+
+    def _estimates(self, window: tuple[int, ...]) -> Iterator[tuple[float, _Followers, float]]:
+        """Give each p_n that exists: its weight, what it counts, and the sum of that."""
+        for n, weight in enumerate(self.weights, start=1):
+            followers = self._followers.get(window[self.order - n :], _Followers())
+            total = followers.total + self.k * (self.vocab_size - 1)
+            if weight > 0 and total > 0:
+                yield weight, followers, total
+
+    def _probability(self, window: tuple[int, ...], token: int) -> float:
+        """Say how probable one token is, without looking at the others."""
+        mixture = known_weight = 0.0
+        for weight, followers, total in self._estimates(window):
+            mixture += weight * (followers.counts[token] + self.k) / total
+            known_weight += weight
+        return mixture / known_weight if known_weight else 1 / (self.vocab_size - 1)
 
     def _check(self, sentence: Sequence[int]) -> None:
         for token in sentence:
@@ -229,23 +274,7 @@ class KneserNeyModel(NGramModel):
         if not 0 < discount <= 1:
             raise ValueError(f"discount must be above 0 and at most 1, got {discount}")
         self.discount = discount
-        self._predecessors: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-
-    def count(self, sentences: Iterable[Sequence[int]]) -> None:
-        """Count the n-grams of a corpus, beside those counted before.
-
-        Args:
-            sentences: Token ids of each: its tokens and the end token, no start token, no padding.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            ValueError: A sentence holds the start token.
-        """
-        super().count(sentences)
-        self._predecessors.clear()
-        for history, followers in self._followers.items():
-            if history:  # the n-gram ``history[1:], token`` has stood after ``history[0]``
-                self._predecessors[history[1:]].update(followers.keys())
+        self._predecessors: defaultdict[tuple[int, ...], _Followers] = defaultdict(_Followers)
 
     def next_token_distribution(self, history: Sequence[int]) -> Tensor:
         """Say how probable each token is to come next.
@@ -257,17 +286,35 @@ class KneserNeyModel(NGramModel):
         Returns:
             ``(vocab_size,)``, float64, probabilities of sum 1; 0 for the start token.
         """
-        tokens = [*self._fill, *history]
+        window = self._window(history, len(history))
         estimate = torch.ones(self.vocab_size, dtype=torch.float64)
         estimate[self.bos_id] = 0.0
         estimate /= estimate.sum()
         for n in range(1, self.order + 1):
-            counts = self._followers if n == self.order else self._predecessors
-            followers = counts.get(tuple(tokens[len(tokens) - n + 1 :]))  # after n - 1 tokens
-            if not followers:
+            counted = self._followers if n == self.order else self._predecessors
+            followers = counted.get(window[self.order - n :])  # after n - 1 tokens
+            if followers is None:
                 break  # what is longer never came either
-            estimate *= self.discount * len(followers)
-            discounted = torch.tensor(list(followers.values())).double() - self.discount
-            estimate[list(followers)] += discounted
-            estimate /= followers.total()
+            tokens, counts = followers.tensors()
+            estimate *= self.discount * len(tokens)
+            estimate[tokens] += counts - self.discount
+            estimate /= followers.total
+        return estimate
+
+    def _add(self, history: tuple[int, ...], token: int) -> None:
+        """Count an n-gram, and if it is new, that it has stood after another token."""
+        if history and token not in self._followers[history].counts:
+            self._predecessors[history[1:]].add(token)
+        super()._add(history, token)
+
+    def _probability(self, window: tuple[int, ...], token: int) -> float:
+        """Say how probable one token is, without looking at the others."""
+        estimate = 1 / (self.vocab_size - 1)
+        for n in range(1, self.order + 1):
+            counted = self._followers if n == self.order else self._predecessors
+            followers = counted.get(window[self.order - n :])
+            if followers is None:
+                break
+            count = max(followers.counts[token] - self.discount, 0)
+            estimate = (count + self.discount * len(followers.counts) * estimate) / followers.total
         return estimate

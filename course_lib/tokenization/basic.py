@@ -6,6 +6,7 @@ and Zp are spaces, Mn are marks over and under letters (after decomposition), P.
 
 import unicodedata
 from functools import cache
+from itertools import groupby
 
 # The blocks of Chinese characters. Japanese kana, Korean and Thai are not among them.
 _IDEOGRAPHS = (
@@ -70,8 +71,9 @@ def remove_accents(text: str) -> str:
     """
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFD", text)
-    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+    # Letter by letter: to put the marks of a whole text in order, before they are left out, takes
+    # time that grows with the square of how many stand in a row. Few marks of other kinds are left.
+    return unicodedata.normalize("NFD", "".join(map(_without_accents, text)))
 
 
 def split_punctuation(word: str) -> list[str]:
@@ -84,14 +86,9 @@ def split_punctuation(word: str) -> list[str]:
         Its parts: marks one by one, and what stands between them; none is empty.
     """
     parts: list[str] = []
-    inside = False  # a part that still grows
-    for character in word:
-        mark = is_punctuation(character)
-        if inside and not mark:
-            parts[-1] += character
-        else:
-            parts.append(character)
-        inside = not mark
+    for is_mark, characters in groupby(word, is_punctuation):
+        part = "".join(characters)
+        parts += list(part) if is_mark else [part]
     return parts
 
 
@@ -109,6 +106,12 @@ def is_punctuation(character: str) -> bool:
     code = ord(character)
     is_ascii_sign = 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
     return is_ascii_sign or unicodedata.category(character).startswith("P")
+
+
+@cache
+def _without_accents(character: str) -> str:
+    decomposed = unicodedata.normalize("NFD", character)
+    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
 @cache

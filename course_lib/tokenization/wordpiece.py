@@ -6,6 +6,7 @@ A piece that does not begin a word carries the mark ``##``.
 import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from course_lib.tokenization.basic import basic_tokenize
 from course_lib.tokenization.vocabulary import Vocabulary
@@ -92,6 +93,10 @@ class WordPiece:
         if self.max_characters < 1:
             raise ValueError(f"max_characters must be at least 1, got {self.max_characters}")
 
+    @cached_property
+    def _pieces(self) -> frozenset[str]:
+        return frozenset(self.vocabulary.tokens)  # a long word looks for thousands of pieces
+
     def tokenize(self, text: str) -> list[str]:
         """Split text into pieces.
 
@@ -112,7 +117,7 @@ class WordPiece:
             for word in words:
                 pieces += split_word(
                     word,
-                    self.vocabulary,
+                    self._pieces,
                     unknown=str(self.vocabulary.unknown),
                     max_characters=self.max_characters,
                 )

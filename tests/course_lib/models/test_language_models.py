@@ -18,6 +18,7 @@ from course_lib.models.ngram import KneserNeyModel, NGramModel
 from course_lib.models.rnn_lm import RecurrentLanguageModel
 from course_lib.tokenization.vocabulary import BOS, EOS, Vocabulary
 from course_lib.training.loop import TrainingConfig, train
+from tests.processor_time import limited_to
 
 TEXTS = [s.split() for s in ("I am Sam", "Sam I am", "I do not like green eggs and ham")]
 WORDS = Vocabulary(
@@ -206,6 +207,29 @@ def test_kneser_ney_counts_beside_what_was_counted():
     history = WORDS.encode(["I"])
     expected = at_once.next_token_distribution(history)
     torch.testing.assert_close(in_turn.next_token_distribution(history), expected)
+
+
+def test_counting_and_scoring_many_sentences_take_seconds():
+    """Rebuilding the lower orders at each call, or looking at all words, would take minutes."""
+    sentences = torch.randint(1, 20_000, (3_000, 8), generator=seeded()).tolist()
+    model = KneserNeyModel(3, 20_000, bos_id=0)
+    with limited_to(10):
+        for sentence in sentences:
+            model.count([sentence])
+        scored = [model.log_probabilities(sentence) for sentence in sentences]
+        whole = model.log_probabilities([token for sentence in sentences for token in sentence])
+    assert len(whole) == 24_000
+    torch.testing.assert_close(whole[2:8], scored[0][2:])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [kneser_ney(1), kneser_ney(3, 0.5), counted(3, k=0.5), counted(3, weights=(0.1, 0.3, 0.6))],
+)
+def test_a_token_scored_alone_is_as_probable_as_among_all(model):
+    text = WORDS.encode(["I", "am", "ham", "I", "do", "like", "green", "Sam"])
+    among_all = [model.next_token_distribution(text[:t])[token] for t, token in enumerate(text)]
+    torch.testing.assert_close(model.log_probabilities(text), torch.stack(among_all).log())
 
 
 @pytest.mark.parametrize("model", [kneser_ney(1), kneser_ney(2, 1.0), kneser_ney(3)])

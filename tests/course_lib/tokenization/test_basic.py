@@ -16,6 +16,7 @@ from course_lib.tokenization.basic import (
     remove_accents,
     split_punctuation,
 )
+from tests.processor_time import limited_to
 
 # Every assigned character; of the private ones the first few, for they are all alike.
 ALL_CHARACTERS = [
@@ -120,6 +121,31 @@ def test_the_parts_by_themselves():
     assert "".join(c for c in map(chr, range(128)) if is_punctuation(c)) == (
         "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 2_000_000,
+        "0" * 2_000_000,
+        "😀" * 600_000,
+        "한" * 300_000,
+        "e" + "\u0301\u0323" * 200_000,
+    ],
+    ids=["letters", "digits", "emoji", "letters taken apart", "marks out of order"],
+)
+def test_one_long_word_is_split_in_seconds(text):
+    """With time that grows with the square of the length each would take minutes."""
+    with limited_to(10):
+        (word,) = basic_tokenize(text)
+    assert word == remove_accents(text[: len(word)])
+
+
+def test_marks_that_stay_are_in_unicodes_order():
+    text = "a\u302e\u0301\U0001d165\u0323b"  # of categories Mc, Mn, Mc, Mn
+    decomposed = unicodedata.normalize("NFD", text)
+    expected = "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+    assert remove_accents(text) == expected == "a\U0001d165\u302eb"
 
 
 def test_real_text_is_split_as_by_tokenizers(course_data):

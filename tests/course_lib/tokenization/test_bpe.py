@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from course_lib.tokenization.bpe import ALPHABET, BytePairEncoding, merge_pair, split_chunks
 from tests.daily import with_proofs
+from tests.processor_time import limited_to
 
 SPECIALS = ("<pad>", "<end>")
 GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -95,6 +96,63 @@ def test_merges_with_many_ties_and_repeats_are_those_of_tokenizers(texts):
     assert ours.tokens == vocabulary_of(peer)
     for text in [*texts, "aababbb abba aaaa bbbb"]:
         assert ours.encode(text) == peer.encode(text).ids
+
+
+def shown(token: bytes) -> str:
+    return "".join(sign for byte in token for sign, other in SIGNS.items() if other == byte)
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_any_merges_are_applied_as_by_tokenizers(data):
+    """In any order: a token that two pairs make may be merged further before one of them."""
+    tokens, merges = [b"a", b"b", b"c"], []
+    for _ in range(data.draw(st.integers(1, 12))):
+        pair = (data.draw(st.sampled_from(tokens)), data.draw(st.sampled_from(tokens)))
+        if pair not in merges and len(pair[0] + pair[1]) < 9:
+            merges.append(pair)
+            tokens.append(pair[0] + pair[1])
+    merges = data.draw(st.permutations(merges))
+    ours = BytePairEncoding(merges=tuple(merges))
+    ids = {shown(token): token_id for token_id, token in enumerate(ours.tokens)}
+    pairs = [(shown(left), shown(right)) for left, right in merges]
+    peer = Tokenizer(models.BPE(vocab=ids, merges=pairs))
+    peer.pre_tokenizer = GPT2
+    for text in data.draw(st.lists(st.text("abc", max_size=40), min_size=5, max_size=5)):
+        assert ours.encode(text) == peer.encode(text).ids
+
+
+LONG = {
+    "one letter": "a" * 100_000,
+    "Chinese": "人工智能是计算机科学的一个分支" * 6_666,
+    "one Chinese sign": "人" * 100_000,
+    "digits": "0123456789" * 10_000,
+    "spaces": " " * 100_000,
+    "emoji": "😀😃🚀" * 33_333,
+    "mixed": "aß人1😀é.\n'" * 11_111,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_long_text_without_spaces_is_encoded_in_seconds(text):
+    """With time that grows with the square of the length each would take minutes."""
+    ours = BytePairEncoding.train([text[:500]], vocab_size=330)
+    with limited_to(10):
+        ids = ours.encode(text)
+    pairs = [(shown(left), shown(right)) for left, right in ours.merges]
+    peer = Tokenizer(
+        models.BPE(vocab={shown(t): i for i, t in enumerate(ours.tokens)}, merges=pairs)
+    )
+    peer.pre_tokenizer = GPT2
+    assert ids == peer.encode(text).ids
+
+
+def test_long_text_is_encoded_in_seconds_whatever_the_merges():
+    """Each merge of a with bc makes a pair that was learned before it."""
+    merges = ((b"b", b"c"), (b"ab", b"c"), (b"abc", b"d"), (b"a", b"bc"), (b"a", b"b"))
+    encoding = BytePairEncoding(merges=merges)
+    with limited_to(10):
+        assert encoding.tokenize("abcd" * 25_000) == [b"abcd"] * 25_000
 
 
 @pytest.fixture(scope="module")
