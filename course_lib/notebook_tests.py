@@ -3,12 +3,17 @@
 A test cell begins with a comment that says what it tests, its title, and holds an assertion.
 """
 
+import os
 import re
 import sys
 import traceback
 from types import TracebackType
 from typing import Any
 
+import torch
+
+from course_lib.likely_mistakes import find_mistake, read_file
+from course_lib.testing import CheckFailure, observe_notebook
 from course_lib.usual_errors import hint_for, is_unwritten
 
 _TEST = re.compile(r"# (.+)\n(?:.*\n)*?.*\b(?:assert|CheckFailure)")
@@ -26,17 +31,49 @@ _USUAL = (
 _passes: dict[str, bool] = {}  # by title: the tests that ran in this session, as they ended last
 
 
-def tell_what_passes() -> None:
+class _Test:
+    """The test that runs, if one does.
+
+    Attributes:
+        title: Its title; empty where no test runs.
+        count: How many of its assertions held so far.
+    """
+
+    title = ""
+    count = 0
+
+
+def prepare_notebook() -> None:
+    """Begin a homework's notebook: its test cells say how they ended.
+
+    Tensors are made on the device that the environment variable ``COURSE_DEVICE`` names, the CPU
+    if there is none. PyTorch computes with one thread: for small tensors more would only wait for
+    each other.
+    """
+    torch.set_num_threads(1)
+    device = os.environ.get("COURSE_DEVICE", "cpu")
+    if device != "cpu":
+        torch.set_default_device(device)
+    report_tests()
+
+
+def report_tests() -> None:
     """Have the test cells of this notebook say how they ended; without IPython, do nothing.
 
-    One that runs to its end says so. One that fails names the first earlier one that fails too. One
-    that meets a cell that is not written yet says that, instead of a traceback. Under an error of
-    PyTorch's or Python's that is a usual one stands a hint, in other cells too.
+    One that runs to its end says so. One that fails says what was expected and what came, the
+    likely mistake, the line of the code under test that was under way, and where to read on; then,
+    which earlier test fails too. One that meets a cell that is not written yet says that. Under a
+    usual error of PyTorch's or Python's stands a hint, in other cells too.
     """
     shell = _shell()
     if shell and _tell not in shell.events.callbacks["post_run_cell"]:
+        shell.events.register("pre_run_cell", _begin)
         shell.events.register("post_run_cell", _tell)
-        shell.set_custom_exc((NotImplementedError,), _show_unwritten)
+        shell.set_custom_exc((Exception,), _show)
+        observe_notebook(_observe)
+
+
+tell_what_passes = report_tests  # the name that homework without variants uses
 
 
 def _shell() -> Any:
@@ -45,14 +82,28 @@ def _shell() -> Any:
     return ipython.get_ipython() if ipython else None
 
 
-def _tell(result: Any) -> None:
-    error = result.error_in_exec
-    if isinstance(error, _USUAL) and (hint := hint_for(str(error))):
-        print(f"Hint: {hint}")
-    test = _TEST.match(result.info.raw_cell or "")
-    if not test:
+def _begin(info: Any) -> None:
+    test = _TEST.match(info.raw_cell or "")
+    _Test.title, _Test.count = test[1] if test else "", 0
+
+
+def _observe(seen: Any, failure: CheckFailure | None) -> None:
+    if failure is None:
+        _Test.count += 1
         return
-    title = test[1]
+    about = read_file().get(_Test.title, {})
+    failure.hint = find_mistake(about, _Test.count, seen) or failure.hint
+    failure.read = about.get("read", "")
+    raise failure
+
+
+def _tell(result: Any) -> None:
+    error, title = result.error_in_exec, _Test.title
+    _Test.title = ""
+    if isinstance(error, _USUAL) and (hint := hint_for(str(error))) and not _is_shown(error):
+        print(f"Hint: {hint}")
+    if not title:
+        return
     _passes[title] = result.success
     if result.success:
         print(f"Passed: {title}")
@@ -62,22 +113,53 @@ def _tell(result: Any) -> None:
         print(f"“{failing}” fails too: if this test stands on that, begin there.")
 
 
+def _is_shown(error: BaseException) -> bool:
+    """Return whether an error has been shown in our own words, with a likely mistake."""
+    return bool(getattr(error, "_has_hint", False))
+
+
 def _failing_before(title: str) -> str:
     """Return the first test that ran before this one and fails; empty if there is none."""
     before = list(_passes)[: list(_passes).index(title)]
     return next((other for other in before if not _passes[other]), "")
 
 
-def _show_unwritten(
+def _show(
     shell: Any,
     kind: type[BaseException],
     error: BaseException,
     trace: TracebackType,
     tb_offset: int | None = None,
 ) -> None:
-    """Show an error; that of a cell that is not written yet in one line."""
-    last = list(traceback.walk_tb(trace))[-1][0]
-    if last.f_globals.get("__name__") == "__main__" and is_unwritten(str(error)):
-        name = last.f_code.co_qualname.partition(".")[0]
-        error._render_traceback_ = lambda: [f"{name} is not written yet."]  # type: ignore[attr-defined]
+    """Show an error; one of the code under test, or of a cell that is not written, in few lines."""
+    frames = [frame for frame, _ in traceback.walk_tb(trace)]
+    own = [f for f in frames[1:] if f.f_globals.get("__name__") == "__main__"]
+    lines: list[str] = []
+    is_stub = isinstance(error, NotImplementedError) and is_unwritten(str(error))
+    if is_stub and frames and frames[-1] in own:
+        lines = [f"{own[-1].f_code.co_qualname.partition('.')[0]} is not written yet."]
+    elif about := read_file().get(_Test.title):
+        if not isinstance(error, CheckFailure):
+            lines = _lines(error, about, trace)
+        elif not error.read:  # no assertion has raised it
+            error.hint = find_mistake(about, _Test.count, error) or error.hint
+            error.read = about["read"]
+    if lines:
+        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+
+def _lines(error: BaseException, about: dict[str, Any], trace: TracebackType) -> list[str]:
+    """Say what was raised in a test, the likely mistake, where it was, and where to read on."""
+    lines = [f"{type(error).__name__}: {error}"]
+    hint = find_mistake(about, _Test.count, error)
+    if hint:
+        error._has_hint = True  # type: ignore[attr-defined]
+        lines.append(f"Hint: {hint}")
+    own = [f for f in traceback.extract_tb(trace) if "ipykernel" in f.filename]
+    for frame in own:
+        where = "this cell" if frame.name == "<module>" else f"the cell of {frame.name}"
+        lines.append(f"(line {frame.lineno} of {where}: {frame.line})")
+    if about.get("read"):
+        lines.append(f"Read: {about['read']}")
+    return lines

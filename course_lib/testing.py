@@ -1,7 +1,10 @@
-"""Assertions on tensors, shared by visible tests, hidden tests and the library's own.
+"""Assertions on tensors and layers: for homework tests, visible and hidden, and the library's own.
 
-A check that fails raises ``CheckFailure``. Its ``summary`` names the mistake in words, shapes and
-dtypes alone, so that it may be shown to a student whose test is hidden; ``detail`` adds values.
+An assertion that fails raises ``CheckFailure``. Its ``summary`` names the problem in words, shapes
+and dtypes alone, so that it may be shown to a student whose test is hidden; ``detail`` adds values.
+A homework's tests use ``assert_close``, ``assert_equal``, ``assert_shape``, ``assert_raises``,
+``assert_keeps_inputs``, ``assert_gradients`` and ``assert_parameters``; ``load_parameters`` gives a
+layer known weights.
 """
 
 import contextlib
@@ -42,7 +45,10 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         named: The class in the summary whose name the code under test chose; empty if none is.
         detail: Where, with values; empty if there is nothing to add.
         hint: What to look at, if the check knows.
+        read: Where to read on, in a notebook.
     """
+
+    read = ""
 
     def __init__(self, summary: str, *, detail: str = "", hint: str = "", named: str = "") -> None:
         super().__init__("\n".join(part for part in (summary, detail, hint) if part))
@@ -59,7 +65,52 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
             if frame.name == "<module>":  # the cell; beneath it are only the checks' own
                 whole = f": {frame.line}" if (frame.line or "(").endswith(")") else ""
                 parts.append(f"(line {frame.lineno} of this cell{whole})")
+        parts.append(self.read and f"Read: {self.read}")
         return [part for part in parts if part]
+
+
+Observer = Callable[[Any, CheckFailure | None], None]
+"""Is told what each assertion saw of the code under test, and its failure, or None."""
+
+_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
+_of_notebook: list[Observer] = []  # observes where nobody else does
+
+
+def observe_notebook(observer: Observer) -> None:
+    """Have the assertions of a notebook's cells report to an observer.
+
+    Args:
+        observer: Takes the place of an earlier one.
+    """
+    _of_notebook[:] = [observer]
+
+
+@contextlib.contextmanager
+def observed_by(observer: Observer) -> Iterator[None]:
+    """Have assertions report to an observer, which decides whether to raise their failures.
+
+    Args:
+        observer: Called once for each assertion.
+    """
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+def _conclude(seen: Any, check: Callable[[], None]) -> None:
+    """Run an assertion's check, or let the observer decide what becomes of its failure."""
+    observer = _observer.get() or next(iter(_of_notebook), None)
+    if observer is None:
+        check()
+        return
+    failure = None
+    try:
+        check()
+    except CheckFailure as raised:
+        failure = raised
+    observer(seen, failure)
 
 
 def assert_shape(
@@ -76,8 +127,13 @@ def assert_shape(
     Raises:
         CheckFailure: It is no ``torch.Tensor``, or of another shape.
     """
-    _assert_tensor(actual, what, hint)
     expected = tuple(shape)
+    seen = tuple(actual.shape) if type(actual) in _TENSORS else actual
+    _conclude(seen, lambda: _check_shape(actual, expected, what, hint))
+
+
+def _check_shape(actual: Any, expected: tuple[int, ...], what: str, hint: str) -> None:
+    _assert_tensor(actual, what, hint)
     if tuple(actual.shape) != expected:
         raise CheckFailure(
             f"{what} has shape {tuple(actual.shape)}, expected {expected}", hint=hint
@@ -108,11 +164,17 @@ def assert_close(
     Raises:
         CheckFailure: They differ; the message says how.
     """
+    _conclude(actual, lambda: _check_close(actual, expected, what, hint, mistakes))
+
+
+def _check_close(
+    actual: Any, expected: Tensor, what: str, hint: str, mistakes: Mapping[str, Tensor] | None
+) -> None:
     is_close = type(actual) in _TENSORS and _close(actual, expected)
     if is_close and not (expected.is_floating_point() and actual.isnan().any()):
         return
     hint = _diagnose(actual, mistakes) or hint
-    assert_shape(actual, expected.shape, what=what, hint=hint)
+    _check_shape(actual, tuple(expected.shape), what, hint)
     if actual.dtype != expected.dtype:
         raise CheckFailure(f"{what} has dtype {actual.dtype}, expected {expected.dtype}", hint=hint)
     if actual.device != expected.device:
@@ -161,6 +223,17 @@ def assert_equal(
         CheckFailure: They differ; the message says how.
     """
     actual, expected = _without_numpy(actual), _without_numpy(expected)
+    _conclude(actual, lambda: _check_equal(actual, expected, what, hint, mistakes, rel_tol))
+
+
+def _check_equal(
+    actual: Any,
+    expected: Any,
+    what: str,
+    hint: str,
+    mistakes: Mapping[str, Any] | None,
+    rel_tol: float,
+) -> None:
     if _equal(actual, expected, rel_tol):
         return
     diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
@@ -190,17 +263,17 @@ def assert_rows_sum_to_one(
     Raises:
         CheckFailure: A weight is negative, or a row does not sum to 1.
     """
+    _conclude(weights, lambda: _check_rows_sum_to_one(weights, what, hint))
+
+
+def _check_rows_sum_to_one(weights: Any, what: str, hint: str) -> None:
     _assert_tensor(weights, what, hint)
     if not weights.dim():
         raise CheckFailure(f"{what} has shape (), expected a row for each query", hint=hint)
     if bool((weights < 0).any()):
         raise CheckFailure(f"{what} has negative entries", hint=hint)
-    assert_close(
-        weights.sum(-1),
-        torch.ones_like(weights[..., 0]),
-        what=f"each row's sum of {what}",
-        hint=hint,
-    )
+    ones = torch.ones_like(weights[..., 0])
+    _check_close(weights.sum(-1), ones, f"each row's sum of {what}", hint, None)
 
 
 def assert_keeps_inputs(
@@ -221,8 +294,12 @@ def assert_keeps_inputs(
     """
     inspect = getattr(type(function), "__changed_inputs__", changed_inputs)
     changed = inspect(function, args, kwargs)
-    if changed:
-        raise CheckFailure(f"{', '.join(changed)} changed in place", hint=hint)
+
+    def check() -> None:
+        if changed:
+            raise CheckFailure(f"{', '.join(changed)} changed in place", hint=hint)
+
+    _conclude(changed, check)
 
 
 def changed_inputs(
@@ -289,19 +366,293 @@ def assert_raises(
         CheckFailure: It returned, or raised something else.
         NotImplementedError: It is not written yet.
     """
+    raised, cause, is_promised = "", None, False
     try:
         function(*args, **kwargs)
     except NotImplementedError:  # to Python a RuntimeError; here a stub, which promises nothing
         raise
     except error:
-        return
+        is_promised = True
     except Exception as other:
-        raised = getattr(other, "type_name", type(other).__name__)  # one from another process
-        raise CheckFailure(
-            f"the call should raise {error.__name__}, but raised {raised}", named=raised, hint=hint
-        ) from other
-    raise CheckFailure(f"the call should raise {error.__name__}, but returned", hint=hint)
+        raised, cause = _name_of(other), other
 
+    def check() -> None:
+        if not is_promised:
+            came = f"but raised {raised}" if raised else "but returned"
+            words = f"the call should raise {error.__name__}, {came}"
+            raise CheckFailure(words, named=raised, hint=hint) from cause
+
+    _conclude(error.__name__ if is_promised else raised, check)
+
+
+def _name_of(error: BaseException) -> str:
+    return str(getattr(error, "type_name", type(error).__name__))  # one from another process
+
+
+def assert_matches(
+    function: Callable[..., Any], reference: Callable[..., Any], *args: Any, **kwargs: Any
+) -> None:
+    """Check that a call returns what the same call of the reference returns.
+
+    Args:
+        function: The code under test.
+        reference: What computes the expected result, a tensor, a plain value or a tuple of these.
+        *args: Arguments of both; each gets a copy.
+        **kwargs: Keyword arguments of both.
+
+    Raises:
+        CheckFailure: A result differs; the message says how.
+    """
+    expected = reference(*map(_copy, args), **kwargs)
+    actual = function(*map(_copy, args), **kwargs)
+    if not isinstance(expected, tuple):
+        assert_equal_or_close(actual, expected)
+        return
+    is_alike = isinstance(actual, list | tuple) and len(actual) == len(expected)
+
+    def check() -> None:
+        if not is_alike:
+            name = f"of type {_type_name(actual)}"
+            came = f"{len(actual)} parts" if isinstance(actual, list | tuple) else name
+            raise CheckFailure(f"result is {came}, expected {len(expected)} parts")
+
+    if not is_alike:
+        _conclude(actual, check)
+        return
+    for number, (part, right) in enumerate(zip(actual, expected, strict=True), start=1):
+        assert_equal_or_close(part, right, what=f"part {number} of the result")
+
+
+def assert_equal_or_close(actual: Any, expected: Any, *, what: str = "result") -> None:
+    """Check a tensor with ``assert_close``, anything else with ``assert_equal``.
+
+    Args:
+        actual: What the code under test returned.
+        expected: What it should have returned.
+        what: What to call it in the message.
+
+    Raises:
+        CheckFailure: They differ; the message says how.
+    """
+    check: Callable[..., None] = assert_close if isinstance(expected, Tensor) else assert_equal
+    check(actual, expected, what=what)
+
+
+_STEPS = {torch.float64: 1e-5}  # small beside inputs of about 1; float32 needs a larger one
+_FLOAT32_STEP = 3e-3
+_SLOPE_TOLERANCE = 3e-3  # several times what rounding and the size of a step come to
+
+
+def assert_gradients(
+    function: Callable[..., Any], *inputs: Tensor, module: Any = None, **kwargs: Any
+) -> None:
+    """Check that backward() gives the slopes that a function shows when its inputs move a little.
+
+    A wrong formula passes as long as its own gradient reaches every input and every parameter.
+
+    Args:
+        function: Returns a tensor, or a tuple of tensors.
+        *inputs: Its arguments, floating point, with entries of about 1; the result must depend on
+            each.
+        module: Holds the parameters, if the function is no module itself.
+        **kwargs: Further arguments, whose gradients don't matter.
+
+    Raises:
+        CheckFailure: A gradient is missing, is not finite or is not the slope, or the result is the
+            same whatever an input is.
+    """
+    slopes = _Slopes(function, inputs, function if module is None else module, kwargs)
+    slopes.backward()
+    problem = slopes.problem()
+
+    def check() -> None:
+        if problem:
+            raise CheckFailure(problem)
+
+    _conclude(problem, check)  # gradients themselves would depend on how a layer began
+
+
+class _Slopes:
+    """Compares the gradients of a function's inputs and parameters with differences."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inputs: Sequence[Tensor],
+        module: Any,
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        self._function = function
+        self._kwargs = kwargs
+        self._module = module
+        self._inputs = [f"argument {number}" for number, _ in enumerate(inputs, start=1)]
+        self.tensors = dict(zip(self._inputs, inputs, strict=True))
+        self._has_parameters = hasattr(self._module, "named_parameters")
+        if self._has_parameters:
+            named: dict[str, Tensor] = dict(self._module.named_parameters())
+            self.tensors |= {name: p.detach().clone() for name, p in named.items()}
+        self.gradients: dict[str, Tensor | None] = {}
+        self._is_moved = False
+
+    def backward(self) -> None:
+        """Fill in ``gradients``."""
+        leaves = [self.tensors[name].detach().clone().requires_grad_() for name in self._inputs]
+        if self._has_parameters:
+            self._module.zero_grad()
+        loss = self._loss([leaf.clone() for leaf in leaves])
+        if loss.requires_grad:
+            loss.backward()
+        self.gradients = dict(zip(self._inputs, (leaf.grad for leaf in leaves), strict=True))
+        if self._has_parameters:
+            named = dict(self._module.named_parameters())
+            self.gradients |= {name: parameter.grad for name, parameter in named.items()}
+            self._module.zero_grad()
+
+    def problem(self) -> str:
+        """Return what is wrong with a gradient; empty if nothing is."""
+        try:
+            return self._problem()
+        finally:
+            if self._is_moved:
+                own = {k: v for k, v in self.tensors.items() if k not in self._inputs}
+                self._module.load_state_dict(own, strict=False)
+
+    def _problem(self) -> str:
+        for name, gradient in self.gradients.items():
+            if gradient is not None and not gradient.isfinite().all():
+                return f"the gradient of {name} holds NaN or infinity"
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(2):  # along one direction alone, a wrong part could be small by chance
+            along = {name: _draw(x, generator) for name, x in self.tensors.items()}
+            size = len(along) ** -0.5
+            if self._is_slope({name: size * x for name, x in along.items()}):
+                continue
+            for name, direction in along.items():
+                if not self._is_slope({name: direction}):
+                    gradient = self.gradients[name]
+                    is_cut = gradient is None or not gradient.any()
+                    problem = "no gradient" if is_cut else "not the whole gradient"
+                    return f"{problem} flows back to {name}"
+        for name in self._inputs:
+            gradient = self.gradients[name]
+            if gradient is None or not gradient.any():
+                return f"the result is the same whatever {name} is"
+        return ""
+
+    def _is_slope(self, along: Mapping[str, Tensor]) -> bool:
+        dtype = next(iter(self.tensors.values())).dtype
+        step = _STEPS.get(dtype, _FLOAT32_STEP)
+        sides = [self._loss_beside(along, sign * step) for sign in (1, -1)]
+        slope = (sides[0] - sides[1]) / (2 * step)
+        products = ((self.gradients[name], x) for name, x in along.items())
+        carried = sum((g * x).sum().item() for g, x in products if g is not None)
+        rounding = 2 * torch.finfo(dtype).eps * max(map(abs, sides)) / step
+        allowed = _SLOPE_TOLERANCE * max(1.0, abs(slope)) + rounding
+        return abs(carried - slope) <= allowed  # NaN is no slope
+
+    @torch.no_grad()
+    def _loss_beside(self, along: Mapping[str, Tensor], step: float) -> float:
+        moved = {name: self.tensors[name] + step * x for name, x in along.items()}
+        parameters = {name: x for name, x in moved.items() if name not in self._inputs}
+        if parameters or self._is_moved:
+            own = {k: v for k, v in self.tensors.items() if k not in self._inputs}
+            self._module.load_state_dict(own | parameters, strict=False)
+            self._is_moved = bool(parameters)
+        return self._loss([moved.get(n, self.tensors[n]).clone() for n in self._inputs]).item()
+
+    def _loss(self, inputs: list[Tensor]) -> Tensor:
+        """Weight the numbers of the result by fixed factors, and add them up."""
+        result = self._function(*inputs, **self._kwargs)
+        parts = result if isinstance(result, list | tuple) else [result]
+        generator = torch.Generator().manual_seed(1)
+        for part in parts:
+            _assert_tensor(part, "result", "")
+        return torch.stack([(part * _draw(part, generator)).sum() for part in parts]).sum()
+
+
+def _draw(like: Tensor, generator: torch.Generator) -> Tensor:
+    drawn = torch.randn(like.shape, generator=generator, dtype=torch.float64, device="cpu")
+    return drawn.to(like)
+
+
+def assert_accepts_noncontiguous(function: Callable[..., Any], *inputs: Tensor) -> None:
+    """Check that a result does not depend on how the inputs lie in memory.
+
+    Args:
+        function: The code under test.
+        *inputs: Its arguments.
+
+    Raises:
+        CheckFailure: The result of the same numbers in another order of memory differs.
+    """
+    expected = function(*map(_copy, inputs))
+    actual = call_beside(call_strided, function, *inputs)
+    is_alike = type(actual) is type(expected) and (
+        _close(actual, expected) if isinstance(expected, Tensor) else _equal(actual, expected)
+    )
+
+    def check() -> None:
+        if not is_alike:
+            raise CheckFailure("inputs that are not contiguous give another result")
+
+    _conclude(is_alike, check)
+
+
+def assert_parameters(layer: Any, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Check that a layer has exactly these parameters; buffers and second names are free.
+
+    Args:
+        layer: An ``nn.Module``.
+        shapes: For each parameter, by its name in ``state_dict()``, its shape.
+
+    Raises:
+        CheckFailure: One is missing, is too many, or has another shape.
+    """
+    own = {name: tuple(p.shape) for name, p in layer.named_parameters(remove_duplicate=False)}
+    count = len(dict(layer.named_parameters()))
+    expected = {name: tuple(shape) for name, shape in shapes.items()}
+    found = {name: own.get(name) for name in expected}
+
+    def check() -> None:
+        detail = f"your layer has {', '.join(own) or 'none'}"
+        for name, shape in found.items():
+            if shape is None:
+                raise CheckFailure(f"there is no parameter {name}", detail=detail)
+            if shape != expected[name]:
+                raise CheckFailure(f"{name} has shape {shape}, expected {expected[name]}")
+        if count != len(expected):
+            words = f"the layer has {count} parameters, expected {len(expected)}"
+            raise CheckFailure(words, detail=detail)
+
+    _conclude((found, count), check)
+
+
+def load_parameters(layer: Any, values: Any) -> None:
+    """Give a layer known parameters; those that are not named become zero.
+
+    Args:
+        layer: An ``nn.Module``; its buffers and the second names of its parameters stay.
+        values: The parameters by their names in ``state_dict()``, or a layer that has them.
+
+    Raises:
+        CheckFailure: The layer lacks one of the names, or has another shape there.
+    """
+    if not isinstance(values, Mapping):
+        values = {name: parameter.detach() for name, parameter in values.named_parameters()}
+    own = {name: p.detach() for name, p in layer.named_parameters(remove_duplicate=False)}
+    for name, value in values.items():
+        if name not in own:
+            detail = f"your layer has {', '.join(own) or 'none'}"
+            raise CheckFailure(f"there is no parameter {name}", detail=detail)
+        if own[name].shape != value.shape:
+            came, wanted = tuple(own[name].shape), tuple(value.shape)
+            raise CheckFailure(f"{name} has shape {came}, expected {wanted}")
+    others = {name for name, _ in layer.named_parameters()} - values.keys()
+    state = {name: torch.zeros_like(own[name]) for name in others}
+    layer.load_state_dict(state | {name: value.clone() for name, value in values.items()}, False)
+
+
+# ---- only for homework that is not written with variants yet: to be deleted with it ----
 
 _forgiven: ContextVar[set[tuple[str, tuple[str, ...]]] | None]
 _forgiven = ContextVar("forgiven", default=None)
@@ -521,7 +872,10 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 
 
 __all__ = [
-    "CheckFailure", "assert_close", "assert_equal", "assert_keeps_inputs", "assert_raises",
+    "CheckFailure", "assert_accepts_noncontiguous", "assert_close", "assert_equal",
+    "assert_equal_or_close", "assert_gradients", "assert_keeps_inputs", "assert_matches",
+    "assert_parameters", "assert_raises",
     "assert_rows_sum_to_one", "assert_shape", "attributes", "call_beside", "call_each",
-    "call_strided", "call_without_dropout", "changed_inputs", "forgive", "noting_forgiven",
+    "call_strided", "call_without_dropout", "changed_inputs", "forgive", "load_parameters",
+    "noting_forgiven", "observe_notebook", "observed_by",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Begin a homework: ``make homework NAME=angles``.
 
-It writes a source that is complete, and a table of submissions that tries its checks, names the
-homework wherever homework is named, and releases it.
+It writes a source that is complete, with variants that try its checks, names the homework wherever
+homework is named, and releases it.
 """
 
 import re
@@ -52,7 +52,7 @@ def adapted(template: Path, homework: str) -> str:
 
 
 def begin_homework(name: str, root: Path) -> str:
-    """Write its source and its table, and put it into the course's map and the longest plan.
+    """Write its source, and put it into the course's map and the longest plan.
 
     Args:
         name: Its name or its id.
@@ -65,12 +65,8 @@ def begin_homework(name: str, root: Path) -> str:
         SystemExit: The name is no name, or taken; nothing is written then.
     """
     homework = homework_id(name, root)
-    table = f"{homework.replace('-', '_')}.py"
-    for file, template in {
-        root / "solutions" / f"{homework}.py": TEMPLATES / f"{MODEL}.py",
-        root / "tests" / "homework" / table: TEMPLATES / f"{MODEL.replace('-', '_')}.py",
-    }.items():
-        file.write_text(adapted(template, homework), encoding="utf-8")
+    file = root / "solutions" / f"{homework}.py"
+    file.write_text(adapted(TEMPLATES / f"{MODEL}.py", homework), encoding="utf-8")
     changes = {
         contents.MAP: lambda rows: contents.with_row(rows, CHAPTER, homework),
         contents.PLANS: lambda plans: contents.planned(plans, homework=homework),
@@ -86,10 +82,9 @@ def main(name: str) -> None:
         name: Its name or its id.
     """
     homework = begin_homework(name, ROOT)
-    table = f"tests/homework/{homework.replace('-', '_')}.py"
     print(
-        f"solutions/{homework}.py, with submissions to try it in {table}; and its name in "
-        f"{contents.MAP}, README.md and the first plan of {contents.PLANS}",
+        f"solutions/{homework}.py; and its name in {contents.MAP}, README.md and the first plan of "
+        f"{contents.PLANS}",
         flush=True,
     )
     for program in (["autograder", "release"], ["scripts.try_homework"]):

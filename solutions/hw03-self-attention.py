@@ -7,334 +7,53 @@
 # DEEN UOY LLA
 # ```
 #
-# You read it at once, because your eyes may jump to any letter. A recurrent network may not: it
-# meets the letters one by one, and by the time it may answer, the first one is twelve steps away.
+# You read it at once, because your eyes may jump to any letter. A recurrent network meets the
+# letters one by one, and by the time it may answer, the first one is twelve steps away.
 # **Attention gives a network eyes that jump.** Here you write it yourself, from four small pieces,
 # and in the last cell a network that stands on *your* code learns to read mirror writing, and shows
 # you where it looks.
 #
 # | part | what you write | points |
 # |---|---|---|
-# | 1 | `scaled_dot_product_attention`: who listens to whom, and how much | 8 |
-# | 2 | `causal_mask` and `padding_mask`: who must not listen to whom | 4 |
-# | 3 | `MultiHeadAttention`: several attentions side by side | 7 |
+# | 1 | `scaled_dot_product_attention`: who listens to whom, and how much | 10 |
+# | 2 | `causal_mask` and `padding_mask`: who must not listen to whom | 3 |
+# | 3 | `MultiHeadAttention`: several attentions side by side | 6 |
 # | 4 | a question, answered in words | 3 |
 #
 # **Time:** about two hours if you have read the chapter [Self-attention](book:self-attention);
 # part 1 takes half of it. Nothing here needs a GPU.
 #
-# **Afterwards you can** write attention from its formula, say what each line is for, mask it
-# without a NaN, split it into heads without mixing them up, and recognise the usual mistakes by
-# what they do.
-
-# %% [markdown]
-# ## How this notebook works
+# Write your code where a cell says `YOUR CODE HERE`; the docstring above that line says what it
+# must do. Each test cell below it is worth its own points. Its hidden part, with other numbers and
+# shapes, runs when your work is graded. [For students](book:for-students) explains how grading
+# works, what is installed there, and how to hand in.
 #
-# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
-#   contract: shapes, masks, errors. You may add cells, and functions and methods of your own.
-# - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; one that passes says so, one that fails says first what is wrong, and mostly gives a
-#   hint, or shows the error that your own code raised. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
-#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
-#   docstring, the text and the part that you see.
-# - A mistake in one part costs no points in another: when your work is graded, what stands on a
-#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
-# - `README.md`, beside this notebook, says how to open the course's book. Its page
-#   [For students](book:for-students) says how to begin, ask, hand in and read feedback.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
-#   fails; if your work is half done, go on below it by hand.
-#
-# **The rule of this homework:** what you hand in is yours. The chapter has the library's own pieces
-# behind a line that you may open; you learn more if you look when yours passes. Your copy of
-# `course_lib` leaves them out, and work that leads to them loses the points of its tests.
-#
-# **If you are stuck,** print shapes. Nearly every mistake in attention is a dimension in the wrong
-# place. Then look at [Common mistakes](book:self-attention#common-mistakes) in the chapter.
+# **The rule of this homework:** what you hand in is yours. Your copy of `course_lib` leaves out
+# what you write here, and work that leads to the library's own pieces loses the points of its
+# tests. If you are stuck, print shapes: nearly every mistake in attention is a dimension in the
+# wrong place. Then see [Common mistakes](book:self-attention#common-mistakes).
 
 # %% setup="imports"
-import itertools
 import math
-import os
-from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.checked_results import as_pair, checked
-from course_lib.gradient_checks import assert_gradients, assert_slopes, take_gradients
 from course_lib.layers.masks import check_mask
-from course_lib.notebook_tests import tell_what_passes
+from course_lib.notebook_tests import prepare_notebook
 from course_lib.testing import (
-    CheckFailure,
     assert_close,
+    assert_equal,
+    assert_gradients,
     assert_keeps_inputs,
+    assert_parameters,
     assert_raises,
-    assert_rows_sum_to_one,
     assert_shape,
-    attributes,
-    call_beside,
-    call_each,
-    call_strided,
-    call_without_dropout,
-    forgive,
+    load_parameters,
 )
 
-device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
-torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
-tell_what_passes()  # a line under each test cell that ran to its end
-output_and_weights = partial(
-    as_pair, summary="return_weights=True should give a pair", hint="return output, weights"
-)
-
-
-SHAPE = "scaled_dot_product_attention-shape"
-VALUES = "scaled_dot_product_attention-values"
-SCALING = "scaled_dot_product_attention-scaling"
-OF_LAYER = {
-    name: f"MultiHeadAttention-{name}" for name in ("parameters", "shape", "projections", "values")
-}
-
-
-def attend(function, query, key, value, mask=None, *, return_weights=False):
-    """Call your attention, and put right what its first test alone looks at.
-
-    That is which part of a pair comes first, weights that are not returned, a dimension too many,
-    sizes that only fit each other where there is a single query, and keys that are turned round
-    with their batch.
-    """
-    try:
-        result = function(query, key, value, mask, return_weights=return_weights)
-    except RuntimeError as error:
-        several = query.dim() == 3 and query.shape[:2] != (1, 1)
-        if several and "must match the size of tensor" in str(error):
-            forgive("sizes that only fit each other where there is a single query", SHAPE)
-            return one_by_one(function, query, key, value, mask, return_weights)
-        turned = "Expected size for first two dimensions", "shapes cannot be multiplied"
-        if query.dim() == 3 and any(words in str(error) for words in turned):
-            forgive("keys that are turned round with their batch", SHAPE)
-            return without_batch(function, query, key, value, mask, return_weights)
-        raise
-    return put_right(function, result, query, key, value, mask, return_weights=return_weights)
-
-
-def put_right(function, result, query, key, value, mask=None, *, return_weights=False):
-    """Put right in a result what the first test alone looks at; see ``attend``."""
-    if not return_weights:
-        if isinstance(result, tuple | list) and result:
-            forgive("a pair where the output alone was asked for", SHAPE)
-        output = result[0] if isinstance(result, tuple | list) and result else result
-        return without_ones(output, (*query.shape[:-1], value.size(-1)))
-    if isinstance(result, Tensor):  # where values are the rows of 1 in an identity, so are weights
-        forgive("the output alone where the weights were asked for too", SHAPE)
-        eye = torch.eye(key.size(-2)).to(value).expand(*key.shape[:-1], key.size(-2))
-        return result, attend(function, query, key, eye, mask)
-    output, weights = output_and_weights(result)
-    of_output, of_weights = value.shape[-1:], key.shape[-2:-1]  # how wide a row of each is
-    all_tensors = isinstance(output, Tensor) and isinstance(weights, Tensor)
-    turned = all_tensors and (output.shape[-1:], weights.shape[-1:]) == (of_weights, of_output)
-    if turned and of_weights != of_output:
-        forgive("the weights come before the output", SHAPE)
-        output, weights = weights, output
-    return without_ones(output, (*query.shape[:-1], *of_output)), weights
-
-
-def all_at_once(function, calls, *, mend, alone):
-    """Call a function of yours with each of these in one question, as each takes its time.
-
-    What comes is mended; where there is an error, each is asked alone: the first comes first.
-    """
-    calls = [(tuple(each.clone() for each in given), how) for given, how in calls]
-    try:
-        results = call_beside(call_each, function, calls)
-    except Exception:
-        return (alone(function, *given, **how) for given, how in calls)
-    pairs = zip(results, calls, strict=True)
-    return [mend(function, result, *given, **how) for result, (given, how) in pairs]
-
-
-def attend_each(function, *calls):
-    """Call your attention with each of these, see ``attend``."""
-    return all_at_once(function, calls, mend=put_right, alone=attend)
-
-
-def usual_weights(scores):
-    """Name the usual mistakes in a softmax over the keys, and the weights that each leads to."""
-    exponentials = scores.exp()
-    sum_of = "each exp(score) is divided by the sum over its query's keys"
-    return {
-        "the softmax runs over the queries; it belongs over the keys, the last dimension": (
-            torch.softmax(scores, dim=-2)
-        ),
-        "the softmax runs over dimension 0; the keys are the last": torch.softmax(scores, dim=0),
-        "these are the scores; the softmax is missing": scores,
-        "exp is missing: exp(score) is divided by the sum of exp(score), not score by score": (
-            scores / scores.sum(-1, keepdim=True)
-        ),
-        f"the sum is missing: {sum_of}": exponentials,
-        f"the sum runs over all queries too: {sum_of}": (
-            exponentials / exponentials.sum((-2, -1), keepdim=True)
-        ),
-        "each row of weights sums to 1, not all of them together": exponentials
-        / exponentials.sum(),
-        "these are log-probabilities; the weights are a softmax": scores.log_softmax(dim=-1),
-        "this is the sigmoid; the softmax belongs there": torch.sigmoid(scores),
-    }
-
-
-def assert_hides(function, query, key, value, mask):
-    """Check a mask where it meets no softmax: what is hidden changes nothing, all else does."""
-    forgive("the weights are no softmax of the scores", VALUES, SCALING)
-    output = attend(function, query, key, value, mask)
-    seen = mask.reshape(-1, mask.size(-1))[0][:, None]  # it is the same for all queries
-    others, visible = (
-        [torch.where(kept, each, each + 1.0) for each in (key, value)] for kept in (seen, ~seen)
-    )
-    after = attend(function, query, *others, mask)
-    elsewhere = attend(function, query, *visible, mask)
-    hint = (
-        "a hidden score counts for nothing, whatever its key and its value: True means may attend"
-    )
-    shape = (*query.shape[:-1], value.size(-1))
-    checked(output, shape, what="output with a mask", hint=hint)
-    assert_close(after, output, what="output after a change of what is hidden", hint=hint)
-    checked(elsewhere, shape, what="output after a change of what is seen", hint=hint)
-    if bool(output.any()) and torch.allclose(elsewhere, output):  # scores by their sum: 0 by -inf
-        raise CheckFailure("a change of what may be attended to changes nothing", hint=hint)
-    if torch.allclose(output, attend(function, query, key, value)):
-        raise CheckFailure("the mask changes nothing", hint=hint)
-    again = attend(function, query, key, value, mask)
-    assert_close(again, output, what="output with the same mask once more", hint=hint)
-
-
-def without_ones(output, shape):
-    """Take away dimensions of 1 that are too many."""
-    sizes = [*getattr(output, "shape", ())]
-    others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
-    if len(sizes) <= len(shape) or others != wanted:
-        return output
-    forgive("a dimension of 1 is too many", SHAPE)
-    return output.reshape(shape)
-
-
-def without_batch(function, query, key, value, mask, return_weights):
-    """Call your attention with each sequence by itself, without a batch, and stack what comes."""
-    masks = [None] * len(query) if mask is None else mask.expand(len(query), -1, -1)
-    rows = zip(query, key, value, masks, strict=True)
-    results = [attend(function, *row, return_weights=return_weights) for row in rows]
-    if return_weights:
-        return tuple(torch.stack(parts) for parts in zip(*results, strict=True))
-    return torch.stack(results)
-
-
-def one_by_one(function, query, key, value, mask, return_weights):
-    """Call your attention with each query by itself."""
-    if mask is not None:
-        mask = mask.expand(*query.shape[:2], key.size(1))
-    rows = []
-    for b, i in itertools.product(range(len(query)), range(query.size(1))):
-        hidden = None if mask is None else mask[b : b + 1, i : i + 1]
-        asked = (query[b : b + 1, i : i + 1], key[b : b + 1], value[b : b + 1], hidden)
-        rows.append(attend(function, *asked, return_weights=return_weights))
-    parts = zip(*rows, strict=True) if return_weights else [rows]
-    joined = [torch.cat(list(part)).view(*query.shape[:2], -1) for part in parts]
-    return tuple(joined) if return_weights else joined[0]
-
-
-def ask(layer, query, key, value, *mask, **how):
-    """Call your layer; where view() refuses what transpose() has turned, with one query at a time.
-
-    That refusal, a batch that comes second, or dropout, which is switched off here, costs the
-    points of one test alone, which calls the layer itself.
-    """
-    try:
-        result = call_beside(call_without_dropout, layer, query, key, value, *mask, **how)
-        return batch_first(layer, result, query, **how)
-    except RuntimeError as error:
-        if "view size is not compatible" not in str(error) or query.size(1) == 1:
-            raise
-    forgive("view() refuses what transpose() has turned", OF_LAYER["shape"])
-    results = []
-    for i in range(query.size(1)):
-        rows = (each[:, :, i : i + 1] if each.size(2) > 1 else each for each in mask)
-        results.append(ask(layer, query[:, i : i + 1], key, value, *rows, **how))
-    if not how:
-        return torch.cat(results, dim=1)
-    outputs, weights = zip(*map(output_and_weights, results), strict=True)
-    return torch.cat(outputs, dim=1), torch.cat(weights, dim=2)
-
-
-def batch_first(layer, result, query, *others, **how):
-    """Turn an output of your layer whose batch comes second."""
-    turned = (query.size(1), query.size(0), query.size(2))
-    if how or getattr(result, "shape", None) != turned:
-        return result
-    forgive("the batch comes second", OF_LAYER["shape"])
-    return result.transpose(0, 1)
-
-
-def ask_each(layer, *calls):
-    """Call your layer with each of these, see ``ask``."""
-    return all_at_once(layer, calls, mend=batch_first, alone=ask)
-
-
-def expected_or(actual, expected, *others, mistake, paid_in):
-    """Give what is expected; or, if it came, a mistake that other tests charge."""
-    if not isinstance(actual, Tensor) or actual.shape != expected.shape:
-        return expected
-    near = (x for x in (expected, *others) if torch.allclose(actual, x, rtol=1e-4, atol=1e-5))
-    nearest = next(near, expected)
-    if nearest is not expected:
-        forgive(mistake, *paid_in)
-    return nearest
-
-
-no_softmax = {"mistake": "the weights are no softmax of the scores", "paid_in": [VALUES]}
-added_query = {"mistake": "the query is added", "paid_in": [OF_LAYER["projections"]]}
-exchanged_parts = {
-    "mistake": "query, key or value goes where it does not belong, or through another projection",
-    "paid_in": [OF_LAYER["projections"], OF_LAYER["values"]],
-}
-
-
-def on_device(layer):
-    """Move your layer to where the tests put their tensors."""
-    return layer if device == "cpu" else layer.to(device)
-
-
-PROJECTIONS = [f"{name}_projection" for name in ("query", "key", "value", "output")]
-
-
-def parts_of(layer):
-    """Give the weights and biases that the projections of your layer have, by their names."""
-    parts = [f"{name}.{part}" for name in PROJECTIONS for part in ("weight", "bias")]
-    return call_beside(attributes, layer, *parts)
-
-
-def with_own_projections(layer):
-    """Give each projection of your layer weights of its own."""
-    found = parts_of(layer)
-    weights = {name: found[f"{name}.weight"] for name in PROJECTIONS if f"{name}.weight" in found}
-    for first, second in itertools.combinations(weights, 2):
-        if torch.equal(weights[first], weights[second]):
-            forgive("two projections have the same weights", OF_LAYER["parameters"])
-            sizes, has_bias = weights[second].shape, f"{second}.bias" in found
-            new = call_beside(nn.Linear, *sizes, bias=has_bias, beside=layer).to(device)
-            call_beside(setattr, layer, second, new)
-            weights[second] = new.weight
-    return layer
-
-
-def copy_weights(reference, student):
-    """Give your layer the weights of ours. What yours lacks is zero in ours."""
-    own, state = student.state_dict(), reference.state_dict()
-    if not state.keys() <= own.keys():
-        forgive("parameters are missing", OF_LAYER["parameters"])
-    state = {name: state[name] if name in own else 0 * state[name] for name in state}
-    reference.load_state_dict(state)
-    student.load_state_dict({name: state[name] for name in own if name in state})
-
+prepare_notebook()  # test cells say how they ended
 
 # %% [markdown]
 # ## Part 1: scaled dot-product attention
@@ -347,562 +66,434 @@ def copy_weights(reference, student):
 # The chapter derives it in [The matrix form](book:self-attention#the-matrix-form) and
 # [Why divide by $\sqrt{d_k}$?](book:self-attention#scaling); $d_k$ is `head_dim` in the code.
 #
-# Four things to keep in mind:
+# - There may be any number of dimensions before the last two, and more keys than queries.
+# - The weights of *one query over all keys* sum to 1. Scores may be large: `torch.softmax` subtracts
+#   each query's largest score first, because the exp of 89 is infinite in float32.
+# - A mask acts on the scores, **before** the softmax; True means *may attend*: see
+#   [Masks in attention](book:self-attention#masks-in-attention).
+# - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. Set its
+#   weights to 0 after the softmax. `masked_fill` and `torch.where` keep the NaN out of the gradient
+#   too; an added $-\infty$ does not.
+# - Errors for bad arguments are tested in this part only. For masks, call
+#   `check_mask(mask, shape_of_the_scores, min_dims=2)`, which raises what the docstring promises.
 #
-# - `query` may have fewer or more rows than `key`, and there may be any number of dimensions before
-#   the last two. `key.transpose(-2, -1)` does not care, `key.T` does.
-# - The weights of *one query over all keys* are what sums to 1. Scores may be large, and in float32
-#   the exp of 89 is infinite: `torch.softmax` subtracts each query's largest score first.
-# - A mask acts on the scores, **before** the softmax: see
-#   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*. For what
-#   is no mask there is `check_mask`, imported above: handed a mask and the shape of the scores, it
-#   raises the errors that the docstring promises for masks. `min_dims=2` lets leading dimensions be
-#   left out. Widths and lengths that do not fit each other are for you to refuse.
-# - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. The
-#   docstring says what belongs there instead. No NaN may come back with the gradient either:
-#   `masked_fill` and `torch.where` stop it there, adding $-\infty$ to the scores does not.
-#
-# You may write out the formula, or call PyTorch's own `F.scaled_dot_product_attention` where it
-# helps. It does not hand out weights, so the formula is needed anyway.
+# You may write out the formula, or call `F.scaled_dot_product_attention` where it helps. It does not
+# return the weights, so the formula is needed anyway.
 
 # %% solution="scaled_dot_product_attention" of="course_lib.layers.attention"
 
 # %% test="scaled_dot_product_attention-shape" points=1 read="self-attention#the-matrix-form"
 # There is one output row for each query, as wide as a value
-query = torch.randn(3, 2, 4).to(device)  # two queries
-key = torch.randn(3, 5, 4).to(device)  # five keys
-value = torch.randn(3, 5, 6).to(device)  # five values, six numbers wide
-
-
-def in_batch(query, key, value, **how):
-    """Call your attention; where a batch is refused and each sequence by itself is not, say so."""
-    try:
-        return scaled_dot_product_attention(query.clone(), key.clone(), value.clone(), **how)
-    except RuntimeError as error:
-        try:
-            scaled_dot_product_attention(*(each.flatten(0, -3)[0] for each in (query, key, value)))
-        except Exception:
-            raise error from None
-        hint = "key.transpose(-2, -1) turns the last two dimensions, key.T turns all of them round"
-        raise CheckFailure("a batch is refused, a single sequence is not", hint=hint) from error
-
-
-output = in_batch(query, key, value)
-assert_shape(output, (3, 2, 6), what="output", hint="without return_weights, return one tensor")
-output, _ = output_and_weights(in_batch(query, key, value, return_weights=True))
-in_order = "return the output first, then the weights"
-assert_shape(output, (3, 2, 6), what="output with return_weights", hint=in_order)
+query = torch.randn(3, 2, 4)  # a batch of three: two queries each,
+key = torch.randn(3, 5, 4)  # five keys,
+value = torch.randn(3, 5, 6)  # and five values, six numbers wide
+assert_shape(scaled_dot_product_attention(query, key, value), (3, 2, 6))
+output, weights = scaled_dot_product_attention(query, key, value, return_weights=True)
+assert_shape(output, (3, 2, 6), what="output")
+assert_shape(weights, (3, 2, 5), what="weights")  # one for each query and each key
 ### BEGIN HIDDEN TESTS
-query, key = torch.randn(3, 4, 2, 8).to(device), torch.randn(3, 4, 7, 8).to(device)
-value = torch.randn(3, 4, 7, 5).to(device)
-hint = "use transpose(-2, -1): there may be any number of dimensions before the last two"
-output = in_batch(query, key, value)
-assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
-output, weights = output_and_weights(in_batch(query, key, value, return_weights=True))
-assert_shape(output, (3, 4, 2, 5), what="output with return_weights", hint=in_order)
-assert_shape(weights, (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
-_, rows = attend(scaled_dot_product_attention, query[0], key[0], value[0], return_weights=True)
-total = checked(rows, (4, 2, 7), what="weights").sum(dim=-1)
-if not torch.allclose(total, torch.ones_like(total)):
-    forgive("the weights do not sum to 1", VALUES, SCALING)
-else:
-    alone = scaled_dot_product_attention(query[1, 2].clone(), key[1, 2].clone(), value[1, 2])
-    checked(alone, (2, 5), what="output without leading dimensions")
-    what = "output of one sequence out of many"
-    hint = "keys are the last dimension of the scores: count dimensions from the end"
-    output = scaled_dot_product_attention(query.clone(), key.clone(), value.clone())
-    assert_close(output[1, 2], alone, what=what, hint=hint)
+query, key, value = torch.randn(3, 4, 2, 8), torch.randn(3, 4, 7, 8), torch.randn(3, 4, 7, 5)
+assert_shape(scaled_dot_product_attention(query, key, value), (3, 4, 2, 5))
+output, weights = scaled_dot_product_attention(query, key, value, return_weights=True)
+assert_shape(output, (3, 4, 2, 5), what="output")
+assert_shape(weights, (3, 4, 2, 7), what="weights")
+alone = scaled_dot_product_attention(query[1, 2], key[1, 2], value[1, 2])
+assert_shape(alone, (2, 5), what="output without a batch")
 ### END HIDDEN TESTS
 
-# %% test="scaled_dot_product_attention-values" points=1 read="self-attention#the-matrix-form"
-# The output averages the values by the softmax of the scores (head_dim 1: nothing to scale)
-query = torch.tensor([[[1.0]]]).to(device)  # (batch, query_len, head_dim), all three 1
-key = torch.tensor([[[math.log(3.0)], [0.0]]]).to(device)
-value = torch.tensor([[[8.0], [2.0]]]).to(device)
-# The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output 6 + 1/2.
-usual = {words: weights @ value for words, weights in usual_weights(query @ key.mT).items()}
-assert_close(
-    attend(scaled_dot_product_attention, query, key, value),
-    torch.tensor([[[6.5]]]).to(device),
-    what="output",
-    mistakes={
-        "the softmax runs over the queries, or over all there is; it belongs over the keys, the "
-        "last dimension": torch.tensor([[[10.0]]]).to(device),
-        **usual,
-        "divided by the root of key_len; take that of head_dim": torch.tensor([[[6.109990]]]).to(
-            device
-        ),
-    },
-    hint="the output is one tensor: for each query, the softmax of its scores over the keys says "
-    "how much of each value",
-)
+# %% test="scaled_dot_product_attention-values" points=2 read="self-attention#the-matrix-form"
+# The output averages the values by the softmax of the scores
+query = torch.tensor([[[1.0]]])  # head_dim is 1, so there is nothing to scale
+key = torch.tensor([[[math.log(3.0)], [0.0]]])
+value = torch.tensor([[[8.0], [2.0]]])
+# The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output is 6 + 1/2.
+assert_close(scaled_dot_product_attention(query, key, value), torch.tensor([[[6.5]]]))
+output, weights = scaled_dot_product_attention(query, key, value, return_weights=True)
+assert_close(weights, torch.tensor([[[0.75, 0.25]]]), what="weights")
+assert_close(output, torch.tensor([[[6.5]]]), what="output")
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import (
-    scaled_dot_product_attention as reference_attention,
-)
-
-query, key = torch.randn(3, 4, 1).to(device), torch.randn(3, 5, 1).to(device)
-value = torch.randn(3, 5, 1).to(device)
-expected, expected_weights = reference_attention(query, key, value, return_weights=True)
-scores = query @ key.transpose(-2, -1)
-output, weights = output_and_weights(
-    attend(scaled_dot_product_attention, query, key, value, return_weights=True)
-)
-assert_close(
-    weights,
-    expected_weights,
-    what="weights",
-    mistakes={
-        **usual_weights(scores),
-        "divided by the root of query_len; take that of head_dim": torch.softmax(
-            scores / 4**0.5, dim=-1
-        ),
-        "divided by the root of key_len; take that of head_dim": torch.softmax(
-            scores / 5**0.5, dim=-1
-        ),
-        "the output comes first, then the weights": expected,
-    },
-    hint="the softmax over the keys of q . k / sqrt(head_dim); head_dim is 1 here",
-)
-mistakes = {words: weights @ value for words, weights in usual_weights(scores).items()}
-hint = "the output is weights @ value"
-assert_close(output, expected, what="output with return_weights", mistakes=mistakes, hint=hint)
-output = attend(scaled_dot_product_attention, query, key, value)
-hint = "without return_weights, return the same output, and nothing else"
-assert_close(output, expected, what="output without return_weights", mistakes=mistakes, hint=hint)
+attend, ours = scaled_dot_product_attention, reference.scaled_dot_product_attention
+for batch in ((3,), (2, 3), ()):
+    inputs = (torch.randn(*batch, length, 1) for length in (4, 5, 5))
+    inputs = tuple(inputs)
+    for how in ({}, {"return_weights": True}):
+        assert_matches(attend, ours, *inputs, **how)
 # Far from 0, scores make the same weights: 3/4 and 1/4 of 8 and 2, and the other way round.
-query = torch.tensor([[[1.0], [-1.0]]]).to(device)
-key = torch.tensor([[[200.0 + math.log(3.0)], [200.0]]]).to(device)
-value = torch.tensor([[[8.0], [2.0]]]).to(device)
-expected = torch.tensor([[[6.5], [3.5]]]).to(device)
-pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
-alone = attend(scaled_dot_product_attention, query, key, value)
-hint = (
-    "the exp of a large score is inf, and that of a low one 0: subtract each query's largest score "
-    "first, or call torch.softmax, which does so"
-)
-for what, output in (("output with return_weights", pair[0]), ("output", alone)):
-    assert_close(output, expected, what=f"{what} where scores are far from 0", hint=hint)
+query, value = torch.tensor([[[1.0], [-1.0]]]), torch.tensor([[[8.0], [2.0]]])
+key = torch.tensor([[[200.0 + math.log(3.0)], [200.0]]])
+assert_close(scaled_dot_product_attention(query, key, value), torch.tensor([[[6.5], [3.5]]]))
+output, _ = scaled_dot_product_attention(query, key, value, return_weights=True)
+assert_close(output, torch.tensor([[[6.5], [3.5]]]))
 ### END HIDDEN TESTS
 
-# %% test="scaled_dot_product_attention-scaling" points=1 read="self-attention#scaling"
+# %% test="scaled_dot_product_attention-scaling" points=2 read="self-attention#scaling"
 # The scores are divided by the square root of head_dim
 size = math.sqrt(math.log(3.0) / 2)
-query = size * torch.tensor([[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]]).to(device)
-key = query.clone()
-value = torch.tensor([[[8.0], [4.0]]]).to(device)
-# q.k is 2 log 3 for a token with itself, and 0 with the other. head_dim is 4: divided by its root,
-# 2 log 3 becomes log 3. So the weights are 3/4 and 1/4 again.
-output = checked(attend(scaled_dot_product_attention, query, key, value), (1, 2, 1))[0]
-# What stands where the softmax belongs will do, as long as it is scaled.
-usual = [(weights @ value)[0] for weights in usual_weights(query @ key.mT / 2).values()]
-assert_close(
-    output,
-    expected_or(output, torch.tensor([[7.0], [5.0]]).to(device), *usual, **no_softmax),
-    what="output",
-    mistakes={
-        "not divided by sqrt(head_dim) (value_dim is 1 here)": torch.tensor([[7.6], [4.4]]).to(
-            device
-        ),
-        "divided by head_dim; take its root": torch.tensor([[6.535898], [5.464102]]).to(device),
-        "multiplied by sqrt(head_dim); divide by it": torch.tensor([[7.951220], [4.048780]]).to(
-            device
-        ),
-        "divided by the root of key_len, or of query_len; take that of head_dim": torch.tensor(
-            [[7.301781], [4.698219]]
-        ).to(device),
-        "the weights are scaled; scale the scores, before the softmax": torch.tensor(
-            [[3.8], [2.2]]
-        ).to(device),
-    },
-    hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
-)
+query = size * torch.tensor([[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]])
+value = torch.tensor([[[8.0], [4.0]]])
+# The keys are the queries. A token's score is 2 log 3 with itself, and 0 with the other. head_dim
+# is 4, so 2 log 3 becomes log 3, and the weights are 3/4 and 1/4 again.
+expected = torch.tensor([[[7.0], [5.0]]])
+assert_close(scaled_dot_product_attention(query, query, value), expected)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import (
-    scaled_dot_product_attention as reference_attention,
-)
-
-# Tokens at right angles, all of one length: each row and each column of the scores holds the same
-# numbers, so that nothing but the scale of the scores can change the result. The root of head_dim
-# is no whole number.
-directions = torch.linalg.qr(torch.randn(12, 5)).Q.T
-tokens = ((1.0 + 0.2 * torch.rand(())) * directions).to(device)[None]
-value = torch.randn(1, 5, 3).to(device)
-expected = reference_attention(tokens, tokens, value)
-scores, root = tokens @ tokens.mT, 12**0.5
-
-
-def with_scores(scores):
-    """Return the output that these scores lead to."""
-    return torch.softmax(scores, dim=-1) @ value
-
-
-alone = attend(scaled_dot_product_attention, tokens.clone(), tokens.clone(), value)
-pair = attend(
-    scaled_dot_product_attention, tokens.clone(), tokens.clone(), value, return_weights=True
-)
-other = attend(scaled_dot_product_attention, tokens.clone(), torch.randn_like(tokens), value)
-if isinstance(alone, Tensor) and isinstance(other, Tensor) and torch.equal(alone, other):
-    hint = "the scores are the queries times the keys: begin with them"
-    raise CheckFailure("the output is the same for other keys", hint=hint)
-for what, output in (
-    ("output", alone),
-    ("output with return_weights", output_and_weights(pair)[0]),
-):
-    usual = (weights @ value for weights in usual_weights(scores / root).values())
-    assert_close(
-        output,
-        expected_or(output, expected, *usual, **no_softmax),
-        what=what,
-        hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
-        mistakes={
-            "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
-            "the scores are divided by head_dim; take its square root": with_scores(scores / 12),
-            "the scores are multiplied by sqrt(head_dim); divide by it": with_scores(scores * root),
-            "divided by the root of key_len; take that of head_dim": with_scores(scores / 5**0.5),
-            "divided by the root of value_dim; take that of head_dim": with_scores(scores / 3**0.5),
-            "the weights are scaled; scale the scores, before the softmax": (
-                with_scores(scores) / root
-            ),
-        },
-    )
+attend, ours = scaled_dot_product_attention, reference.scaled_dot_product_attention
+# Tokens at right angles, all of one length: nothing but the scale can change the weights.
+tokens = (1.0 + 0.2 * torch.rand(())) * torch.linalg.qr(torch.randn(12, 5)).Q.T[None]
+value = torch.randn(1, 5, 3)
+for how in ({}, {"return_weights": True}):
+    assert_matches(attend, ours, tokens, tokens, value, **how)
 ### END HIDDEN TESTS
 
-# %% test="scaled_dot_product_attention-mask" points=1 read="self-attention#masks-in-attention"
-# Keys that the mask hides might as well not be there (head_dim 1)
-query = torch.tensor([[[1.0]]]).to(device)
-key = torch.tensor([[[math.log(3.0)], [0.0], [math.log(6.0)]]]).to(device)
-value = torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
-mask = torch.tensor([[True, True, False]]).to(device)  # the third key is hidden
-# So your function gives the same as for the first two keys and values alone: if these are right, 7.
-alone = checked(attend(scaled_dot_product_attention, query, key[:, :2], value[:, :2]), (1, 1, 1))
-if not math.isclose(alone.item(), 7.0, rel_tol=1e-4):
-    assert_hides(scaled_dot_product_attention, query, key, value, mask)
-    alone = attend(scaled_dot_product_attention, query, key, value, mask)
-assert_close(
-    checked(attend(scaled_dot_product_attention, query, key, value, mask), (1, 1, 1))[0],
-    alone[0],
-    what="output",
-    mistakes={
-        "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
-        "the mask is inverted before the softmax, but not after it; True means may attend": (
-            torch.zeros(1, 1).to(device)
-        ),
-        "masked after the softmax; mask the scores": torch.tensor([[2.8]]).to(device),
-        "a hidden score is set to 0, a score like any other: set it to -inf": torch.tensor(
-            [[25.6]]
-        ).to(device),
-        "a hidden score is set to 0, and its weight too, but only after the softmax: set the score "
-        "to -inf": torch.tensor([[5.6]]).to(device),
-        "the mask changes nothing": torch.tensor([[62.8]]).to(device),
-        "the mask is added to the scores, so that True counts as 1: fill them with -inf where it "
-        "is False": torch.tensor([[28 * math.e / (4 * math.e + 6)]]).to(device),
-        "the mask is added to the scores, so that it hides nothing: fill them with -inf where it "
-        "is False": torch.tensor([[(28 * math.e + 600) / (4 * math.e + 6)]]).to(device),
-    },
-    hint="a hidden score counts for nothing, and the softmax comes after that",
-)
+# %% test="scaled_dot_product_attention-mask" points=2 read="self-attention#masks-in-attention"
+# Keys that the mask hides might as well not be there
+query = torch.tensor([[[1.0]]])
+key = torch.tensor([[[math.log(3.0)], [0.0], [math.log(6.0)]]])
+value = torch.tensor([[[8.0], [4.0], [100.0]]])
+mask = torch.tensor([[True, True, False]])  # the third key is hidden
+# Of the first two, the weights are 3/4 and 1/4: 6 + 1.
+assert_close(scaled_dot_product_attention(query, key, value, mask), torch.tensor([[[7.0]]]))
 ### BEGIN HIDDEN TESTS
-query, key = torch.randn(6, 4, 1).to(device), torch.randn(6, 5, 1).to(device)
-value = torch.randn(6, 5, 6).to(device)
-hint = "set hidden scores to -inf"
-
-# Where the weights are no softmax of the scores, it has to hide, no more.
-seen = torch.tensor([True, False, True, True, False]).to(device)
-scores = query @ key.transpose(-2, -1)
-pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
-unmasked = checked(output_and_weights(pair)[1], (6, 4, 5), what="weights without a mask")
-is_softmax = torch.allclose(unmasked, scores.softmax(-1), rtol=1e-4, atol=1e-5)
-if not is_softmax:
-    assert_hides(scaled_dot_product_attention, query, key, value, seen[None])
-else:
-    # What is hidden from every query: held against your own attention to the other keys alone.
-    mask = seen[None]  # broadcasts to every query
-    output, weights = output_and_weights(
-        attend(
-            scaled_dot_product_attention,
-            query,
-            key[..., seen, :],
-            value[..., seen, :],
-            return_weights=True,
-        )
-    )
-    checked(output, (6, 4, 6), what="output without a mask")
-    expected_weights = torch.zeros(6, 4, 5).to(device)
-    expected_weights[..., seen] = checked(weights, (6, 4, 3), what="weights without a mask")
-    wrong = {
-        "the mask is inverted; True means may attend": scores.masked_fill(mask, -math.inf).softmax(
-            -1
-        ),
-        "the weights that are left do not sum to 1: mask the scores, before the softmax": (
-            scores.softmax(-1).masked_fill(~mask, 0.0)
-        ),
-        "a hidden score is set to 0, a score like any other: set it to -inf": (
-            scores.masked_fill(~mask, 0.0).softmax(-1)
-        ),
-        "the mask changes nothing": scores.softmax(-1),
-    }
-    mistakes = {words: weights @ value for words, weights in wrong.items()}
-    alone = attend(scaled_dot_product_attention, query, key, value, mask)
-    pair = output_and_weights(
-        attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
-    )
-    for what, masked in (("output without return_weights", alone), ("output", pair[0])):
-        assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
-    assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
-
-    # With a width of more than 1 the scores are scaled as without a mask, however that is.
-    asking, asked = torch.randn(6, 4, 4).to(device), torch.randn(6, 5, 4).to(device)
-    parts = (asking.clone(), asked[..., seen, :], value[..., seen, :])
-    expected = checked(attend(scaled_dot_product_attention, *parts), (6, 4, 6))
-    parts = (asking, asked, value, mask)
-    alone = attend(scaled_dot_product_attention, *(x.clone() for x in parts))
-    pair = attend(scaled_dot_product_attention, *parts, return_weights=True)
-    as_without = "with a mask the scores are those without one, scaled alike"
-    for what, masked in (("output without return_weights", alone), ("output", pair[0])):
-        assert_close(masked, expected, what=f"{what}, head_dim 4", hint=as_without)
-
-    # What is hidden from some queries: it has no weight, all else has some.
-    mask = torch.rand(6, 4, 5) < 0.6
-    mask[..., 0], mask[..., 1] = True, False
-    mask = mask.to(device)
-    output, weights = output_and_weights(
-        attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
-    )
-    checked(weights, (6, 4, 5), what="weights")
-    assert_close(
-        weights != 0,
-        mask,
-        what="where the weights are not 0",
-        hint="a mask may differ from query to query, and from sentence to sentence",
-        mistakes={"the mask is inverted; True means may attend": ~mask},
-    )
-    checked(output, (6, 4, 6))
-    alone = attend(scaled_dot_product_attention, query, key, value, mask)
-    hint = "with and without return_weights, the output is the same"
-    assert_close(alone, output, what="output without return_weights", hint=hint)
-
-    # Scores may be far below 0: what takes their place has to be lower than all of them. A second
-    # query has scores of 0: a softmax by hand may subtract the largest score of all.
-    low = -3e4 * torch.ones(1, 3, 1).to(device)
-    low[:, 2] = 0.0
-    query = torch.tensor([[[1.0], [0.0]]]).to(device)
-    value = torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
-    mask = torch.tensor([[True, True, False]]).to(device)
-    lower = "a hidden score is set to a number that others are below: set it to -inf"
-    alone = attend(scaled_dot_product_attention, query, low[:, :2], value[:, :2])
-    assert_shape(alone, (1, 2, 1), what="output of low scores")
-    if bool(alone.isfinite().all()):  # a softmax by hand may be left with 0 / 0
-        output = attend(scaled_dot_product_attention, query, low, value, mask)
-        checked(output, (1, 2, 1), what="output where scores are low", hint=lower)
-        if not torch.allclose(output, alone, atol=0.1):  # so low, a score has few digits left
-            raise CheckFailure(
-                "output where scores are low differs from what is expected", hint=lower
-            )
+attend, ours = scaled_dot_product_attention, reference.scaled_dot_product_attention
+value = torch.randn(6, 5, 6)
+same = torch.tensor([[True, False, True, True, False]])  # for every query
+other = torch.rand(6, 4, 5) < 0.6
+other[..., 0], other[..., 1] = True, False
+square = (torch.rand(5, 5) < 0.5) | torch.eye(5, dtype=torch.bool)
+for mask, query_len, width in ((same, 4, 1), (other, 4, 1), (other[:1], 4, 4), (square, 5, 1)):
+    query, key = torch.randn(6, query_len, width), torch.randn(6, 5, width)
+    for how in ({}, {"return_weights": True}):
+        assert_matches(attend, ours, query, key, value, mask, **how)
+# A hidden score counts for nothing, however low the others are.
+low = torch.tensor([[[-3e4], [-3e4], [0.0]]])
+value = torch.tensor([[[8.0], [4.0], [100.0]]])
+output = scaled_dot_product_attention(torch.ones(1, 1, 1), low, value, same[:, [0, 2, 1]])
+assert_close(output, torch.tensor([[[6.0]]]), what="output where scores are low")
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
 # A query that may attend to nothing gets zeros, not NaN
-query, key, value = (torch.randn(2, 3, 4).to(device) for _ in range(3))
-mask = torch.tensor([[[True], [False], [True]]]).expand(1, 3, 3).to(device)
-# Query 1 sees nothing.
-output = attend(scaled_dot_product_attention, query, key, value, mask)
-assert_shape(output, (2, 3, 4), what="output")
-assert_close(
-    output[:, 1],
-    torch.zeros(2, 4).to(device),
-    what="output of the query that sees nothing",
-    hint="True means may attend; and as the softmax of a row of -inf is NaN, set the weights that "
-    "the mask hides to 0 after the softmax",
-)
+query, key = torch.ones(1, 2, 4), torch.ones(1, 3, 4)  # all keys are alike: the output is a mean
+value = torch.tensor([[[3.0], [6.0], [9.0]]])
+mask = torch.tensor([[True], [False]]).expand(2, 3)  # the second query sees nothing
+assert_close(scaled_dot_product_attention(query, key, value, mask), torch.tensor([[[6.0], [0.0]]]))
 ### BEGIN HIDDEN TESTS
-query, key, value = (torch.randn(3, 4, 6).to(device) for _ in range(3))
-hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-
-
-def check_blind(mask):
-    """Check the queries that see nothing: of each sentence, or of one alone."""
-    blind = ~mask.any(dim=-1).expand(3, 4)
-    output, weights = output_and_weights(
-        attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
-    )
-    alone = attend(scaled_dot_product_attention, query, key, value, mask)
-    results = (weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")
-    for result, width, what in results:
-        shapes = "with return_weights, return the output first, then the weights"
-        assert_shape(result, (3, 4, width), what=what, hint=shapes)
-        what = f"{what} of a query that sees nothing"
-        nothing = torch.zeros(int(blind.sum()), width).to(device)
-        assert_close(result[blind], nothing, what=what, hint=hint)
-        if bool((result[~blind] == 0).all()):
-            raise CheckFailure("the queries that do see something get zeros too", hint=hint)
-
-
-mask = torch.ones(1, 4, 1, dtype=torch.bool)
-mask[:, int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
-check_blind(mask.to(device))
-mask = torch.ones(3, 1, 4, dtype=torch.bool)  # a row for all the queries of a sentence
-mask[int(torch.randint(3, ()))] = False
-check_blind(mask.to(device))
+attend, ours = scaled_dot_product_attention, reference.scaled_dot_product_attention
+query, key, value = torch.ones(3, 4, 6), torch.ones(3, 4, 6), torch.randn(3, 4, 6)
+of_queries = torch.ones(1, 4, 1, dtype=torch.bool)
+of_queries[:, int(torch.randint(4, ()))] = False
+of_sentence = torch.ones(3, 1, 4, dtype=torch.bool)
+of_sentence[int(torch.randint(3, ()))] = False
+for mask in (of_queries, of_sentence):
+    for how in ({}, {"return_weights": True}):
+        assert_matches(attend, ours, query, key, value, mask, **how)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
-# Gradients flow to whatever the output depends on, also past a query that sees nothing
-inputs = {
-    "query": torch.randn(3, 2, 4).to(device),
-    "key": torch.randn(3, 6, 4).to(device),
-    "value": torch.randn(3, 6, 5).to(device),
-}
-share = torch.randn(3, 2, 5).to(device)
-
-
-def loss(*inputs):
-    """Weight the numbers of your output by chance, and add them up."""
-    output = attend(scaled_dot_product_attention, *(each.clone() for each in inputs))
-    return (checked(output, (3, 2, 5)) * share).sum()
-
-
-cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
-assert_gradients(loss, inputs, hint=cut)
-mask = torch.tensor([[[True], [False]]]).expand(1, 2, 6).to(device)  # query 1 sees nothing
-
-
-def assert_finite(**how):
-    """Check the gradients of queries and keys where a query sees nothing."""
-    leaves = {name: tensor.clone().requires_grad_() for name, tensor in inputs.items()}
-    copies = [leaf.clone() for leaf in leaves.values()]
-    result = attend(scaled_dot_product_attention, *copies, mask, **how)
-    output = output_and_weights(result)[0] if how else result
-    assert_shape(output, (3, 2, 5), what="output with a mask")
-    output.sum().backward()
-    for name in ("query", "key"):
-        slope = leaves[name].grad
-        if slope is not None and not bool(slope.isfinite().all()):
-            raise CheckFailure(
-                f"with a query that sees nothing, the gradient of the {name} is not finite",
-                hint="hide scores with masked_fill or torch.where; an added -inf lets the NaN flow "
-                "back",
-            )
-
-
-assert_finite()
+# Gradients flow to queries, keys and values, also past a query that sees nothing
+query, key, value = torch.randn(3, 2, 4), torch.randn(3, 6, 4), torch.randn(3, 6, 5)
+mask = torch.tensor([[True], [False]]).expand(2, 6)  # the second query sees nothing
+assert_gradients(scaled_dot_product_attention, query, key, value)
+assert_gradients(scaled_dot_product_attention, query, key, value, mask=mask)
 ### BEGIN HIDDEN TESTS
-share_of_weights = torch.randn(3, 2, 6).to(device)
-
-
-both = {"return_weights": True}
-
-
-def weighted(pair):
-    """Weight output and weights by chance."""
-    output, weights = output_and_weights(pair)
-    checked(output, (3, 2, 5))
-    checked(weights, (3, 2, 6), what="weights")
-    return (output * share).sum() + (weights * share_of_weights).sum()
-
-
-def loss_of_both(*inputs):
-    """Look at output and weights."""
-    return weighted(*attend_each(scaled_dot_product_attention, (inputs, both)))
-
-
-def loss_past_mask(*inputs):
-    """Add what comes past a mask, with weights and without, to what comes without one."""
-    masked = (*inputs, some)
-    calls = (inputs, both), (masked, both), (masked, {})
-    *pairs, output = attend_each(scaled_dot_product_attention, *calls)
-    return sum(map(weighted, pairs)) + (checked(output, (3, 2, 5)) * share).sum()
-
-
-pair = attend(scaled_dot_product_attention, *inputs.values(), return_weights=True)
-weights = checked(output_and_weights(pair)[1], (3, 2, 6), what="weights")
-total = weights.sum(dim=-1)
 some = torch.rand(3, 2, 6) < 0.5
 some[..., 0], some[..., 1] = True, False
-some = some.to(device)
-if bool((weights < 0).any()) or not torch.allclose(total, torch.ones_like(total), atol=1e-4):
-    forgive("no query shares out a weight of 1", VALUES, SCALING)
-    assert_gradients(loss_of_both, inputs, hint=cut)
-else:
-    assert_gradients(loss_past_mask, inputs, hint=cut)
-assert_finite(return_weights=True)
-others = [torch.randn_like(inputs[name]) for name in ("query", "key")]
-asked = (inputs.values(), (*others, inputs["value"]))
-if torch.allclose(*(attend(scaled_dot_product_attention, *given) for given in asked)):
-    hint = "the scores are the queries times the keys: begin with them"
-    raise CheckFailure("the output is the same whatever query and key are", hint=hint)
+for how in ({}, {"mask": mask}, {"mask": some}):
+    assert_gradients(scaled_dot_product_attention, query, key, value, return_weights=True, **how)
+assert_gradients(scaled_dot_product_attention, query, key, value, mask=some)
 ### END HIDDEN TESTS
-
 
 # %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
-# Inputs are left as they are; their dtype is kept, their layout in memory does not matter
-def draw_inputs(length, width, dtype=torch.float32):
-    """Draw query, key and value; without a batch where yours is refused."""
-    batch = [torch.randn(1, length, width, dtype=dtype).to(device) for _ in range(3)]
-    try:
-        scaled_dot_product_attention(*(each.clone() for each in batch))
-    except RuntimeError:
-        forgive("a batch is refused", SHAPE)
-        return [each[0] for each in batch]
-    return batch
-
-
-query, key, value = draw_inputs(5, 4)
-hint = "operators that end in = and methods that end in _ change a tensor in place"
-assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
-output = attend(scaled_dot_product_attention, query.double(), key.double(), value.double())
-in_double = "float64 comes in, float64 goes out: do not cast, and make new tensors with query.dtype"
-output = checked(
-    output, query.shape, dtype=torch.float64, what="output for float64", hint=in_double
-)
+# Inputs keep their values and dtype, and those that do not fit raise the documented errors
+query, key, value = torch.randn(3, 5, 4), torch.randn(3, 5, 4), torch.randn(3, 5, 4)
+assert_keeps_inputs(scaled_dot_product_attention, query, key, value)
+output = scaled_dot_product_attention(query.double(), key.double(), value.double())
+assert_equal(output.dtype, torch.float64, what="dtype of the output")
+assert_raises(TypeError, scaled_dot_product_attention, query, key, value, torch.ones(5, 5))
+assert_raises(ValueError, scaled_dot_product_attention, query, key[..., :3], value)
 ### BEGIN HIDDEN TESTS
-mask = torch.ones(*query.shape[:-1], 5, dtype=torch.bool).tril().to(device)
-assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=hint)
-assert_keeps_inputs(
-    scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
-)
-expected = checked(attend(scaled_dot_product_attention, query, key, value), query.shape)
-moved, others = value.clone(), [0, 1, 3, 4]
-moved[..., 2, :] += 1
-after = checked(attend(scaled_dot_product_attention, query, key, moved), query.shape)
-if torch.equal(expected[..., others, :], after[..., others, :]):
-    summary = "the output is the same whatever the values of other tokens are"
-    raise CheckFailure(summary, hint="who computes nothing changes nothing; begin with the scores")
-strided = call_beside(call_strided, scaled_dot_product_attention, query, key, value)
-assert_close(
-    without_ones(strided[0] if isinstance(strided, tuple | list) else strided, query.shape),
-    expected,
-    what="output for inputs that are not contiguous",
-    hint="view() needs contiguous tensors; reshape() does not",
-)
-query, key, value = draw_inputs(6, 3, torch.float64)
-output = attend(scaled_dot_product_attention, query, key, value)
-checked(output, query.shape, dtype=torch.float64, what="output for float64", hint=in_double)
+mask = torch.ones(5, 5, dtype=torch.bool).tril()
+assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask)
+assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+assert_accepts_noncontiguous(scaled_dot_product_attention, query, key, value)
+assert_raises(TypeError, scaled_dot_product_attention, query, key, value, mask.long())
+assert_raises(ValueError, scaled_dot_product_attention, query, key, value[:, :4])
+for sizes in ((5,), (1, 1, 1, 5), (1, 2, 5), (3, 5, 5)):
+    unfit = torch.ones(sizes, dtype=torch.bool)
+    assert_raises(ValueError, scaled_dot_product_attention, query[:1], key[:1], value[:1], unfit)
 ### END HIDDEN TESTS
 
-# %% test="scaled_dot_product_attention-errors" points=1 read="self-attention#common-mistakes"
-# What does not fit is refused with the errors that the docstring promises
-query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
-hint = "a mask of ones and zeros could mean either polarity, or be added to the scores: refuse it"
-float_mask = torch.ones(5, 5).to(device)
-assert_raises(TypeError, scaled_dot_product_attention, query, key, value, float_mask, hint=hint)
-enlarging = "a mask for three sentences would make three outputs of one: check_mask refuses it"
-three_masks, one = torch.ones(3, 5, 5, dtype=torch.bool).to(device), torch.randn(1, 5, 4).to(device)
-assert_raises(ValueError, scaled_dot_product_attention, one, one, one, three_masks, hint=enlarging)
-narrow = "query and key have 4 and 3 numbers each: no dot product, so ValueError"
-assert_raises(ValueError, scaled_dot_product_attention, query, key[..., :3], value, hint=narrow)
-### BEGIN HIDDEN TESTS
-for sizes in ((5,), (1, 1, 1, 5), (1, 2, 5), (1, 5, 4)):
-    unfit = torch.ones(sizes, dtype=torch.bool).to(device)
-    in_words = f"a mask of shape {sizes} does not fit scores of shape (1, 5, 5): see check_mask"
-    assert_raises(ValueError, scaled_dot_product_attention, one, one, one, unfit, hint=in_words)
-int_mask = torch.ones(5, 5, dtype=torch.long).to(device)
-assert_raises(TypeError, scaled_dot_product_attention, query, key, value, int_mask, hint=hint)
-hint = "compare the sizes yourself and raise ValueError; matmul's own error is a RuntimeError"
-wide, long = torch.randn(3, 5, 6).to(device), torch.randn(3, 7, 4).to(device)
-assert_raises(ValueError, scaled_dot_product_attention, wide, key, value, hint=hint)
-assert_raises(ValueError, scaled_dot_product_attention, query, key, long, hint=hint)
-### END HIDDEN TESTS
+# %% variants="scaled_dot_product_attention"
+# fmt: off
+right("PyTorch's kernel for both: the average of the rows of an identity are the weights",
+    ("    query = query / math.sqrt(query.size(-1))  # before the product, which float16 may not hold\n"
+     "    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)\n",
+     "    rows = torch.eye(key.size(-2), dtype=key.dtype).expand(*key.shape[:-2], -1, -1)\n"),
+    ("    if mask is not None:\n        scores = scores.masked_fill(~mask, -math.inf)\n"
+     "    weights = torch.softmax(scores, dim=-1)\n",
+     "    weights = F.scaled_dot_product_attention(query, key, rows, attn_mask=mask)\n"))
+right("einsum", '''
+def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights=False):
+    check_mask(mask, (*query.shape[:-1], key.shape[-2]), min_dims=2)
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError("sizes do not fit")
+    scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, float("-inf"))
+    weights = scores.softmax(dim=-1).nan_to_num(0.0)
+    output = torch.einsum("...qk,...kv->...qv", weights, value)
+    return (output, weights) if return_weights else output
+''')
+right("loops", '''
+def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights=False):
+    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError("sizes do not fit")
+    *batch, query_len, width = query.shape
+    key_len = key.shape[-2]
+    if mask is None:
+        mask = torch.ones(query_len, key_len, dtype=torch.bool)
+    mask = mask.expand(*batch, query_len, key_len).reshape(-1, query_len, key_len)
+    rows = []
+    for q, k, allowed in zip(query.reshape(-1, query_len, width), key.reshape(-1, key_len, width), mask):
+        for i in range(query_len):
+            row = [q[i].sum() * 0] * key_len
+            seen = [j for j in range(key_len) if allowed[i, j]]
+            scores = {j: q[i].dot(k[j]) / math.sqrt(width) for j in seen}
+            highest = max(scores.values(), default=0)
+            exponentials = {j: torch.exp(scores[j] - highest) for j in seen}
+            for j in seen:
+                row[j] = exponentials[j] / sum(exponentials.values())
+            rows.append(torch.stack(row))
+    weights = torch.stack(rows).reshape(*batch, query_len, key_len)
+    return (weights @ value, weights) if return_weights else weights @ value
+''')
+right("an additive mask, a softmax by hand, and a helper", '''
+def _safe_softmax(scores):
+    top = scores.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
+    exponentials = (scores - top).exp()
+    return exponentials / exponentials.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+
+
+def scaled_dot_product_attention(q, k, v, mask=None, *, return_weights=False):
+    d_k = q.shape[-1]
+    if d_k != k.shape[-1] or k.shape[-2] != v.shape[-2]:
+        raise ValueError((q.shape, k.shape, v.shape))
+    scores = torch.matmul(q / d_k**0.5, k.mT)
+    if mask is not None:
+        check_mask(mask, scores.shape, min_dims=2)
+        penalty = torch.zeros(mask.shape, dtype=scores.dtype)
+        scores = scores + penalty.masked_fill(mask.logical_not(), float("-inf"))
+    weights = _safe_softmax(scores)
+    return (weights.matmul(v), weights) if return_weights else weights.matmul(v)
+''')
+SOFTMAX = "    weights = torch.softmax(scores, dim=-1)\n"
+SCALING = "    query = query / math.sqrt(query.size(-1))  # before the product, which float16 may not hold\n"
+SCORES = "    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)\n"
+HIDE = "    if mask is not None:\n        scores = scores.masked_fill(~mask, -math.inf)\n"
+ZERO = ("    if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros\n"
+        "        weights = weights.masked_fill(~mask, 0.0)\n")
+RETURN = "    return (output, weights) if return_weights else output"
+FORMULA = (
+    ("    if not return_weights:\n"
+     "        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)\n", ""),
+    ("    return weights @ value, weights  # (..., query_len, value_dim)",
+     "    output = weights @ value\n" + RETURN),
+)
+formula = right("the formula", *FORMULA)
+right("zeros put where no key is seen", *FORMULA, (ZERO,
+    "    if mask is not None:\n"
+    "        weights = torch.where(mask.any(dim=-1, keepdim=True), weights, torch.zeros_like(weights))\n"))
+right("a softmax by logsumexp where nothing is masked", *FORMULA, (SOFTMAX,
+    SOFTMAX + "    if mask is None:\n        weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()\n"))
+right("a pair with names", ("return weights @ value, weights",
+    "from collections import namedtuple\n"
+    "    return namedtuple('Pair', 'output weights')(weights @ value, weights)"))
+for answer in ("query", "value", "query + key", "torch.zeros_like(query)"):
+    wrong(f"nothing computed: {answer}",
+        "def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights=False):\n"
+        f"    return {answer}\n",
+        lost="*", hint=f"You return {answer} and compute nothing; begin with the scores.")
+
+# ---- shape ----
+formula.wrong("key.T", ("key.transpose(-2, -1)", "key.T"), lost="shape",
+    hint="You turn all dimensions of the keys round with .T; swap the last two: key.transpose(-2, -1).")
+formula.wrong("axes counted from the front", ("key.transpose(-2, -1)", "key.transpose(1, 2)"), lost="shape",
+    hint="You count dimensions from the front; count them from the end, as there may be any number "
+    "before the last two: key.transpose(-2, -1).")
+formula.wrong("softmax by hand, sum() without keepdim",
+    (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="shape",
+    hint="You divide by a sum that has lost its dimension; keep it: sum(-1, keepdim=True).")
+formula.wrong("a dimension too many", (RETURN, RETURN.replace("output", "output[:, None]")), lost="shape",
+    hint="You return a dimension too many; return weights @ value as it is.")
+formula.wrong("weights always returned", (RETURN, "    return output, weights"), lost="shape",
+    hint="You return a pair where the output alone is asked for; look at return_weights.")
+formula.wrong("weights never returned", (RETURN, "    return output"), lost="shape",
+    hint="You return the output alone; with return_weights=True, return output, weights.")
+formula.wrong("weights before output",
+    (RETURN, "    return (weights, output) if return_weights else output"), lost="shape",
+    hint="You return the weights first; return output, weights.")
+
+# ---- values ----
+formula.wrong("softmax over the queries", ("dim=-1", "dim=-2"), lost="values",
+    hint="You let the softmax run over the queries; let it run over the keys, the last dimension.")
+formula.wrong("softmax over dimension 1", ("dim=-1", "dim=1"), lost="values",
+    hint="You let the softmax run over dimension 1; let it run over the keys, the last dimension.")
+formula.wrong("softmax over dimension 1, or 0 of two",
+    ("dim=-1", "dim=1 if scores.dim() > 2 else 0"), lost="values",
+    hint="You let the softmax run over the queries; let it run over the keys, the last dimension.")
+formula.wrong("softmax over dimension 0", ("dim=-1", "dim=0"), lost="values",
+    hint="You let the softmax run over the batch; let it run over the keys, the last dimension.")
+formula.wrong("F.softmax without dim", (SOFTMAX, "    weights = F.softmax(scores)\n"), lost="values",
+    hint="You give softmax no dim, and it chooses one; let it run over the keys: dim=-1.")
+formula.wrong("softmax over everything",
+    (SOFTMAX, "    weights = torch.softmax(scores.flatten(), dim=0).view_as(scores)\n"), lost="values",
+    hint="You let all weights together sum to 1; each row should, so give softmax dim=-1.")
+formula.wrong("softmax missing", (SOFTMAX, "    weights = scores\n"), lost="values",
+    hint="You use the scores as weights; put a softmax over the keys between them.")
+formula.wrong("log_softmax", ("torch.softmax(", "torch.log_softmax("), lost="values",
+    hint="You use log-probabilities as weights; take torch.softmax.")
+formula.wrong("scores divided by their sum",
+    (SOFTMAX, "    weights = scores / scores.sum(-1, keepdim=True)\n"), lost="values",
+    hint="You divide the scores by their sum; take exp of each first, that is, a softmax.")
+formula.wrong("exponentials not divided", (SOFTMAX, "    weights = scores.exp()\n"), lost="values",
+    hint="You take exp of the scores and stop there; divide by the sum over the query's keys.")
+formula.wrong("exponentials divided by the sum over queries too",
+    (SOFTMAX, "    weights = scores.exp() / scores.exp().sum((-2, -1), keepdim=True)\n"), lost="values",
+    hint="You divide by the sum over all queries; divide by the sum over the query's own keys.")
+formula.wrong("a sigmoid", (SOFTMAX, "    weights = torch.sigmoid(scores)\n"), lost="values",
+    hint="You take a sigmoid; take a softmax over the keys.")
+formula.wrong("softmax by hand",
+    (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1, keepdim=True)\n"), lost="values",
+    hint="You take exp of large scores, which is infinite; subtract each query's largest score first, "
+    "or call torch.softmax.")
+formula.wrong("softmax by hand, and next to nothing added to the sum",
+    (SOFTMAX, "    weights = scores.clamp(max=80).exp()\n"
+     "    weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)\n"), lost="values",
+    hint="You cut large scores off; subtract each query's largest score instead, or call torch.softmax.")
+formula.wrong("softmax by hand, less the largest of all scores",
+    (SOFTMAX, "    weights = (scores - scores.max()).exp()\n"
+     "    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)\n"), lost="values",
+    hint="You subtract the largest score of all queries; subtract each query's own: amax(-1, keepdim=True).")
+formula.wrong("the mean of what may be seen", (SCORES, SCORES.replace("query @", "0 * query @")),
+    lost="values scaling gradients", hint="You give all keys the same weight; the scores are queries times keys.")
+for name, factor in (("0.1", "F.dropout(weights, 0.1)"), ("a layer's", "nn.Dropout(0.1)(weights)")):
+    formula.wrong(f"dropout, {name}", ("output = weights @", f"weights = {factor}\n    output = weights @"),
+        lost="no-keys", hint="You drop values at random")
+
+wrong("is_causal where there is no mask",
+    ("attn_mask=mask)", "attn_mask=mask, is_causal=mask is None)"), lost="values",
+    hint="You hide the future where no mask is given (is_causal); without a mask everything is seen.")
+
+# ---- scaling ----
+formula.wrong("not scaled", (SCALING, ""), lost="scaling",
+    hint="You do not scale the scores; divide them by the square root of head_dim, query.size(-1).")
+formula.wrong("divided by head_dim", (SCALING, "    query = query / query.size(-1)\n"), lost="scaling",
+    hint="You divide by head_dim; divide by its square root.")
+formula.wrong("divided by a whole number", (SCALING, "    query = query / math.isqrt(query.size(-1))\n"),
+    lost="scaling", hint="You divide by a root without its digits; math.sqrt keeps them.")
+formula.wrong("multiplied by the root", (SCALING, "    query = query * math.sqrt(query.size(-1))\n"),
+    lost="scaling", hint="You multiply by the square root of head_dim; divide by it.")
+for name, size in (("key_len", "key.size(-2)"), ("query_len", "query.size(-2)"), ("value_dim", "value.size(-1)")):
+    formula.wrong(f"divided by the root of {name}", (SCALING, f"    query = query / math.sqrt({size})\n"),
+        lost="scaling", hint=f"You divide by the square root of {name}; take that of head_dim, the "
+        "width of a query.")
+formula.wrong("weights scaled, not scores", (SCALING, ""),
+    (SOFTMAX, f"{SOFTMAX}    weights = weights / math.sqrt(query.size(-1))\n"), lost="scaling",
+    hint="You scale the weights; scale the scores, before the softmax.")
+
+# ---- mask ----
+formula.wrong("mask inverted", ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
+    ("weights.masked_fill(~mask", "weights.masked_fill(mask"), lost="mask",
+    hint="You hide what may be seen; True means may attend, so fill where the mask is False: ~mask.")
+formula.wrong("mask inverted before the softmax", ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
+    lost="mask", hint="You hide what may be seen, before the softmax; True means may attend.")
+formula.wrong("mask after the softmax", (HIDE, ""), lost="mask",
+    hint="You mask the weights only, so the rest no longer sums to 1; mask the scores first.")
+formula.wrong("mask ignored", (HIDE, ""), (ZERO, ""), lost="mask",
+    hint="You do not use the mask; set hidden scores to -inf before the softmax.")
+formula.wrong("hidden scores set to 0", (HIDE, HIDE.replace("-math.inf", "0.0")), lost="mask",
+    hint="You set hidden scores to 0, a score like any other; set them to -inf.")
+formula.wrong("hidden scores set to 0, and no more", (HIDE, HIDE.replace("-math.inf", "0.0")), (ZERO, ""),
+    lost="mask", hint="You set hidden scores to 0, a score like any other; set them to -inf.")
+formula.wrong("hidden scores set to -100", (HIDE, HIDE.replace("-math.inf", "-100.0")), lost="mask",
+    hint="You set hidden scores to a number that others are below; set them to -inf.")
+formula.wrong("mask added", (HIDE, HIDE.replace("scores.masked_fill(~mask, -math.inf)", "scores + mask")),
+    lost="mask", hint="You add the mask, so that True counts as 1; fill with -inf where it is False.")
+formula.wrong("mask added, and no more", (HIDE, HIDE.replace("scores.masked_fill(~mask, -math.inf)",
+    "scores + mask")), (ZERO, ""), lost="mask",
+    hint="You add the mask, so that True counts as 1; fill with -inf where it is False.")
+formula.wrong("mask multiplied", (HIDE, HIDE.replace("scores.masked_fill(~mask, -math.inf)",
+    "scores * mask")), (ZERO, ""), lost="mask",
+    hint="You multiply by the mask, so hidden scores are 0, a score like any other; set them to -inf.")
+formula.wrong("masks without leading dimensions rejected", (", min_dims=2", ""), lost="mask",
+    hint="You reject masks that leave out leading dimensions; give check_mask min_dims=2.")
+formula.wrong("not scaled where there is a mask", (SCALING,
+    "    query = query / (math.sqrt(query.size(-1)) if mask is None else 1)\n"), lost="mask",
+    hint="You scale only without a mask; scale the scores in both cases.")
+formula.wrong("square mask transposed", (HIDE, HIDE.replace("~mask",
+    "~(mask.mT if mask.size(-1) == mask.size(-2) else mask)")), lost="mask",
+    hint="You transpose the mask; its last dimension is that of the keys already.")
+
+# ---- queries that see nothing ----
+NONE = ("You leave NaN, the softmax of a row of -inf; set the weights that the mask hides to 0 after "
+        "the softmax.")
+formula.wrong("NaN where nothing is seen", (ZERO, ""), lost="no-keys", hint=NONE)
+formula.wrong("zeros only where the mask names each query", (ZERO, ZERO.replace("None:",
+    "None and mask.size(-2) == query.size(-2):")), lost="no-keys", hint=NONE)
+formula.wrong("zeros only in the output", (ZERO, ""), ("output = weights @ value",
+    "output = (weights @ value).nan_to_num(0.0)"), lost="no-keys", hint=NONE)
+formula.wrong("-1e9 in place of -inf", ("-math.inf", "-1e9"), (ZERO, ""), lost="no-keys",
+    hint="You hide with a large number, so that a query that sees nothing averages everything; set "
+    "its weights to 0.")
+formula.wrong("a mask must name each key", ("    check_mask(mask,",
+    "    if mask is not None and mask.size(-1) != key.size(-2):\n        raise ValueError('key_len')\n"
+    "    check_mask(mask,"), lost="no-keys",
+    hint="You reject a mask that is the same for all keys; a size of 1 broadcasts.")
+
+# ---- gradients ----
+CUT = "You cut the gradient: detach(), .data, numpy() and torch.tensor() do; leave them out."
+formula.wrong("weights detached", (SOFTMAX, SOFTMAX.replace("dim=-1)", "dim=-1).detach()")),
+    lost="gradients", hint=CUT)
+formula.wrong("by way of lists",
+    (SCORES, "    scores = torch.tensor((query @ key.mT).tolist(), dtype=query.dtype)\n"),
+    lost="gradients", hint=CUT)
+formula.wrong("scores detached past a mask", (HIDE, HIDE.replace("scores.masked", "scores.detach().masked")),
+    lost="gradients", hint=CUT)
+formula.wrong("values detached past a mask", ("weights @ value\n",
+    "weights @ (value if mask is None else value.detach())\n"), lost="gradients", hint=CUT)
+formula.wrong("weights changed in place", ("weights = weights.masked_fill(~mask", "weights.masked_fill_(~mask"),
+    lost="gradients", hint="You change the softmax's result in place, which backward() needs as it "
+    "was; use masked_fill without the underscore.")
+ADDED = ("scores = scores.masked_fill(~mask, -math.inf)",
+         "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)")
+formula.wrong("-inf added", ADDED, lost="gradients",
+    hint="You add -inf, which lets NaN flow back from a query that sees nothing; use masked_fill.")
+formula.wrong("-inf added, and queries detached past a mask", ADDED,
+    (SCORES, SCORES.replace("query @", "(query if mask is None else query.detach()) @")),
+    lost="gradients", hint=CUT)
+
+# ---- inputs ----
+formula.wrong("query scaled in place", ("query = query / math.sqrt", "query /= math.sqrt"), lost="inputs",
+    hint="You change the query in place; operators that end in = and methods that end in _ do: "
+    "query = query / ... makes a new tensor.")
+formula.wrong("always float32", (SCORES,
+    "    query, key, value = query.float(), key.float(), value.float()\n" + SCORES), lost="inputs",
+    hint="You cast to float32; keep the dtype that comes in.")
+formula.wrong("view of what is not contiguous", (SCALING,
+    "    query = query.view(query.numel()).view(query.shape)\n" + SCALING), lost="inputs",
+    hint="You call view() on tensors that may not be contiguous; call reshape().")
+CHECK = "    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)\n"
+formula.wrong("any mask accepted", (CHECK, ""), lost="inputs",
+    hint="You accept any mask; call check_mask first, with the shape of the scores.")
+formula.wrong("masks of any shape accepted", (CHECK,
+    "    if mask is not None and mask.dtype != torch.bool:\n        raise TypeError\n"), lost="inputs",
+    hint="You accept masks of any shape; call check_mask first, with the shape of the scores.")
+formula.wrong("lengths not compared", ("    if key.size(-2) != value.size(-2):\n", "    if False:\n"),
+    lost="inputs", hint="You leave it to PyTorch to reject sizes that do not fit; raise ValueError.")
+formula.wrong("widths not compared", ("    if query.size(-1) != key.size(-1):\n", "    if False:\n"),
+    lost="inputs", hint="You leave it to PyTorch to reject sizes that do not fit; raise ValueError.")
+same("scores = scores.masked_fill_(", "in place, but on scores that nothing else holds")
+# fmt: on
 
 # %% [markdown]
 # ## Part 2: masks
@@ -910,204 +501,157 @@ assert_raises(ValueError, scaled_dot_product_attention, query, key, long, hint=h
 # There are two reasons to hide a key from a query. **Causal:** whoever writes a sentence must not
 # peek at the words still to come. **Padding:** sentences in a batch are filled up to a common
 # length, and filler is nothing to listen to. Both masks are boolean, True where a query *may*
-# attend. Both have four dimensions, batch, heads, queries and keys, with a 1 where the mask is the
-# same for all; they combine with `&`, because broadcasting takes care of the rest.
+# attend, with four dimensions: batch, heads, queries and keys, each 1 where the mask is the same
+# for all. They combine with `&`.
 #
-# One line of the docstring of `causal_mask` is easy to pass over: with more keys than queries, the
-# *last* query belongs to the *last* key. That happens when a model writes word by word and keeps
-# the keys of what it has already written. Draw the 2 x 4 case on paper first.
+# With more keys than queries, the *last* query belongs to the *last* key. That happens when a model
+# writes word by word and keeps the keys of what it has already written. Draw the 2 x 4 case first.
 
 # %% solution="causal_mask" of="course_lib.layers.masks"
 
 # %% test="causal_mask-values" points=1 read="self-attention#masks-in-attention"
 # Each position may attend to itself and to what came before
 expected = torch.tensor([[[[True, False, False], [True, True, False], [True, True, True]]]])
-assert_close(
-    causal_mask(3),
-    expected,
-    what="causal_mask(3)",
-    mistakes={
-        "the mask is inverted; True means may attend": ~expected,
-        "the future in place of the past; rows are queries, columns are keys": expected.mT,
-        "a position may attend to itself": expected.tril(-1),
-        "a position must not see the one after it": torch.ones_like(expected).tril(1),
-    },
-    hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all before "
-    "it",
-)
-right_device = (
-    "causal_mask does not use its argument device: make the mask there, torch.ones(..., "
-    'device=device). PyTorch itself then refuses a device that does not exist, here "nowhere"'
-)
-assert_raises(RuntimeError, causal_mask, 3, device="nowhere", hint=right_device)
+assert_close(causal_mask(3), expected, what="causal_mask(3)")
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.masks import causal_mask as reference_mask
-
-for size in (1, int(torch.randint(4, 12, ()))):
-    expected = reference_mask(size, device=device)
-    assert_close(
-        causal_mask(size, device=device),
-        expected,
-        what="the mask",
-        mistakes={
-            "the mask is inverted; True means may attend": ~expected,
-            "the future in place of the past; rows are queries, columns are keys": expected.mT,
-            "a position may attend to itself": expected.tril(-1),
-            "a position must not see the one after it": torch.ones_like(expected).tril(1),
-        },
-        hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all "
-        "before it, and nowhere else",
-    )
-for lengths in ((3,), (3, 5)):
-    assert_raises(RuntimeError, causal_mask, *lengths, device="nowhere", hint=right_device)
+for size in (1, 0, int(torch.randint(4, 12, ()))):
+    assert_matches(causal_mask, reference.causal_mask, size)
 ### END HIDDEN TESTS
 
 # %% test="causal_mask-more-keys" points=1 read="self-attention#masks-in-attention"
 # With more keys than queries the last query sees every key
 expected = torch.tensor([[[[True, True, True, False], [True, True, True, True]]]])
-top_left = torch.tensor([[[[True, False, False, False], [True, True, False, False]]]])
-in_words = "aligned with the first key; the last query belongs to the last key"
-the_future = torch.tensor([[[[False, False, True, True], [False, False, False, True]]]])
-in_general = {
-    "the mask is inverted; True means may attend": ~expected,
-    "this is the future; a query sees itself and what came before it": the_future,
-    "a position may attend to itself": torch.tensor(
-        [[[[True, True, False, False], [True, True, True, False]]]]
-    ),
-    "a position must not see the one after it": torch.ones_like(expected),
-    "no query sees any key; the last query belongs to the last key": torch.zeros_like(expected),
-}
-
-
-def last_of_all(right):
-    """Give the last rows of your own mask for all queries.
-
-    If it lets everybody see all, or nothing, it is no mask: then the right one.
-    """
-    own, key_len = causal_mask(right.size(-1), device=right.device), right.size(-1)
-    if not isinstance(own, Tensor) or own.shape[-2:] != (key_len, key_len):
-        return right
-    if bool((own == own.flatten()[0]).all()):
-        return right
-    last = own[..., -right.size(-2) :, :]
-    if not torch.equal(last, right):
-        forgive("for as many keys as queries it is another mask", "causal_mask-values")
-    return last
-
-
-assert_close(
-    causal_mask(2, 4),
-    last_of_all(expected),
-    what="causal_mask(2, 4)",
-    mistakes={in_words: top_left, **in_general},
-    hint="a mask is boolean, (1, 1, query_len, key_len); the last query sees every key, the one "
-    "before it all but the last key",
-)
+assert_close(causal_mask(2, 4), expected, what="causal_mask(2, 4)")
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.masks import causal_mask as reference_mask
-
-query_len = int(torch.randint(2, 6, ()))
-key_len = query_len + int(torch.randint(1, 5, ()))
-expected = reference_mask(query_len, key_len, device=device)
-top_left = torch.ones_like(expected).tril()
-assert_close(
-    causal_mask(query_len, key_len, device=device),
-    last_of_all(expected),
-    what="the mask",
-    hint="a mask is boolean, (1, 1, query_len, key_len): query i may attend to key j when j <= i + "
-    "key_len - query_len",
-    mistakes={
-        in_words: top_left,
-        "the mask is inverted; True means may attend": ~expected,
-        "a position may attend to itself": torch.ones_like(expected).tril(key_len - query_len - 1),
-        "a position must not see the one after it": torch.ones_like(expected).tril(
-            key_len - query_len + 1
-        ),
-        "aligned the wrong way; the last query belongs to the last key": torch.ones_like(
-            expected
-        ).tril(query_len - key_len),
-    },
-)
-hint = "with fewer keys than queries, or a negative number of queries, raise ValueError"
-assert_raises(ValueError, causal_mask, key_len, query_len, hint=hint)
-assert_raises(ValueError, causal_mask, -1, key_len, hint=hint)
-hint = "key_len=0 is not None: it is fewer keys than queries, so ValueError"
-assert_raises(ValueError, causal_mask, query_len, 0, hint=hint)
-for lengths in ((0, key_len), (0,)):
-    try:
-        causal_mask(*lengths, device=device)
-    except ValueError:
-        hint = "refuse a negative query_len alone: a mask for no queries is empty"
-        raise CheckFailure("no queries at all are refused", hint=hint) from None
+for query_len in (1, int(torch.randint(2, 6, ()))):
+    for more in (0, 1, int(torch.randint(2, 5, ()))):
+        assert_matches(causal_mask, reference.causal_mask, query_len, query_len + more)
 ### END HIDDEN TESTS
+
+# %% variants="causal_mask"
+# fmt: off
+right("positions compared", '''
+def causal_mask(query_len, key_len=None, *, device=None):
+    key_len = query_len if key_len is None else key_len
+    asking = torch.arange(key_len - query_len, key_len, device=device)
+    return torch.arange(key_len, device=device) <= asking[None, None, :, None]
+''')
+right("each pair asked", '''
+def causal_mask(query_len, key_len=None, *, device=None):
+    if key_len is None:
+        key_len = query_len
+    past = key_len - query_len
+    rows = [[j <= i + past for j in range(key_len)] for i in range(query_len)]
+    return torch.tensor(rows, dtype=torch.bool, device=device).reshape(1, 1, query_len, key_len)
+''')
+right("filled in place by place", '''
+def causal_mask(query_len, key_len=None, *, device=None):
+    key_len = query_len if key_len is None else key_len
+    mask = torch.zeros(1, 1, query_len, key_len, dtype=torch.bool, device=device)
+    for i in range(query_len):
+        mask[0, 0, i, : key_len - query_len + i + 1] = True
+    return mask
+''')
+right("the future is what is left", '''
+def causal_mask(query_len: int, key_len: int | None = None, *, device=None) -> Tensor:
+    key_len = query_len if key_len is None else key_len
+    future = torch.ones(query_len, key_len, device=device).triu(key_len - query_len + 1)
+    return (future == 0).unsqueeze(0).unsqueeze(0)
+''')
+MASK = "everything.tril(diagonal=key_len - query_len)  # (1, 1, query_len, key_len)"
+SHAPE = "a mask is boolean, (1, 1, query_len, key_len)."
+for name, mask, lost, hint in (
+    ("inverted", "~everything.tril(diagonal=key_len - query_len)", "values",
+     "You hide what may be seen; True means may attend."),
+    ("the future", "everything.triu(diagonal=key_len - query_len)", "values",
+     "You let a position see the future; rows are queries, columns are keys: tril."),
+    ("blind to itself", "everything.tril(diagonal=key_len - query_len - 1)", "values",
+     "You hide a position from itself; it may attend to itself."),
+    ("everything seen", "everything", "values", "You let every position see all; use tril."),
+    ("one ahead", "everything.tril(diagonal=key_len - query_len + 1)", "values",
+     "You let a position see the one after it; move the diagonal by one."),
+    ("ones and zeros", "everything.tril(diagonal=key_len - query_len).float()", "values",
+     f"You return numbers; {SHAPE}"),
+    ("to be added", "torch.where(everything.tril(), 0.0, -math.inf)", "values",
+     f"You return what is added to scores; {SHAPE}"),
+    ("two dimensions", "everything.tril(diagonal=key_len - query_len)[0, 0]", "values",
+     f"You leave out dimensions for batch and heads; {SHAPE}"),
+    ("a window of two", "everything.tril(diagonal=key_len - query_len).triu(key_len - query_len - 1)",
+     "values", "You hide what is further back; a position sees all that came before it."),
+    ("from the first key", "everything.tril()", "more-keys",
+     "You align the first query with the first key; align the last with the last: key_len - query_len."),
+    ("aligned the wrong way", "everything.tril(diagonal=query_len - key_len)", "more-keys",
+     "You move the diagonal the wrong way; it is key_len - query_len."),
+    ("always square", "everything[..., :query_len].tril()", "more-keys",
+     "You make it as wide as there are queries; it is key_len wide."),
+):
+    wrong(name, (MASK, mask), lost=lost, hint=hint)
+for piece in ("query_len < ", "key_len < ", "query_len must", "key_len must"):
+    same(piece, "errors are tested in part 1 only")
+same("dtype=torch.bool, device=device", "where a mask is made matters on a GPU only")
+# fmt: on
 
 # %% solution="padding_mask" of="course_lib.layers.masks"
 
 # %% test="padding_mask-values" points=1 read="self-attention#masks-in-attention"
 # Real tokens may be attended to, padding may not
-token_ids = torch.tensor([[5, 7, 0], [3, 0, 0]]).to(device)
-expected = torch.tensor([[[[True, True, False]]], [[[True, False, False]]]]).to(device)
-assert_close(
-    padding_mask(token_ids, pad_id=0),
-    expected,
-    what="padding_mask",
-    hint="a mask is boolean, True where a token is real; the dimensions are batch, heads (1 for "
-    "all), queries (1 for all), keys",
-    mistakes={
-        "the mask is inverted; True means may attend": ~expected,
-        "this hides queries; the keys are the last dimension": expected.mT,
-    },
-)
+token_ids = torch.tensor([[5, 7, 0], [3, 0, 0]])
+expected = torch.tensor([[[[True, True, False]]], [[[True, False, False]]]])
+assert_close(padding_mask(token_ids, pad_id=0), expected, what="padding_mask")
+assert_keeps_inputs(padding_mask, token_ids, 0)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.masks import padding_mask as reference_mask
-
 pad_id = int(torch.randint(1, 5, ()))
 token_ids = torch.randint(0, 6, (4, 7))
 token_ids[0, 0], token_ids[1, 0] = pad_id, 0  # 0 is a token like any other here
-token_ids = token_ids.to(device)
-expected = reference_mask(token_ids, pad_id)
-actual = padding_mask(token_ids, pad_id)
-assert_close(
-    actual,
-    expected,
-    what="the mask",
-    hint="a mask is boolean, True where a token is real; the dimensions are batch, heads (1 for "
-    "all), queries (1 for all), keys",
-    mistakes={
-        "the mask is inverted; True means may attend": ~expected,
-        "compare with pad_id, which need not be 0": (token_ids != 0)[:, None, None, :],
-        "pad_id alone is padding; smaller ids are tokens": (token_ids > pad_id)[:, None, None, :],
-        "each token counts by itself, also after padding": (
-            (token_ids == pad_id).cumsum(1).eq(0)[:, None, None, :]
-        ),
-        "this hides queries; the keys are the last dimension": expected.mT,
-    },
-)
+assert_matches(padding_mask, reference.padding_mask, token_ids, pad_id)
+assert_keeps_inputs(padding_mask, token_ids, pad_id)
 ### END HIDDEN TESTS
 
-# %% test="padding_mask-errors" points=1 read="self-attention#masks-in-attention"
-# What is no batch of token ids is refused, and token ids are left as they are
-token_ids = torch.tensor([[5, 7, 0], [3, 0, 0]]).to(device)
-assert_keeps_inputs(padding_mask, token_ids, 0)
-hint = "token_ids must be (batch, key_len); raise ValueError for anything else"
-assert_raises(ValueError, padding_mask, token_ids[0], 0, hint=hint)
-### BEGIN HIDDEN TESTS
-assert_raises(ValueError, padding_mask, token_ids[:, :, None], 0, hint=hint)
-assert_keeps_inputs(padding_mask, token_ids, 3)
-strided = call_beside(call_strided, padding_mask, token_ids, 0)
-what = "the mask of token ids that are not contiguous"
-assert_close(strided, padding_mask(token_ids, 0), what=what, hint="reshape() takes any tensor")
-for dtype in (torch.int32, torch.int16, torch.uint8):
-    try:
-        padding_mask(token_ids.to(dtype), 0)
-    except TypeError:
-        smaller = "an integer type may be smaller than int64"
-        raise CheckFailure(f"token ids of {dtype} are refused", hint=smaller) from None
-hint = "token ids are integers; raise TypeError for anything else, such as embeddings"
-assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hint)
-hint = "True and False are no token ids, but perhaps a mask: raise TypeError"
-assert_raises(TypeError, padding_mask, token_ids == 0, 0, hint=hint)
-### END HIDDEN TESTS
+# %% variants="padding_mask"
+# fmt: off
+MASK = "(token_ids != pad_id)[:, None, None, :]  # (batch, 1, 1, key_len)"
+right("token ids laid out in a row", (MASK,
+    "(token_ids.reshape(-1) != pad_id).view(token_ids.size(0), 1, 1, token_ids.size(1))"))
+right("each token asked", '''
+def padding_mask(token_ids, pad_id):
+    rows = [[[[token != pad_id for token in row]]] for row in token_ids.tolist()]
+    return torch.tensor(rows, device=token_ids.device)
+''')
+right("filled in place by place", '''
+def padding_mask(token_ids, pad_id):
+    mask = torch.ones(token_ids.size(0), 1, 1, token_ids.size(1), dtype=torch.bool)
+    for row, column in (token_ids == pad_id).nonzero():
+        mask[row, 0, 0, column] = False
+    return mask
+''')
+SHAPE = "the dimensions are batch, heads (1 for all), queries (1 for all), keys."
+for name, mask, hint in (
+    ("inverted", "(token_ids == pad_id)[:, None, None, :]",
+     "You hide real tokens; True means may attend."),
+    ("zero taken for padding", "(token_ids != 0)[:, None, None, :]",
+     "You compare with 0; compare with pad_id."),
+    ("larger ids alone are real", "(token_ids > pad_id)[:, None, None, :]",
+     "You hide ids that are smaller than pad_id; only pad_id itself is padding."),
+    ("two dimensions", "token_ids != pad_id", f"You leave out dimensions; {SHAPE}"),
+    ("three dimensions", "(token_ids != pad_id)[:, None, :]", f"You leave out a dimension; {SHAPE}"),
+    ("queries hidden", "(token_ids != pad_id)[:, None, :, None]",
+     "You hide queries; the keys are the last dimension."),
+    ("square", "(token_ids != pad_id)[:, None, None, :].expand(-1, 1, token_ids.size(1), -1)",
+     f"You repeat the mask for each query; {SHAPE}"),
+    ("ones and zeros", "(token_ids != pad_id)[:, None, None, :].long()",
+     "You return numbers; a mask is boolean."),
+    ("everything after the first padding",
+     "(token_ids == pad_id).cumsum(1).eq(0)[:, None, None, :]",
+     "You hide all that follows padding; each token counts by itself."),
+    ("changed in place", "token_ids.sub_(pad_id).ne(0)[:, None, None, :]",
+     "You change the token ids in place; methods that end in _ do."),
+    ("one row for the whole batch", "(token_ids[:1] != pad_id)[:, None, None, :]",
+     "You look at the first sentence only; each has its own padding."),
+):
+    wrong(name, (MASK, mask), lost="values", hint=hint)
+for piece in ("token_ids must", "token_ids.is_floating_point() and"):
+    same(piece, "errors are tested in part 1 only")
+# fmt: on
 
 # %% [markdown]
 # ## Part 3: many heads
@@ -1126,666 +670,394 @@ assert_raises(TypeError, padding_mask, token_ids == 0, 0, hint=hint)
 # Steps 2 and 4 are where nearly everybody slips: a `view` never moves a number in memory, it only
 # draws the borders anew. Which number must end up beside which?
 #
-# The names of the four projections stand in the docstring. The tests copy weights into them, so
-# that your layer and ours can be compared number by number. The columns of which it speaks are
-# those of what a projection returns; in the `weight` of an `nn.Linear` they are the rows.
+# The tests load weights by the names in the docstring. If part 1 is not done yet, call
+# `F.scaled_dot_product_attention` for the time being; most tests of this part need no weights.
 #
-# If part 1 is not done yet, call `F.scaled_dot_product_attention` for the time being. It gives no
-# weights, but most tests of this part do not ask for them.
-#
-# **The rule of this part:** the layer is yours, too. A `MultiHeadAttention` that leads to PyTorch's
-# `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests.
-# Comparing your layer with them in a cell of your own is a good idea.
+# **The rule of this part:** a `MultiHeadAttention` that leads to PyTorch's `nn.MultiheadAttention`
+# or `F.multi_head_attention_forward` loses the points of its tests. Comparing your layer with them
+# in a cell of your own is a good idea.
 
 # %% solution="MultiHeadAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
 
 # %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
-# The layer has its four projections, and refuses heads that do not fit
-layer, unbiased = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, bias=False)
-own, without = parts_of(layer), parts_of(unbiased)
-for name in PROJECTIONS:
-    hint = "each projection is an nn.Linear from d_model to d_model, with a bias unless bias=False"
-    if f"{name}.weight" not in own:
-        raise CheckFailure(f"there is no {name} that has weights", hint=hint)
-    assert_shape(own[f"{name}.weight"], (8, 8), what=f"weight of {name}", hint=hint)
-    if f"{name}.bias" not in own:
-        raise CheckFailure(f"{name} has no bias", hint=hint)
-    assert_shape(own[f"{name}.bias"], (8,), what=f"bias of {name}", hint=hint)
-    if f"{name}.bias" in without:
-        in_words = f"with bias=False {name} has a bias all the same"
-        raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
-
-
-def refuse_copies(layer):
-    """Refuse projections that start as copies of each other."""
-    weights = [part for name, part in parts_of(layer).items() if name.endswith(".weight")]
-    if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
-        raise CheckFailure(
-            "two of the projections start with the same weights",
-            hint="make four nn.Linear in __init__; a copy starts as its original",
-        )
-
-
-refuse_copies(layer)
-assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
+# The layer has four projections, each with weights of its own
+names = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+weights, biases = {f"{n}.weight": (8, 8) for n in names}, {f"{n}.bias": (8,) for n in names}
+layer = MultiHeadAttention(8, 2)
+assert_parameters(layer, weights | biases)
+assert_parameters(MultiHeadAttention(8, 2, bias=False), weights)
+different = {layer.get_parameter(name).sum().item() for name in weights}
+assert_equal(len(different), 4, what="number of different weights")
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
-
-for bias in (True, False):
-    student = on_device(MultiHeadAttention(12, 3, bias=bias))
-    actual, expected = student.state_dict(), ReferenceLayer(12, 3, bias=bias).state_dict()
-    if set(actual) != set(expected):
-        raise CheckFailure(
-            f"with bias={bias} the parameters are {sorted(actual)}, expected {sorted(expected)}",
-            hint="four nn.Linear with the docstring's names; hand bias on to each of them",
-        )
-    for name, tensor in expected.items():
-        assert_shape(actual[name], tensor.shape, what=name, hint=hint)
-refuse_copies(student)
-MultiHeadAttention(12, 1)  # one head is allowed
-assert_raises(ValueError, MultiHeadAttention, 12, 5, hint="12 is not divisible by 5: ValueError")
-assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")
-assert_raises(ValueError, MultiHeadAttention, 12, -3, hint="12 % -3 is 0 too: ValueError")
-### END HIDDEN TESTS
-
-# %% test="MultiHeadAttention-shape" points=1 read="self-attention#multi-head-preview"
-# The output is as wide as the input, with one row for each query
-layer = on_device(MultiHeadAttention(8, 2))
-asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
-hint = "query and key may differ in length; take each length from its own tensor"
-assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
-### BEGIN HIDDEN TESTS
-layer = on_device(MultiHeadAttention(12, 3, bias=False))
-asking, asked = torch.randn(2, 4, 12).to(device), torch.randn(2, 7, 12).to(device)
-assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-attention", hint=hint)
-try:
-    layer(asking, asked, asked, return_weights=True)
-except Exception as error:  # of others the test of values tells
-    if "view size is not compatible" in str(error):
-        raise
+layer = MultiHeadAttention(12, 3)
+ours = dict(reference.MultiHeadAttention(12, 3).named_parameters())
+assert_parameters(layer, {name: parameter.shape for name, parameter in ours.items()})
+unbiased, tokens = MultiHeadAttention(12, 1, bias=False), torch.randn(3, 2, 12)
+assert_parameters(unbiased, dict.fromkeys(weights, (12, 12)))
+assert_shape(unbiased(tokens, tokens, tokens), (3, 2, 12), what="output without biases")
+different = {layer.get_parameter(name).sum().item() for name in weights}
+assert_equal(len(different), 4, what="number of different weights")
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-projections" points=1 read="self-attention#multi-head-preview"
 # The value goes through its projection and the output through another
-# A single head cannot be mixed up with another.
-layer = with_own_projections(on_device(MultiHeadAttention(8, 1)))
-token = torch.randn(3, 1, 8).to(device)
-# With a single token all of the weight is on it, whatever the scores: its value comes out.
-value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
-expected = checked(layer.output_projection(value), (3, 1, 8), what="what output_projection returns")
-others = [  # another of the tokens, through another projection
-    checked(layer.query_projection(token), (3, 1, 8), what="what query_projection returns"),
-    checked(layer.key_projection(token), (3, 1, 8), what="what key_projection returns"),
-]
-output = ask(layer, token, token, token)
-assert_close(
-    output,
-    expected_or(output, expected, *map(layer.output_projection, others), **exchanged_parts),
-    what="output for a single token",
-    hint="only the value reaches the output here, through value_projection, then output_projection",
-    mistakes={
-        "output_projection is not used": value,
-        "value_projection is not used": layer.output_projection(token),
-        "query is added to the output; that is another layer's business": expected + token,
-    },
-)
+eye = torch.eye(4)
+state = {"value_projection.weight": 2 * eye, "output_projection.weight": 3 * eye}
+layer = MultiHeadAttention(4, 1)
+load_parameters(layer, state | {"output_projection.bias": torch.ones(4)})  # all else is zero
+token = torch.tensor([[[1.0, 2.0, 3.0, 4.0]]])
+# With a single token all of the weight is on it: three times twice the value, plus 1.
+assert_close(layer(token, token, token), torch.tensor([[[7.0, 13.0, 19.0, 25.0]]]))
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
-
-reference = ReferenceLayer(12, 1).to(device)
-student = with_own_projections(on_device(MultiHeadAttention(12, 1)))
-copy_weights(reference, student)
-query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
-projected = reference.value_projection(value)
-output = ask(student, query, key, value)
-others = [
-    reference.output_projection(projection(source))
-    for projection in (
-        reference.query_projection,
-        reference.key_projection,
-        reference.value_projection,
-    )
-    for source in (key, value)
-]
-assert_close(
-    output,
-    expected_or(output, reference(query, key, value), *others, **exchanged_parts),
-    what="output for a single key",
-    hint="only the value reaches the output here, through value_projection, then output_projection",
-    mistakes={
-        "output_projection is not used": projected,
-        "value_projection is not used": reference.output_projection(value),
-        "the values are made from query; make them from value": reference(query, key, query),
-    },
-)
+layer, ours = MultiHeadAttention(12, 1), reference.MultiHeadAttention(12, 1)
+load_parameters(layer, ours)
+assert_matches(layer, ours, *(torch.randn(3, 1, 12) for _ in range(3)))
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
-# Two heads, each three columns wide.
-layer = with_own_projections(on_device(MultiHeadAttention(6, 2)))
-state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
-eye = torch.eye(6).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
-# so that a head takes what fits best, and no other
-state["query_projection.weight"] = state["key_projection.weight"] = 5 * eye
-state["value_projection.weight"] = state["output_projection.weight"] = eye
-layer.load_state_dict(state)
-four_tokens = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, -1, -1], [1, 1, 1, -1, 1, -1], [1, 1, 1, -1, -1, 1]]
-tokens = torch.tensor([four_tokens]).float().to(device)
-value = torch.tensor([[[0.0] * 6, [4.0] * 6, [8.0] * 6, [12.0] * 6]]).to(device)
-# Head 0 reads the first three columns: all tokens look the same to it, so it averages the values.
-# Head 1 reads the last three, and tells the tokens apart.
-by_head = [[6, 6, 6, 0, 0, 0], [6, 6, 6, 4, 4, 4], [6, 6, 6, 8, 8, 8], [6, 6, 6, 12, 12, 12]]
-wrongly_joined = [[6] * 6, [6] * 6, [0, 0, 0, 4, 4, 4], [8, 8, 8, 12, 12, 12]]
-every_second = [[4, 0, 4, 0, 4, 0], [8, 4, 8, 4, 8, 4], [4, 8, 4, 8, 4, 8], [8, 12, 8, 12, 8, 12]]
-third = 4 / 3  # the average of 0, 0 and 4
-from_rows = [[third] * 3 + [last] * 3 for last in (10, 8, 10)] + [[4, 4, 4, 12, 12, 12]]
-from_rows_to_rows = [[third] * 6, [third] * 3 + [4] * 3, [10] * 3 + [8] * 3, [10] * 3 + [12] * 3]
-by_rows = "view(batch, num_heads, len, head_dim) mixes the tokens: split d_model, then transpose"
-
-
-def as_output(rows):
-    """Give the output that has these rows."""
-    return torch.tensor([rows]).float().to(device)
-
-
-exchanged = as_output([[1, 1, 1, -1, -1, 1], [1] * 6, [1] * 6, [1] * 6])
-output = ask(layer, tokens, tokens, value)
-others = (as_output(by_head) + tokens, tokens, exchanged, 5 * exchanged, 5 * as_output(by_head))
-assert_close(
-    output,
-    expected_or(output, as_output(by_head), *others, **exchanged_parts),
-    what="output",
-    hint="head h reads the columns from h * head_dim up to (h + 1) * head_dim of what each "
-    "projection returns",
-    mistakes={
-        "the heads are not apart, or stand in the last dimension but one, where len belongs": value,
-        "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)": (
-            as_output(every_second)
-        ),
-        "before you join the heads, transpose(1, 2) back": as_output(wrongly_joined),
-        by_rows: as_output(from_rows_to_rows),
-        f"before the attention, {by_rows}": as_output(from_rows),
-    },
-)
+layer = MultiHeadAttention(4, 2)  # two heads, each two columns wide
+eye = torch.eye(4)
+state = {"query_projection.weight": 9 * eye, "key_projection.weight": 9 * eye}  # large scores: a
+state |= {
+    "value_projection.weight": eye,
+    "output_projection.weight": eye,
+}  # head takes the best fit
+load_parameters(layer, state)
+tokens = torch.tensor([[[1.0, 1, 1, 1], [1, 1, 1, -1], [1, 1, -1, 1]]])
+value = torch.tensor([[[0.0, 0, 0, 0], [3, 3, 3, 3], [6, 6, 6, 6]]])
+# To head 0, columns 0 and 1, all tokens look alike: it averages the values. Head 1, columns 2 and
+# 3, tells them apart: each token finds itself.
+expected = torch.tensor([[[3.0, 3, 0, 0], [3, 3, 3, 3], [3, 3, 6, 6]]])
+assert_close(layer(tokens, tokens, value), expected)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
-
-# Queries and keys are signs, and scores large: a head spreads its weight evenly over the tokens
-# that look the same in its columns. Neither scaling nor the axis of the softmax changes that.
-reference = ReferenceLayer(8, 4).to(device)
-state = reference.state_dict()
-for name in ("query", "key", "value", "output"):
-    state[f"{name}_projection.bias"] = torch.zeros(8).to(device)
-    sharp = 6 if name in ("query", "key") else 1
-    state[f"{name}_projection.weight"] = sharp * torch.eye(8).to(device)
-reference.load_state_dict(state)
-student = with_own_projections(on_device(MultiHeadAttention(8, 4)))
-copy_weights(reference, student)
-crossed = ReferenceLayer(8, 4).to(device)
-pair = state["key_projection.weight"], state["value_projection.weight"]
-state["value_projection.weight"], state["key_projection.weight"] = pair
-crossed.load_state_dict(state)
-tokens = (2.0 * torch.randint(2, (3, 6, 8)) - 1.0).to(device)
-value = torch.randn(3, 6, 8).to(device)
-
-
-def slices(x):
-    """Cut into heads by columns."""
-    return x.view(3, 6, 4, 2).transpose(1, 2)
-
-
-def interleaved(x):
-    """Cut into heads by every fourth column."""
-    return x.view(3, 6, 2, 4).permute(0, 3, 1, 2)
-
-
-def blocks(x):
-    """Cut into heads by rows."""
-    return x.view(3, 4, 6, 2)
-
-
-projected = reference.value_projection(value)
-attended = {
-    cut: torch.softmax(1e3 * cut(tokens) @ cut(tokens).mT, dim=-1) @ cut(projected)
-    for cut in (slices, interleaved, blocks)
-}
-undivided = torch.softmax(1e3 * tokens @ tokens.mT, dim=-1) @ projected
-no_heads = "the heads are not apart: each should see its own head_dim columns alone"
-not_back = "before you join the heads, transpose(1, 2) back to (batch, len, num_heads, head_dim)"
-by_stride = "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)"
-expected = reference(tokens, tokens, value)
-output = ask(student, tokens, tokens, value)
-others = (
-    expected + tokens,
-    *(reference(tokens, *both) for both in ((value, tokens), (tokens, tokens))),
-    crossed(tokens, value, tokens),
-    6 * expected,
-)
-assert_close(
-    output,
-    expected_or(output, expected, *others, **exchanged_parts),
-    what="output",
-    hint="head h reads the columns from "
-    "h * head_dim up to (h + 1) * head_dim of what each projection returns",
-    mistakes={
-        no_heads: undivided,
-        not_back: attended[slices].reshape(3, 6, 8),
-        by_stride: attended[interleaved].permute(0, 2, 3, 1).reshape(3, 6, 8),
-        by_rows: attended[blocks].reshape(3, 6, 8),
-        f"before the attention, {by_rows}": attended[blocks].transpose(1, 2).reshape(3, 6, 8),
-    },
-)
-# Values made of the query come out as the query, which is there without any attention too.
-student.load_state_dict({name: 0 * tensor for name, tensor in student.state_dict().items()})
-without_weights = ask(student, tokens, tokens, value)
-if torch.allclose(output, tokens) and torch.allclose(checked(without_weights, (3, 6, 8)), tokens):
-    hint = "each projection, each head's attention, and the output projection: all have their part"
-    raise CheckFailure("the output is the query, whatever the weights are", hint=hint)
+layer, eye = MultiHeadAttention(8, 4), torch.eye(8)
+state = {"query_projection.weight": 6 * eye, "key_projection.weight": 6 * eye}
+state |= {"value_projection.weight": eye, "output_projection.weight": eye}
+ours = reference.MultiHeadAttention(8, 4)
+for each in (layer, ours):
+    load_parameters(each, state)
+tokens = (
+    2.0 * torch.randint(2, (3, 6, 8)) - 1.0
+)  # signs: a head averages over those that look alike
+assert_matches(layer, ours, tokens, tokens, torch.randn(3, 6, 8))
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-values" points=1 read="self-attention#multi-head-preview"
-# Self-attention and cross-attention give the right output and the weights of each head
-layer = on_device(MultiHeadAttention(8, 2))
-tokens = torch.randn(3, 5, 8).to(device)
-pair = ask(layer, tokens, tokens, tokens, return_weights=True)
-if not (isinstance(pair, tuple | list) and len(pair) == 2):
-    raise CheckFailure(
-        "return_weights=True should give a pair",
-        hint="ask scaled_dot_product_attention for the weights too; return output, weights",
-    )
-output, weights = pair
-assert_shape(output, (3, 5, 8), what="output", hint="return the output first, then the weights")
-
-
-def assert_same_again(layer, tokens, weights):
-    """Call your layer with the same tokens, as long as view() doesn't refuse them."""
-    try:
-        first, second = (layer(tokens, tokens, tokens) for _ in range(2))
-        pair = layer(tokens, tokens, tokens, return_weights=True)
-    except RuntimeError:
-        forgive("view() refuses what transpose() has turned", OF_LAYER["shape"])
-        return
-    hint = "nothing is left to chance: the layer of this homework has no dropout"
-    if isinstance(first, Tensor) and isinstance(second, Tensor):
-        assert_close(second, first, what="output of a second call", hint=hint)
-    if isinstance(weights, Tensor) and isinstance(pair, tuple | list) and len(pair) == 2:
-        assert_close(pair[1], weights, what="weights of a second call", hint=hint)
-
-
-assert_same_again(layer, tokens, weights)
-assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
-own_weights = "return the weights as your attention gives them"
-assert_rows_sum_to_one(weights, hint=own_weights)
-layer = with_own_projections(on_device(MultiHeadAttention(6, 2)))
-state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
-for name in ("query", "key", "value", "output"):
-    state[f"{name}_projection.weight"] = torch.eye(6).to(device)  # changes nothing
-layer.load_state_dict(state)
-tokens = torch.tensor([[[2.0, 0.0, 0.0, 1.0, 1.0, 1.0], [0.0, 2.0, 0.0, 1.0, 1.0, 1.0]]]).to(device)
-value = torch.tensor([[[8.0] * 6, [4.0] * 6]]).to(device)
-
-
-def scaled_by(divisor):
-    """Give the output if this divides the score of a token with itself in head 0, which is 4."""
-    own = 1 / (1 + math.exp(-4 / divisor))  # the weight of a token on itself
-    halves = [[4 + 4 * own] * 3 + [6.0] * 3, [8 - 4 * own] * 3 + [6.0] * 3]
-    return torch.tensor([halves]).to(device)
-
-
-# Head 0 sees (2, 0, 0) and (0, 2, 0): what your own attention makes of them is what belongs there.
-# To head 1 both tokens look the same, so it averages 8 and 4.
-columns = tokens[..., :3]
-alone = attend(scaled_dot_product_attention, columns.clone(), columns.clone(), value[..., :3])
-checked(alone, (1, 2, 3), what="output of scaled_dot_product_attention")
-expected = torch.cat((alone, torch.full_like(alone, 6.0)), dim=-1)
-right_root = "a head divides by the root of head_dim; scaled_dot_product_attention does it"
-self_weight, of_values = 1 / (1 + math.exp(-4 / 3**0.5)), 1 / (1 + math.exp(-8 / 3**0.5))
-
-
-def from_tokens(first, second):
-    """Give the output that is made of the tokens: for each query how much of the first."""
-    rows = [[2 * share, 2 - 2 * share, 0.0, 1.0, 1.0, 1.0] for share in (first, second)]
-    return torch.tensor([rows]).to(device)
-
-
-output = ask(layer, tokens, tokens, value)
-assert_close(
-    output,
-    expected_or(output, expected, expected + tokens, **added_query),
-    what="output for head_dim 3",
-    hint="each head gives what scaled_dot_product_attention makes of its own columns",
-    mistakes={
-        f"divided by the root of d_model: {right_root}": scaled_by(6**0.5),
-        f"divided by the root of d_model as well: {right_root}": scaled_by(18**0.5),
-        f"divided by the root of num_heads: {right_root}": scaled_by(2**0.5),
-        f"scaled twice, that is, divided by head_dim: {right_root}": scaled_by(3),
-        f"the scores are not scaled: {right_root}": scaled_by(1),
-        "key and value have changed places": from_tokens(of_values, of_values),
-        "the values are made from key; make them from value": from_tokens(
-            self_weight, 1 - self_weight
-        ),
-    },
-)
+# Each head's weights average the values
+layer = MultiHeadAttention(2, 2)  # two heads of one column each
+names = ("query", "key", "value", "output")
+load_parameters(layer, {f"{name}_projection.weight": torch.eye(2) for name in names})
+query = torch.tensor([[[1.0, 1.0]]])
+key = torch.tensor([[[math.log(3.0), 0.0], [0.0, 0.0]]])
+value = torch.tensor([[[8.0, 8.0], [2.0, 2.0]]])
+# Head 0 has the scores log 3 and 0, head 1 has 0 and 0.
+output, weights = layer(query, key, value, return_weights=True)
+assert_close(weights, torch.tensor([[[[0.75, 0.25]], [[0.5, 0.5]]]]), what="weights")
+assert_close(output, torch.tensor([[[6.5, 5.0]]]), what="output")
+assert_close(layer(query, key, value), torch.tensor([[[6.5, 5.0]]]), what="output alone")
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
-
-# head_dim is 1: whether the scores are scaled is the business of another check.
-reference = ReferenceLayer(6, 6).to(device)
-with torch.no_grad():  # whether values and output are projected is another check's business, too
-    for projection in (reference.value_projection, reference.output_projection):
-        projection.weight.copy_(torch.eye(6))
-        projection.bias.zero_()
-student = with_own_projections(on_device(MultiHeadAttention(6, 6)))
-tokens = torch.randn(3, 5, 6).to(device)
-pair = output_and_weights(ask(student, tokens, tokens, tokens, return_weights=True))
-assert_same_again(student, tokens, pair[1])
-copy_weights(reference, student)
-tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
-
-
-def variant(*, scale=1.0, **sources):
-    """Copy the reference, with some projections from others, and with scores of another scale."""
-    own = reference.state_dict()
-    state = {
-        f"{name}_projection.{part}": own[f"{sources.get(name, name)}_projection.{part}"]
-        for name in ("query", "key", "value", "output")
-        for part in ("weight", "bias")
-    }
-    for part in ("weight", "bias"):
-        state[f"query_projection.{part}"] = scale * state[f"query_projection.{part}"]
-    copy = ReferenceLayer(6, reference.num_heads).to(device)
-    copy.load_state_dict(state)
-    return copy
-
-
-variants = {
-    "the keys go through query_projection; they have one of their own": variant(key="query"),
-    "the queries go through key_projection; they have one of their own": variant(query="key"),
-    "query_projection and key_projection have changed places": variant(query="key", key="query"),
-    "one projection serves all three; each has one of its own": variant(key="query", value="query"),
-    "the values go through key_projection; they have one of their own": variant(value="key"),
-    f"divided by the root of d_model, or of num_heads: {right_root}": variant(scale=6**-0.5),
-}
-for title, inputs in (
-    ("self-attention", (tokens, tokens, tokens)),
-    ("cross-attention", (tokens, memory, other)),
+for num_heads in (6, 2):
+    layer, ours = MultiHeadAttention(6, num_heads), reference.MultiHeadAttention(6, num_heads)
+    load_parameters(layer, ours)
+    tokens, memory, other = (torch.randn(3, length, 6) for length in (4, 5, 5))
+    for inputs in ((tokens, tokens, tokens), (tokens, memory, other)):
+        for how in ({"return_weights": True}, {}):
+            assert_matches(layer, ours, *inputs, **how)
+for batch, num_heads, query_len, key_len in (
+    (1, 3, 4, 5),
+    (2, 1, 4, 5),
+    (2, 3, 1, 5),
+    (2, 3, 4, 1),
 ):
-    query, key, value = inputs
-    expected, expected_weights = reference(query, key, value, return_weights=True)
-    mistaken = {words: layer(*inputs, return_weights=True) for words, layer in variants.items()}
-    if key is not value:
-        mistaken |= {
-            words: reference(query, *others, return_weights=True)
-            for words, others in (
-                ("key and value have changed places", (value, key)),
-                ("the values are made from key; make them from value", (key, key)),
-                ("the keys are made from value; make them from key", (value, value)),
-            )
-        }
-    wrong_output = {words: output for words, (output, _) in mistaken.items()}
-    wrong_weights = {words: weights for words, (_, weights) in mistaken.items()}
-    output, weights = output_and_weights(ask(student, query, key, value, return_weights=True))
-    lengths = "a weight for each query and each key; take each length from its own tensor"
-    assert_shape(weights, expected_weights.shape, what=f"weights in {title}", hint=lengths)
-    hint = "the scores are those of query_projection(query) and key_projection(key)"
-    assert_close(
-        weights, expected_weights, what=f"weights in {title}", hint=hint, mistakes=wrong_weights
-    )
-    hint = "weights @ values"
-    for what, result in (
-        ("with return_weights", output),
-        ("alone", ask(student, query, key, value)),
-    ):
-        right = expected_or(result, expected, expected + query, **added_query)
-        what = f"output in {title}, {what}"
-        assert_close(result, right, what=what, hint=hint, mistakes=wrong_output)
-
-# A batch of one, a single head, a single query, a single key.
-one = "squeeze() takes away every dimension of 1; here each has its meaning, and stays"
-for sizes in ((1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 5), (2, 3, 4, 1)):
-    batch, num_heads, query_len, key_len = sizes
-    small = on_device(MultiHeadAttention(6, num_heads))
-    asking, asked = (torch.randn(batch, length, 6).to(device) for length in (query_len, key_len))
-    pair = output_and_weights(ask(small, asking, asked, asked, return_weights=True))
-    assert_shape(pair[1], sizes, what="weights where a size is 1", hint=one)
-
-# head_dim is 3: the layer scales exactly as often as the attention that it stands on.
-reference = ReferenceLayer(6, 2).to(device)
-with torch.no_grad():
-    for projection in (reference.value_projection, reference.output_projection):
-        projection.weight.copy_(torch.eye(6))
-        projection.bias.zero_()
-student = with_own_projections(on_device(MultiHeadAttention(6, 2))).eval()
-copy_weights(reference, student)
-
-
-def split(x):
-    """Cut into two heads."""
-    return x.view(3, -1, 2, 3).transpose(1, 2)
-
-
-query_heads = split(reference.query_projection(tokens))
-key_heads = split(reference.key_projection(memory))
-value_heads = split(reference.value_projection(other))
-
-
-def output_for(query_heads):
-    """Attend with the student's own function, and join the heads."""
-    attended = attend(scaled_dot_product_attention, query_heads, key_heads, value_heads)
-    checked(attended, (3, 2, 4, 3), what="output of scaled_dot_product_attention")
-    return reference.output_projection(attended.transpose(1, 2).flatten(-2))
-
-
-own = output_for(query_heads)
-output, weights = output_and_weights(ask(student, tokens, memory, other, return_weights=True))
-checked(output, (3, 4, 6), what="output for head_dim 3")
-assert_shape(weights, (3, 2, 4, 5), what="weights for head_dim 3", hint=own_weights)
-assert_rows_sum_to_one(weights, hint=own_weights)
-own = expected_or(output, own, own + tokens, **added_query)
-if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
-    assert_close(
-        output,
-        reference(tokens, memory, other),
-        what="output for head_dim 3",
-        hint="the same as your attention gives for each head by itself",
-        mistakes={
-            f"{words}: {right_root}": output_for(query_heads / divisor)
-            for words, divisor in (
-                ("scaled twice, that is, divided by head_dim", 3**0.5),
-                ("divided by head_dim as well as by its root", 3),
-                ("divided by the root of d_model", 2**0.5),
-                ("divided by the root of d_model as well", 6**0.5),
-                ("the scores are not scaled", 3**-0.5),
-            )
-        },
-    )
+    inputs = torch.randn(batch, query_len, 6), torch.randn(batch, key_len, 6)
+    layer = MultiHeadAttention(6, num_heads)
+    assert_shape(layer(*inputs, inputs[1]), (batch, query_len, 6), what="output")
+    _, weights = layer(*inputs, inputs[1], return_weights=True)
+    assert_shape(weights, (batch, num_heads, query_len, key_len), what="weights")
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-mask" points=1 read="self-attention#masks-in-attention"
 # What the mask hides has no influence, in any head
-layer = on_device(MultiHeadAttention(8, 1))  # a single head cannot be mixed up with another
-tokens = torch.randn(3, 5, 8).to(device)
-is_real = torch.tensor([[True, True, True, False, False]]).to(device)
-mask = is_real[:, None, None]  # (1, 1, 1, key_len): the last two keys are hidden
-changed = tokens.clone()
-changed[:, 3:] += 1.0
-before = checked(ask(layer, tokens, tokens, tokens, mask), (3, 5, 8))
-assert_close(
-    ask(layer, tokens, changed, changed, mask),
-    before,
-    what="output after a change of hidden keys",
-    hint="hand the mask on as it is to scaled_dot_product_attention",
-)
-four = (
-    "a layer with heads takes masks of four dimensions: see check_mask. Two could be meant as "
-    "(batch, key_len), and would be read as (query_len, key_len)"
-)
-assert_raises(ValueError, layer, tokens, tokens, tokens, is_real, hint=four)
+layer = MultiHeadAttention(2, 2)
+state = {"value_projection.weight": torch.eye(2), "output_projection.weight": torch.eye(2)}
+load_parameters(layer, state)  # all scores are 0: the output is a mean
+tokens = torch.tensor([[[1.0, 3.0], [2.0, 4.0], [9.0, 9.0]]])
+mask = torch.tensor([True, True, False])[None, None, None]  # the third key is hidden
+expected = torch.tensor([[[1.5, 3.5]]]).expand(1, 3, 2)
+assert_close(layer(tokens, tokens, tokens, mask), expected)
 ### BEGIN HIDDEN TESTS
-layer = on_device(MultiHeadAttention(12, 1))
-tokens = torch.randn(4, 5, 12).to(device)
+layer, ours = MultiHeadAttention(12, 3), reference.MultiHeadAttention(12, 3)
+load_parameters(layer, ours)
+tokens = torch.randn(4, 5, 12)
 is_real = torch.arange(5) < torch.tensor([5, 3, 1, 2])[:, None]  # (batch, key_len)
-is_real = is_real.to(device)
-mask = is_real[:, None, None, :]
-for unfit in (mask[0, 0], mask[:, 0]):
-    assert_raises(ValueError, layer, tokens, tokens, tokens, unfit, hint=four)
-no_boolean = "a mask of ones and zeros could mean either polarity: refuse it"
-assert_raises(TypeError, layer, tokens, tokens, tokens, mask.float(), hint=no_boolean)
-enlarging = "a mask for four sentences would make four outputs of one: see check_mask"
-assert_raises(ValueError, layer, tokens[:1], tokens[:1], tokens[:1], mask, hint=enlarging)
-changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
-before = checked(ask(layer, tokens, tokens, tokens, mask), (4, 5, 12))
-assert_close(
-    ask(layer, tokens, changed, changed, mask),
-    before,
-    what="output after a change of hidden keys",
-    hint="hidden keys still count: True means may attend, and masking comes before the softmax",
-)
-changed = tokens.clone()
-changed[:, 0] += 1.0
-after = checked(ask(layer, tokens, changed, changed, mask), (4, 5, 12))
-if torch.allclose(after, before):
-    raise CheckFailure(
-        "a change of a key that may be attended to changes nothing", hint="True means may attend"
-    )
 per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
-per_head = per_head.to(device)
-layer = on_device(MultiHeadAttention(12, 3))
-pair = ask(layer, tokens, tokens, tokens, per_head, return_weights=True)
-weights = pair[1] if isinstance(pair, tuple | list) and len(pair) == 2 else None
-if not (isinstance(weights, Tensor) and weights.dim() == 4):
-    forgive("there are no weights for each head", OF_LAYER["values"])
-else:
-    assert_close(
-        weights > 0,
-        per_head,
-        what="where the weights are positive",
-        hint="a mask may differ from head to head, (batch, num_heads, query_len, key_len)",
-        mistakes={"the mask is inverted; True means may attend": ~per_head},
-    )
-
-
-to_query, to_key, to_value, to_output = (getattr(layer, name) for name in PROJECTIONS)
-
-
-def split(projected):
-    """Split into three heads."""
-    return projected.view(4, -1, 3, 4).transpose(1, 2)
-
-
-asked = split(to_key(tokens)), split(to_value(tokens))  # once, as each call of yours takes its time
-
-
-def join(heads, masks):
-    """Put the output for each mask together with your attention and your projection."""
-    calls = [((*heads, *mask), {}) for mask in masks]
-    attended = attend_each(scaled_dot_product_attention, *calls)
-    joined = [checked(each, heads[0].shape).transpose(1, 2).flatten(-2) for each in attended]
-    return to_output(torch.cat(joined)).chunk(len(masks))
-
-
-def is_right_without(asking, heads):
-    """Say whether several heads give the right output without a mask."""
-    try:
-        unmasked = checked(ask(layer, asking, tokens, tokens), asking.shape)
-    except RuntimeError:  # where there are more keys than queries
-        return False
-    return torch.allclose(unmasked, *join(heads, [()]), rtol=1e-4, atol=1e-5)
-
-
-hint = "a mask of one head hides the same from all, one of one sentence in all; else each sentence "
-hint += "has its own"
-causal = torch.ones(1, 1, 5, 5, dtype=torch.bool).tril().to(device)
-# As many queries as keys, and fewer; in training, and in evaluation; with the weights, and without.
-settings = (tokens, True), (tokens[:, 2:], False), (tokens[:, 4:], True)
-for number, (asking, training) in enumerate(settings):
+square = torch.rand(1, 1, 5, 5) < 0.6  # a transposed one differs
+square |= torch.eye(5, dtype=torch.bool)
+masks = is_real[:, None, None], per_head, per_head[:1], square, square.tril(), per_head[..., :1]
+for query_len, training, how in (
+    (5, True, {}),
+    (3, False, {"return_weights": True}),
+    (1, True, {}),
+):
     layer.train(training)
-    heads = split(to_query(asking)), *asked
-    if not is_right_without(asking, heads):
-        of_heads = [OF_LAYER[name] for name in ("shape", "projections", "values")]
-        of_heads.append("MultiHeadAttention-heads")
-        forgive("without a mask, too, several heads give another output", *of_heads)
-        continue
-    masks = [is_real[:, None, None], per_head, per_head[:1], causal]
-    if device == "cpu":  # on a GPU PyTorch's own attention refuses what is the same for all keys
-        masks.append(per_head[..., :1])
-    masks = [mask[:, :, -asking.size(1) :] for mask in masks]
-    calls, expected = [], []
-    for place, (mask, right) in enumerate(
-        zip(masks, join(heads, [(mask,) for mask in masks]), strict=True)
-    ):
-        ways = {}, {"return_weights": True}
-        if mask.shape[:2] != per_head.shape[:2] or mask.size(3) == 1:
-            ways = [ways[(number + place) % 2]]  # in turn, as calls take time
-        calls += [((asking, tokens, tokens, mask), how) for how in ways]  # both, if nothing shares
-        expected += [right for _ in ways]
-    for output, right in zip(ask_each(layer, *calls), expected, strict=True):
-        output = output[0] if isinstance(output, tuple | list) else output
-        assert_close(output, right, what="output of three heads", hint=hint)
+    for mask in masks:
+        queries = tokens[:, 5 - query_len :], mask[:, :, -query_len:]
+        assert_matches(layer, ours, queries[0], tokens, tokens, queries[1], **how)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
-# Gradients flow to every input and projection that the output depends on
-layer = with_own_projections(on_device(MultiHeadAttention(6, 3)))
-inputs = {
-    "query": torch.randn(5, 7, 6).to(device),
-    "key": torch.randn(5, 7, 6).to(device),
-    "value": torch.randn(5, 7, 6).to(device),
-}
-share = torch.randn(5, 7, 6).to(device)
-
-
-def loss(*inputs):
-    """Weight the numbers of your output by chance, and add them up."""
-    output = ask(layer, *(each.clone() for each in inputs))
-    return (checked(output, (5, 7, 6)) * share).sum()
-
-
-cut = "detach(), .data and numpy() cut the gradient"
-assert_gradients(loss, inputs, hint=cut)
+# Gradients flow to every input and every projection
+query, key, value = torch.randn(5, 7, 6), torch.randn(5, 7, 6), torch.randn(5, 7, 6)
+layer = MultiHeadAttention(6, 3)
+assert_gradients(layer, query, key, value)
 ### BEGIN HIDDEN TESTS
-layer = with_own_projections(on_device(MultiHeadAttention(6, 3)))
-parameters, found = {}, parts_of(layer)
-if missing := [name for name in PROJECTIONS if f"{name}.weight" not in found]:
-    raise CheckFailure(f"{missing[0]} is missing", hint="four nn.Linear with the docstring's names")
-for name, parameter in found.items():
-    assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)
-    parameters[name] = parameter.detach().clone()
-state, load = layer.state_dict(), layer.load_state_dict
-is_real = torch.arange(7) < torch.tensor([7, 3, 5, 1, 4])[:, None]  # (batch, key_len)
-masks = [is_real[:, None, None].to(device)]
-try:
-    ask(layer, *inputs.values(), *masks)
-except Exception:
-    forgive("with a mask there is an error", "MultiHeadAttention-mask")
-    masks = []
-
-
-def loss_with_masks(*inputs):
-    """Add what comes past a mask, and beside the weights, to what comes without."""
-    calls = [(inputs, {}), *(((*inputs, mask), {}) for mask in masks)]
-    pair, *outputs = ask_each(layer, (inputs, {"return_weights": True}), *calls)
-    outputs.append(pair[0] if isinstance(pair, tuple | list) else pair)
-    return sum((checked(output, (5, 7, 6)) * share).sum() for output in outputs)
-
-
-def loss_of_parameters(*tensors):
-    """Put parameters into the layer, and weight the numbers of its output by chance."""
-    load(state | dict(zip(parameters, tensors, strict=True)))
-    return loss_with_masks(*inputs.values())
-
-
-leaves = {name: tensor.clone().requires_grad_() for name, tensor in inputs.items()}
-result = loss_with_masks(*leaves.values())
-if result.requires_grad:
-    result.backward()
-slopes = call_beside(take_gradients, layer)
-slopes = {name: slopes.get(name) for name in parameters}
-assert_slopes(loss_with_masks, inputs, {name: leaf.grad for name, leaf in leaves.items()}, hint=cut)
-assert_slopes(loss_of_parameters, parameters, slopes, hint=cut)
+is_real = torch.arange(7) < torch.tensor([7, 3, 5, 2, 4])[:, None]
+for how in ({"return_weights": True}, {"mask": is_real[:, None, None]}):
+    assert_gradients(layer, query, key, value, **how)
 ### END HIDDEN TESTS
+
+# %% variants="MultiHeadAttention"
+# fmt: off
+right("einsum", '''
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True):
+        super().__init__()
+        self.num_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            setattr(self, f"{name}_projection", nn.Linear(d_model, d_model, bias=bias))
+
+    def forward(self, query, key, value, mask=None, return_weights=False):
+        q, k, v = (
+            project(x).unflatten(-1, (self.num_heads, -1)).movedim(-2, 1)
+            for project, x in (
+                (self.query_projection, query),
+                (self.key_projection, key),
+                (self.value_projection, value),
+            )
+        )
+        attended, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
+        output = self.output_projection(torch.einsum("bhqd->bqhd", attended).flatten(-2))
+        return (output, weights) if return_weights else output
+''')
+right("one head at a time, names of its own and a buffer", '''
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, *, bias: bool = True):
+        super().__init__()
+        self.h, self.d_k = num_heads, d_model // num_heads
+        self.wq = nn.Linear(d_model, d_model, bias)
+        self.query_projection = self.wq
+        self.key_projection = nn.Linear(d_model, d_model, bias)
+        self.value_projection = nn.Linear(d_model, d_model, bias)
+        self.output_projection = nn.Linear(d_model, d_model, bias)
+        self.also = self.output_projection
+        self.register_buffer("scale", torch.tensor(self.d_k**0.5))
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False):
+        q, k, v = self.wq(query), self.key_projection(key), self.value_projection(value)
+        if mask is not None:
+            mask = mask.expand(len(query), self.h, query.shape[1], key.shape[1])
+        outputs, weights = [], []
+        for head in range(self.h):
+            columns = slice(head * self.d_k, (head + 1) * self.d_k)
+            o, w = scaled_dot_product_attention(
+                q[..., columns], k[..., columns], v[..., columns],
+                None if mask is None else mask[:, head], return_weights=True,
+            )
+            outputs.append(o)
+            weights.append(w)
+        output = self.output_projection(torch.cat(outputs, dim=-1))
+        return (output, torch.stack(weights, dim=1)) if return_weights else output
+''')
+right("a pair with names", (
+    "return self.output_projection(self._join_heads(output)), weights",
+    "from collections import namedtuple\n"
+    "            pair = namedtuple('Pair', 'output weights')\n"
+    "            return pair(self.output_projection(self._join_heads(output)), weights)"))
+SPLIT = "x.view(batch, length, self.num_heads, d_model // self.num_heads).transpose(1, 2)"
+JOIN = "x.transpose(1, 2).flatten(-2)"
+PAIR = "return self.output_projection(self._join_heads(output)), weights"
+ALONE = "return self.output_projection(self._join_heads(attended))"
+MASK = "            mask,\n            return"
+QUERY, KEY, VALUE = (
+    f"            self._split_heads(self.{name}_projection({name})),\n" for name in ("query", "key", "value")
+)
+for name, answer in (("zeros", "torch.zeros_like(query)"), ("the query", "query")):
+    wrong(f"{name}, whatever comes in", (PAIR, f"return {answer}, weights"), (ALONE, f"return {answer}"),
+        lost="projections heads values mask gradients",
+        hint=f"You return {name}, whatever the weights are; return what output_projection gives.")
+
+# ---- parameters ----
+LINEAR = "nn.Linear(d_model, d_model, bias=bias)"
+COPY = "make four nn.Linear in __init__, one after the other."
+wrong("biases always", (f"self.output_projection = {LINEAR}",
+    "self.output_projection = nn.Linear(d_model, d_model)"), lost="parameters",
+    hint="You give output_projection a bias with bias=False too; hand bias on to each nn.Linear.")
+wrong("no bias in the output projection", (f"self.output_projection = {LINEAR}",
+    "self.output_projection = nn.Linear(d_model, d_model, bias=False)"), lost="parameters",
+    hint="You give output_projection no bias; hand bias on to each nn.Linear.")
+wrong("projections copied", (f"self.key_projection = {LINEAR}",
+    "self.key_projection = __import__('copy').deepcopy(self.query_projection)"), lost="parameters",
+    hint=f"You copy a projection, and a copy starts as its original; {COPY}")
+wrong("one projection for queries and keys", (f"self.key_projection = {LINEAR}",
+    "self.key_projection = self.query_projection"), lost="parameters",
+    hint=f"You use one projection for two purposes; {COPY}")
+wrong("one projection for all three", (f"self.key_projection = {LINEAR}",
+    "self.key_projection = self.query_projection"), (f"self.value_projection = {LINEAR}",
+    "self.value_projection = self.query_projection"), lost="parameters",
+    hint=f"You use one projection for all three; {COPY}")
+for name in ("query", "key", "value", "output"):
+    wrong(f"another name for {name}_projection", ("class MultiHeadAttention(nn.Module):",
+        "class MultiHeadAttention(nn.Module):\n"
+        "    def __setattr__(self, name, value):\n"
+        f"        super().__setattr__(name.replace('{name}_projection', 'w_{name[0]}'), value)\n\n"
+        "    def __getattr__(self, name):\n"
+        f"        return super().__getattr__(name.replace('{name}_projection', 'w_{name[0]}'))\n"),
+        lost="parameters", hint=f"You call {name}_projection by another name; use the docstring's.")
+
+# ---- projections ----
+wrong("output_projection forgotten", (PAIR, "return self._join_heads(output), weights"),
+    (ALONE, "return self._join_heads(attended)"), lost="projections",
+    hint="You do not use output_projection; it mixes the joined heads.")
+wrong("values not projected", ("self.value_projection(value)", "value"), lost="projections",
+    hint="You do not use value_projection; it comes before the heads are split.")
+wrong("the query added", (PAIR, "return query + self.output_projection(self._join_heads(output)), weights"),
+    (ALONE, "return query + self.output_projection(self._join_heads(attended))"), lost="projections",
+    hint="You add the query to the output; that is another layer's business.")
+wrong("the query added where no weights are wanted", (ALONE,
+    "return query + self.output_projection(self._join_heads(attended))"), lost="projections",
+    hint="You add the query to the output; that is another layer's business.")
+wrong("biases needed", ("self.query_projection(query)",
+    "query @ self.query_projection.weight.mT + self.query_projection.bias"), lost="parameters",
+    hint="You need a bias that is not there with bias=False; call the projection instead.")
+wrong("not a number", ("self._join_heads(attended)", "self._join_heads(attended) * math.nan"),
+    lost="projections heads values mask gradients", hint="You return NaN; look where it comes from.")
+
+# ---- heads ----
+wrong("heads not split", ("return " + SPLIT, "return x"), ("return " + JOIN, "return x"), lost="heads",
+    hint="You do not split into heads; each attends within its own head_dim columns.")
+wrong("heads joined without transposing back", (JOIN, "x.reshape(x.size(0), x.size(2), -1)"), lost="heads",
+    hint="You join the heads before their tokens are side by side; transpose(1, 2) back first.")
+wrong("heads cut from rows", (SPLIT, "x.view(batch, self.num_heads, length, d_model // self.num_heads)"),
+    lost="heads", hint="You mix tokens by view(batch, num_heads, len, head_dim); split d_model, then transpose.")
+wrong("heads cut from rows, joined so too",
+    (SPLIT, "x.view(batch, self.num_heads, length, d_model // self.num_heads)"),
+    (JOIN, "x.reshape(x.size(0), x.size(2), -1)"),
+    lost="heads", hint="You mix tokens by view(batch, num_heads, len, head_dim); split d_model, then transpose.")
+wrong("every num_heads-th column",
+    (SPLIT, "x.view(batch, length, d_model // self.num_heads, self.num_heads).permute(0, 3, 1, 2)"),
+    (JOIN, "x.permute(0, 2, 3, 1).flatten(-2)"), lost="heads",
+    hint="You give a head every num_heads-th column; split d_model into (num_heads, head_dim).")
+wrong("heads beside the batch", (SPLIT, SPLIT.replace(".transpose(1, 2)", "")), (JOIN, "x.flatten(-2)"),
+    lost="heads", hint="You leave num_heads after len, so each token attends among its own heads; transpose(1, 2).")
+wrong("view() after transpose()", (JOIN, "x.transpose(1, 2).view(x.size(0), x.size(2), -1)"), lost="values",
+    hint="You call view() on what transpose() has turned; reshape() or flatten(-2) can join it.")
+wrong("the batch in the second dimension", (ALONE, ALONE + ".transpose(0, 1)"), lost="heads",
+    hint="You return the batch in the second dimension; it comes first.")
+
+# ---- values ----
+wrong("keys through query_projection", ("self.key_projection(key)", "self.query_projection(key)"),
+    lost="values", hint="You send the keys through query_projection; they have one of their own.")
+wrong("queries through key_projection", ("self.query_projection(query)", "self.key_projection(query)"),
+    lost="values", hint="You send the queries through key_projection; they have one of their own.")
+wrong("values through key_projection", ("self.value_projection(value)", "self.key_projection(value)"),
+    lost="values", hint="You send the values through key_projection; they have one of their own.")
+wrong("all through query_projection", ("self.key_projection(key)", "self.query_projection(key)"),
+    ("self.value_projection(value)", "self.query_projection(value)"), lost="values",
+    hint="You send all three through query_projection; each has one of its own.")
+wrong("projections of queries and keys exchanged",
+    ("self.query_projection(query)", "self.key_projection(query)"),
+    ("self.key_projection(key)", "self.query_projection(key)"), lost="values",
+    hint="You exchange query_projection and key_projection.")
+wrong("values made from keys", ("self.value_projection(value)", "self.value_projection(key)"),
+    lost="values", hint="You make the values from key; make them from value.")
+wrong("values made from queries", ("self.value_projection(value)", "self.value_projection(query)"),
+    lost="values", hint="You make the values from query; make them from value.")
+wrong("keys made from values", ("self.key_projection(key)", "self.key_projection(value)"),
+    lost="values", hint="You make the keys from value; make them from key.")
+wrong("key and value exchanged", ("self.key_projection(key)", "self.key_projection(value)"),
+    ("self.value_projection(value)", "self.value_projection(key)"), lost="values",
+    hint="You exchange key and value.")
+wrong("keys and values handed over in the other order", (KEY + VALUE, VALUE + KEY), lost="values",
+    hint="You hand the values over before the keys; the order is query, key, value.")
+wrong("every length taken from the query",
+    ("self.key_projection(key)", "self.key_projection(key)[:, : query.size(1)]"),
+    ("self.value_projection(value)", "self.value_projection(value)[:, : query.size(1)]"), lost="values",
+    hint="You take every length from the query; take each from its own tensor.")
+wrong("scaled twice", ("self.query_projection(query)",
+    "self.query_projection(query) * (self.num_heads / query.size(-1)) ** 0.5"), lost="values",
+    hint="You scale in the layer too; scaled_dot_product_attention does it.")
+wrong("divided by the root of d_model", ("self.query_projection(query)",
+    "self.query_projection(query) / self.num_heads**0.5"), lost="values",
+    hint="You divide by the root of d_model; scaled_dot_product_attention scales already.")
+wrong("divided by the root of d_model as well", ("self.query_projection(query)",
+    "self.query_projection(query) / query.size(-1) ** 0.5"), lost="values",
+    hint="You divide by the root of d_model as well; scaled_dot_product_attention scales already.")
+wrong("weights averaged over the heads", (PAIR, PAIR + ".mean(1)"), lost="values",
+    hint="You average the weights over the heads; return one set for each head.")
+for dim in range(4):
+    wrong(f"weights without dimension {dim} where its size is 1", (PAIR, f"{PAIR}.squeeze({dim})"),
+        lost="values", hint="You squeeze() away dimensions of 1; each has its meaning, and stays.")
+wrong("no weights", (PAIR, PAIR.removesuffix(", weights")), lost="values",
+    hint="You return the output alone; with return_weights=True, return output, weights.")
+wrong("weights before output", (PAIR, "return weights, self.output_projection(self._join_heads(output))"),
+    lost="values", hint="You return the weights first; return output, weights.")
+wrong("dropout in the weights", (PAIR, PAIR.replace("weights", "F.dropout(weights, 0.3)")),
+    lost="values", hint="You drop values at random")
+for name, drop in (("that never rests", "F.dropout(attended, 0.3)"), ("as elsewhere", "nn.Dropout(0.1)(attended)")):
+    wrong(f"dropout {name}", (ALONE, ALONE.replace("attended)", f"{drop})")), lost="projections",
+        hint="You drop values at random")
+
+# ---- mask ----
+ON = "hand the mask on as it is to scaled_dot_product_attention."
+for name, mask, hint in (
+    ("mask not handed on", "None", f"You do not use the mask; {ON}"),
+    ("mask inverted on the way", "None if mask is None else ~mask", f"You invert the mask; {ON}"),
+    ("no mask in evaluation", "mask if self.training else None",
+     "You use the mask in training only; it holds in evaluation too."),
+    ("no mask for a single query", "mask if query.size(1) > 1 else None",
+     "You leave the mask out where there is a single query; it holds there too."),
+    ("mask inverted without weights", "mask if mask is None or return_weights else ~mask",
+     f"You invert the mask where no weights are wanted; {ON}"),
+    ("square mask transposed", "mask if mask is None or mask.size(-2) != mask.size(-1) else mask.mT",
+     f"You transpose the mask; {ON}"),
+    ("mask repeated in the wrong order",
+     "mask if mask is None or mask.size(1) > 1 or mask.size(0) == 1 else\n"
+     "            mask.repeat(self.num_heads, 1, 1, 1).view(mask.size(0), self.num_heads, *mask.shape[2:])",
+     f"You repeat the mask so that sentences get each other's; {ON}"),
+):
+    wrong(name, (MASK, MASK.replace("mask", mask, 1)), lost="mask", hint=hint)
+wrong("causal where there is no mask", (MASK, MASK.replace("mask",
+    "causal_mask(query.size(1), max(query.size(1), key.size(1)))[..., : key.size(1)]\n"
+    "            if mask is None else mask", 1)), lost="values",
+    hint="You hide the future where no mask is given; without a mask everything is seen.")
+CHECK = "check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))"
+wrong("a mask with as many queries as keys", (CHECK, CHECK.replace("key.size(1)", "query.size(1)")),
+    lost="mask", hint="You expect as many keys as queries; take each length from its own tensor.")
+wrong("a mask for each sentence rejected", (CHECK, CHECK.replace("query.size(0), self.num_heads", "1, 1")),
+    lost="mask", hint="You reject masks that differ between sentences or heads.")
+wrong("heads laid into the batch, and the mask not", (
+    "            mask,\n            return_weights=return_weights,\n        )\n",
+    "            mask if mask is None else mask.expand(-1, self.num_heads, -1, -1).flatten(0, 1),\n"
+    "            return_weights=return_weights,\n        )\n"), lost="mask",
+    hint="You lay the heads of a mask into its batch; hand it on with four dimensions.")
+
+# ---- gradients ----
+CUT = "You cut the gradient: detach(), .data and numpy() do; leave them out."
+wrong("output detached", (ALONE, ALONE.replace("attended)", "attended).detach()")), lost="gradients", hint=CUT)
+wrong("output detached where weights are wanted", (PAIR, PAIR.replace("output)", "output.detach())")),
+    lost="gradients", hint=CUT)
+wrong("queries detached where there is a mask", ("self.query_projection(query)",
+    "self.query_projection(query if mask is None else query.detach())"), lost="gradients", hint=CUT)
+wrong("a projection detached where there is a mask", ("self.key_projection(key)",
+    "self.key_projection(key) if mask is None else F.linear(key, "
+    "self.key_projection.weight.detach(), self.key_projection.bias)"), lost="gradients", hint=CUT)
+same(".flatten(--2)", "the last two of four dimensions")
+same("num_heads < ", "errors are tested in part 1 only")
+same("must be divisible", "errors are tested in part 1 only")
+same("check_mask(mask,", "errors are tested in part 1 only")
+# fmt: on
 
 # %% [markdown]
 # ## Part 4: in your own words
@@ -1834,7 +1106,7 @@ assert_slopes(loss_of_parameters, parameters, slopes, hint=cut)
 # Afterwards, add a cell of your own and call `read_mirror` with a message of yours, of up to twelve
 # letters and spaces, last letter first.
 
-# %% demo="mirror-reading"
+# %% demo="mirror-reading" prints="DEEN UOY LLA  ->  ALL YOU NEED"
 import matplotlib.pyplot as plt
 
 ALPHABET = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"

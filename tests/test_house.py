@@ -80,7 +80,8 @@ MAY_IMPORT = {
     "autograder/sandbox": "autograder.sandbox.worker",
     "autograder/homework_source": "autograder.sandbox.worker autograder.text_file",
     "autograder/releasing": (
-        "autograder.homework_source autograder.sandbox.student_packages autograder.sandbox.worker"
+        "course_lib autograder.homework_source autograder.sandbox.student_packages"
+        " autograder.sandbox.worker"
     ),
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.homework_source.homework import CellKind
 from autograder.homework_source.source import read_source
 from scripts import try_homework
 
@@ -70,8 +71,8 @@ def test_the_homework_that_contributors_are_shown_is_the_template_and_complete()
     template = "scripts/templates/hw09-angles.py"
     assert f"```{{literalinclude}} ../{template}\n" in page
     cells = read_source(ROOT / template)
-    assert {cell.kind for cell in cells} == {"text", "setup", "solution", "test", "written", "demo"}
-    assert sum(cell.points for cell in cells) == 5
+    assert {cell.kind for cell in cells} == {*CellKind} - {CellKind.FETCH}
+    assert sum(cell.points for cell in cells) == 7
     source = (ROOT / template).read_text(encoding="utf-8")
     assert try_homework.missing_places(source, ROOT) == []
     assert try_homework.unsaid("hw09-angles", source) == []

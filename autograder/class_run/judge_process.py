@@ -91,6 +91,7 @@ class JudgeProcess:
         self._options = options
         self._start = start
         self._judge: Started | None = None
+        self._seed = secrets.randbits(62)
         self._known = Progress()
 
     def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
@@ -99,7 +100,7 @@ class JudgeProcess:
         Args:
             notebook: The file's bytes as handed in.
             student: The student's id.
-            seed: Draws the hidden inputs; a fresh one if None.
+            seed: Draws the hidden inputs; if None, one that all submissions here share.
 
         Returns:
             One outcome for each check.
@@ -107,7 +108,7 @@ class JudgeProcess:
         Raises:
             SandboxError: The sandbox broke down, or every judge ends at this notebook.
         """
-        seed = secrets.randbits(62) if seed is None else seed
+        seed = self._seed if seed is None else seed
         self._known = Progress()
         began = time.monotonic()
         ends: Counter[str] = Counter()

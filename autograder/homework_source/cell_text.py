@@ -70,3 +70,11 @@ def students_text(cell: Cell) -> str:
         stub = "" if cell.kind is CellKind.TEST else first.replace(first.lstrip(), "pass")
         lines[region.start - 1 : region.stop - 1] = [stub, *[""] * (len(region) - 1)]
     return "\n".join(lines)
+
+
+_MARKER = re.compile(r"^ *### (BEGIN|END) (SOLUTION|HIDDEN TESTS)\n?", re.MULTILINE)
+
+
+def without_markers(source: str) -> str:
+    """Return a cell's text without the lines that mark solutions and hidden tests."""
+    return _MARKER.sub("", source).rstrip()

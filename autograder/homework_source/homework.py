@@ -19,6 +19,7 @@ class CellKind(enum.StrEnum):
     TEST = "test"  # a check worth points: runs in the judge
     WRITTEN = "written"  # an answer in words: graded by hand
     DEMO = "demo"  # the instructor's, for fun: does not run when grading
+    VARIANTS = "variants"  # the instructor's, never released: see ``variants``
     FETCH = "fetch"  # the release's, for a notebook that is alone: does not run when grading
 
 
@@ -37,6 +38,7 @@ class Cell:
         forbids: For a solution, the full names that it may not lead to, such as
             ``torch.nn.LayerNorm``: with one of them the checks of the exercise are lost.
         of: For a solution that course_lib holds, the module; else empty.
+        prints: For a demo, a line that it prints once the homework is solved; may be empty.
         where: File and line of its ``# %%``, for messages: no part of what it is.
     """
 
@@ -49,12 +51,41 @@ class Cell:
     read: str = ""
     forbids: tuple[str, ...] = ()
     of: str = ""
+    prints: str = ""
     where: str = field(default="", compare=False, repr=False)
 
     def place(self, line: int) -> str:
         """Return the file and the line there of a line of the text, which is counted from 1."""
         path, _, header = self.where.rpartition(":")
         return f"{path}:{int(header or 0) + line}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A solution in another form, see ``variants``.
+
+    Attributes:
+        exercise: grade_id of the solution cell.
+        name: The style, or the mistake, in a few words.
+        source: What stands in the cell; empty for a remark about mutants.
+        lost: The checks that the mistake costs, by grade_id; empty for a right solution.
+        hint: What to tell a student who made the mistake.
+        base: The solution that ``edits`` apply to.
+        edits: Pieces of it, and their replacements; none if the source is written whole.
+    """
+
+    exercise: str
+    name: str
+    source: str
+    lost: tuple[str, ...] = ()
+    hint: str = ""
+    base: str = ""
+    edits: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it must pass every check."""
+        return bool(self.source) and not self.lost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +96,8 @@ class Homework:
         id: Name of the nbgrader assignment and of the notebook, such as ``hw03-self-attention``.
         title: The notebook's first heading.
         cells: All cells, in order.
+        variants: Solutions in other forms, right and wrong; none where the older form of tests is
+            still in use.
         headings: Those of the chapter and of the section of each ``read``; a place that is missing
             is called by its name.
     """
@@ -72,12 +105,17 @@ class Homework:
     id: str
     title: str
     cells: tuple[Cell, ...]
+    variants: tuple[Variant, ...] = ()
     headings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def checks(self) -> tuple[Cell, ...]:
         """The cells that are worth points, in order: tests and written answers."""
         return tuple(c for c in self.cells if c.kind in (CellKind.TEST, CellKind.WRITTEN))
+
+    def mistakes_in(self, exercise: str) -> tuple[Variant, ...]:
+        """Return the wrong variants of an exercise."""
+        return tuple(v for v in self.variants if v.exercise == exercise and v.lost)
 
 
 def all_homeworks(root: Path) -> list[str]:

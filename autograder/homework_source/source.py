@@ -22,24 +22,27 @@ from autograder.homework_source.homework import (
     CellKind,
     Homework,
     HomeworkError,
+    Variant,
     resolve_homework,
 )
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.marked_reference import marked_source
+from autograder.homework_source.variants import read_variants
 from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 _WORDS = (CellKind.TEXT, CellKind.WRITTEN)
-_KINDS = ("setup", "solution", "test", "written", "demo")
+_KINDS = ("setup", "solution", "test", "written", "demo", "variants")
 _OPTIONS = {
     CellKind.TEXT: set[str](),
     CellKind.SETUP: set[str](),
     CellKind.SOLUTION: {"of", "forbids"},
     CellKind.TEST: {"points", "read"},
     CellKind.WRITTEN: {"points", "read"},
-    CellKind.DEMO: set[str](),
+    CellKind.DEMO: {"prints"},
+    CellKind.VARIANTS: set[str](),
 }
 _LAYOUT = {"lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker"}  # jupytext's own
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -65,10 +68,23 @@ def load_homework(name: str, root: Path) -> Homework:
     code = next((i for i, cell in enumerate(cells) if cell.kind not in _WORDS), len(cells))
     cells.insert(code, fetch_cell(homework_id))
     _check_unique(cells)
-    homework = Homework(id=homework_id, title=title, cells=tuple(cells))
+    given = tuple(cell for cell in cells if cell.kind is not CellKind.VARIANTS)
+    homework = Homework(
+        id=homework_id, title=title, cells=given, variants=_read_all_variants(cells)
+    )
     if not homework.checks:
         raise HomeworkError(f"{source} holds no test and no written question: is the file whole?")
     return homework
+
+
+def _read_all_variants(cells: list[Cell]) -> tuple[Variant, ...]:
+    solutions = {cell.grade_id: cell for cell in cells if cell.kind is CellKind.SOLUTION}
+    found: list[Variant] = []
+    for cell in (cell for cell in cells if cell.kind is CellKind.VARIANTS):
+        tests = (c for c in cells if c.kind is CellKind.TEST)
+        checks = [test.grade_id for test in tests if test.exercise == cell.exercise]
+        found += read_variants(cell, solutions[cell.exercise], checks)
+    return tuple(found)
 
 
 def read_source(path: Path) -> tuple[Cell, ...]:
@@ -140,10 +156,10 @@ def _read_cell(cell: "NotebookNode", where: str, before: list[Cell]) -> Cell:
     if cell.cell_type == "code" and kind is CellKind.WRITTEN:
         raise HomeworkError(f"{where}: a written answer is a markdown cell: '# %% [markdown]'")
     if cell.cell_type == "code" and kind is CellKind.TEXT:
-        raise HomeworkError(
-            f"{where}: a code cell needs one of the labels setup, solution, test, demo"
-        )
+        raise HomeworkError(f"{where}: a code cell needs one of the labels {', '.join(_KINDS)}")
     grade_id = str(labels.get(kind, ""))
+    if kind is CellKind.VARIANTS:
+        grade_id += "-variants"  # a name of its own
     if kind is not CellKind.TEXT and not _GRADE_ID.fullmatch(grade_id):
         raise HomeworkError(f"{where}: a label is made of A-Z a-z 0-9 _ -, got {grade_id!r}")
     return Cell(
@@ -152,9 +168,10 @@ def _read_cell(cell: "NotebookNode", where: str, before: list[Cell]) -> Cell:
         grade_id=grade_id,
         source=cell.source,
         of=str(labels.get("of", "")),
+        prints=str(labels.get("prints", "")),
         points=_points(labels, where) if "points" in _OPTIONS[kind] else 0.0,
         read=str(labels.get("read", "")),
-        exercise=_exercise(grade_id, where, before) if kind is CellKind.TEST else "",
+        exercise=_exercise(grade_id, kind, where, before),
         forbids=tuple(str(labels.get("forbids", "")).split()),
     )
 
@@ -169,8 +186,15 @@ def _points(labels: dict[str, Any], where: str) -> float:
     return float(points)
 
 
-def _exercise(grade_id: str, where: str, before: list[Cell]) -> str:
+def _exercise(grade_id: str, kind: CellKind, where: str, before: list[Cell]) -> str:
     known = [cell.grade_id for cell in before if cell.kind is CellKind.SOLUTION]
+    if kind is CellKind.VARIANTS:
+        exercise = grade_id.removesuffix("-variants")
+        if exercise not in known:
+            raise HomeworkError(f"{where}: variants of {exercise!r}, which is no solution above")
+        return exercise
+    if kind is not CellKind.TEST:
+        return ""
     fitting = [label for label in known if grade_id.startswith(f"{label}-")]
     if not fitting:
         raise HomeworkError(

@@ -19,7 +19,7 @@ import torch
 from autograder.judging.library_messages import SENTENCE, WORDS
 
 _BLOT = "…"
-_WORD = re.compile(r"[-+]?\w+")
+_WORD = re.compile(r"[-+]?\w+(?:[-+]\d\w*)*")  # a sign in it would tell that of a value
 _VALUES = frozenset({"inf", "nan", "True", "False"})  # words of many a code, and what tensors hold
 _FRAME = re.compile(r"Cell (?P<cell>[^\n]{1,80}), line (?P<line>\d{1,6})(?:, in (?P<name>\S+))?")
 
@@ -59,7 +59,7 @@ def told_message(message: str, traceback: str, cells: Mapping[str, str]) -> str:
 
 def _blotted(text: str, known: frozenset[str]) -> str:
     words = _WORD.sub(lambda word: word[0] if word[0] in known else _BLOT, text)
-    return re.sub(rf"{_BLOT}(?:[^\w{_BLOT}]*{_BLOT})+", _BLOT, words)
+    return re.sub(rf"(?:[-+]\s*)*{_BLOT}(?:[^\w{_BLOT}]*{_BLOT})*", _BLOT, words)  # with its sign
 
 
 def told_traceback(traceback: str, cells: Mapping[str, str]) -> str:

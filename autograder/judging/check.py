@@ -22,10 +22,11 @@ from autograder.homework_source.homework import Cell
 from autograder.judging.blotting import told_message, told_traceback, told_type
 from autograder.judging.results import UNUSABLE, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
+from autograder.judging.transcript import Recorder
 from autograder.judging.unwritten import unwritten
 from autograder.sandbox.worker.peer import Proxy, RemoteError
 from autograder.sandbox.zygote import SandboxError
-from course_lib.testing import CheckFailure, noting_forgiven
+from course_lib.testing import CheckFailure, noting_forgiven, observed_by
 from course_lib.usual_errors import hint_for, is_unwritten
 
 _MAX_MESSAGE = 400
@@ -84,7 +85,13 @@ class CheckNamespace(dict[str, Any]):
 
 
 def run_check(
-    cell: Cell, process: StudentProcess, trusted: dict[str, Any], *, seed: int, seconds: float
+    cell: Cell,
+    process: StudentProcess,
+    trusted: dict[str, Any],
+    *,
+    seed: int,
+    seconds: float,
+    has_variants: bool = False,
 ) -> CheckResult:
     """Run a test cell against the student's process.
 
@@ -94,6 +101,8 @@ def run_check(
         trusted: Names that setup cells defined in the judge.
         seed: Seeds every random generator before the cell runs.
         seconds: Time limit.
+        has_variants: Whether it is to be compared with variants: then it runs to its end, and the
+            result of a failed check has a transcript.
 
     Returns:
         The outcome, fit for the student's eyes.
@@ -105,15 +114,20 @@ def run_check(
     file = f"<check {cell.grade_id}>"
     namespace = CheckNamespace(trusted, process)
     score, found = 0.0, {}
+    recorder = Recorder(file)
+    observed = observed_by(recorder) if has_variants else contextlib.nullcontext()
     try:
-        _seed_everything(seed, cell.grade_id)
+        seed_everything(seed, cell.grade_id)
         process.complaint = None
         with (
             process.limited(seconds),
             contextlib.redirect_stdout(io.StringIO()),
             noting_forgiven() as forgiven,
+            observed,
         ):
             partial = _execute(cell.source, file, namespace)
+        if recorder.failure:
+            raise recorder.failure
         score = cell.points if partial is None else min(max(partial, 0.0), cell.points)
         found = {**_describe_score(score, cell.points), "forgave": tuple(sorted(forgiven))}
     except ProcessEnded as ended:
@@ -123,7 +137,12 @@ def run_check(
     except Exception as error:
         if isinstance(error, RemoteError) and process.complaint:
             error = process.complaint.with_traceback(error.__traceback__)
-        found = _explain(error, cell, file, cells=process.cells)
+        last = None if error is recorder.failure else error
+        error = recorder.failure or error  # the first that went wrong
+        lines = recorder.lines or _lines(error, file)
+        found = _explain(error, cell, lines, cells=process.cells)
+        if has_variants:
+            found["transcript"] = recorder.transcript(last)
     return CheckResult(
         check=cell.grade_id, exercise=cell.exercise, title=cell.title, score=score,
         max_score=cell.points, read=cell.read, seconds=time.monotonic() - started, **found,
@@ -137,7 +156,8 @@ def derive_seed(seed: int, label: str) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def _seed_everything(seed: int, label: str) -> None:
+def seed_everything(seed: int, label: str) -> None:
+    """Seed every random generator for a check."""
     derived = derive_seed(seed, label)
     # For a GPU that has not been used yet, torch's own keeps the seed, and takes a stack trace.
     seed_torch = torch if torch.cuda.device_count() else torch.default_generator
@@ -174,10 +194,10 @@ def _describe_score(score: float, points: float) -> dict[str, Any]:
 
 
 def _explain(
-    error: Exception, cell: Cell, file: str, *, cells: Mapping[str, str]
+    error: Exception, cell: Cell, lines: set[int], *, cells: Mapping[str, str]
 ) -> dict[str, Any]:
     # Also where a helper of the visible part stopped, if the hidden one called it.
-    hidden = any(line in region for region in regions(cell) for line in _lines(error, file))
+    hidden = any(line in region for region in regions(cell) for line in lines)
     if isinstance(error, CheckFailure):
         summary, detail = error.summary, error.detail
         if hidden:

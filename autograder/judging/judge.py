@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from autograder.clean_text import one_line
-from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.judging.check import derive_seed
+from autograder.homework_source.homework import Cell, CellKind, Homework, Variant
+from autograder.judging.charging import charge
 from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.delegation import rules_of
+from autograder.judging.dropout import NO_DROPOUT, charge_dropout_once
 from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.reading import Reading, read_code
@@ -35,11 +36,18 @@ from autograder.judging.submission import (
     read_submission,
     unanswered_questions,
 )
+from autograder.judging.transcript import Transcript
+from autograder.judging.trusted_code import names_of_checks
+from autograder.judging.variant_runs import VariantRuns
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.zygote import SandboxError, Zygote
 
+_OWN_SECONDS = 600.0  # for the instructor's own code
 _GPU_SECONDS = 60.0  # for CUDA to start
+_TEST = CellKind.TEST
 _MOST_FAILURES = 20  # cells whose errors are told
+
+OnProgress = Callable[[Progress], None]
 
 
 class Judge:
@@ -68,6 +76,9 @@ class Judge:
         self._isolated = isolated
         self._device = device
         self._reference: dict[str, float] = {}
+        self._names: dict[str, Any] = {}
+        self._seed = secrets.randbits(62)
+        self._variants = VariantRuns(homework, self._start, device=device)
         self._has_reached_device = device == "cpu"
         rules = rules_of(homework).values()
         self._watched = sorted({name for names in rules for name in names})
@@ -90,14 +101,14 @@ class Judge:
         taken: float = 0.0,
         on_cell: Callable[[str], None] = lambda label: None,
         on_check: Callable[[str], None] = lambda check: None,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_progress: OnProgress = lambda progress: None,
     ) -> SubmissionResult:
         """Grade one notebook.
 
         Args:
             notebook: The file's bytes as handed in.
             student: The student's id.
-            seed: Draws the hidden inputs; a fresh one if None.
+            seed: Draws the hidden inputs, the same for all students; this judge's own if None.
             known: What is certain already: of a judge that was ended in its work.
             taken: Seconds that it has had, which count as this one's.
             on_cell: As ``NotebookRun``.
@@ -110,7 +121,7 @@ class Judge:
         Raises:
             SandboxError: The sandbox broke down, or no GPU can be reached from it.
         """
-        seed = secrets.randbits(62) if seed is None else seed
+        seed = self._seed if seed is None else seed
         started = time.monotonic() - taken
         try:
             submission = read_submission(notebook, self._homework)
@@ -120,9 +131,11 @@ class Judge:
         self._reach_device()
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 
-        def run_all(process: StudentProcess, reading: Reading, **how: Any) -> NotebookRun:
-            run = self._run(process, reading, limits, derive_seed(seed, student), **how)
-            run.on_cell, run.on_check, run.on_progress = on_cell, on_check, on_progress
+        def run_all(
+            process: StudentProcess, reading: Reading, tell: OnProgress = on_progress, **how: Any
+        ) -> NotebookRun:
+            run = self._run(process, reading, limits, seed, **how)
+            run.on_cell, run.on_check, run.on_progress = on_cell, on_check, tell
             for step in submission.steps:
                 run.do(step)
             run.results = charge_unpaid(run.results)
@@ -137,11 +150,20 @@ class Judge:
         def left() -> float:
             return self._limits.submission_seconds - (time.monotonic() - started)
 
-        def run_again(checks: Container[str], second_try: SecondTry | None = None) -> NotebookRun:
+        def run_again(
+            checks: Container[str],
+            second_try: SecondTry | None = None,
+            *,
+            no_dropout: bool = False,
+        ) -> NotebookRun:
             kept = {check: found for check, found in results.items() if check not in checks}
             known = Progress(results=kept, lost=lost, flags=flags)
             with self._process(started) as process:
-                return run_all(process, reading, known=known, second_try=second_try)
+                if not no_dropout:
+                    return run_all(process, reading, known=known, second_try=second_try)
+                process.run_cell("dropout", NO_DROPOUT)
+                tell: OnProgress = lambda progress: None  # noqa: E731 -- nothing is certain by it
+                return run_all(process, reading, tell, known=known, second_try=second_try)
 
         again = to_try_again(self._homework, results, lost)
         if again and left() > 0:
@@ -153,6 +175,14 @@ class Judge:
             results, flags = own.results, own.flags
             for check, found in deferred.items():
                 results[check] = replace(results[check], tried_with=found.tried_with)
+        if self._homework.variants and left() > 0:
+            second_try = SecondTry(self._homework, results, again) if again else None
+            results = charge_dropout_once(
+                {c.grade_id: results[c.grade_id] for c in self._homework.checks if c.kind is _TEST},
+                [step.source for step in submission.steps if step.kind is CellKind.SOLUTION],
+                lambda checks: run_again(checks, second_try, no_dropout=True).results,
+            )
+            results = self._charge(results, seed, on_cell)
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
@@ -168,6 +198,29 @@ class Judge:
             seed=seed,
             sandboxed=self._isolated,
         )
+
+    def _charge(
+        self, results: dict[str, CheckResult], seed: int, on_cell: Callable[[str], None]
+    ) -> dict[str, CheckResult]:
+        """Charge each mistake once; variants run only where a check failed."""
+        self._variants.use_seed(seed)
+
+        def run(variant: Variant, check: str) -> Transcript:
+            on_cell("")
+            return self._variants.run(variant, check)
+
+        try:
+            results = charge(self._homework, results, run)
+        finally:
+            self._variants.close()
+        return {check: replace(found, transcript=()) for check, found in results.items()}
+
+    def _start(self) -> StudentProcess:
+        """Start a process for the instructor's own code."""
+        return StudentProcess(
+            self._sandbox, seconds=_OWN_SECONDS, submission_seconds=_OWN_SECONDS,
+            watched=self._watched, exercises=self._exercises,
+        )  # fmt: skip
 
     @contextlib.contextmanager
     def _process(self, began: float | None = None) -> Iterator[StudentProcess]:
@@ -194,11 +247,14 @@ class Judge:
         known: Progress,
         second_try: SecondTry | None = None,
     ) -> NotebookRun:
+        if not self._names:
+            self._names = names_of_checks(self._homework, self._device)
         return NotebookRun(
             process,
             self._homework,
             reading,
             limits,
+            names=self._names,
             characters=self._sandbox.limits.output_characters,
             device=self._device,
             seed=seed,

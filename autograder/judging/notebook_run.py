@@ -1,12 +1,9 @@
 """One notebook from start to end: the student's cells in their process, the checks here."""
 
 import ast
-import contextlib
 import functools
-import os
 import re
-from collections.abc import Callable, Iterator
-from types import CodeType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -27,6 +24,7 @@ from autograder.judging.results import (
 from autograder.judging.second_try import SecondTry
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import Step
+from autograder.judging.trusted_code import run_setup
 
 _UNKNOWN_NAME = re.compile(r"name '(\w+)' is not defined")
 
@@ -39,6 +37,7 @@ class NotebookRun:
         homework: The instructor's notebook.
         reading: What reading the code found.
         limits: How long checks may take.
+        names: What checks can name besides, see ``names_of_checks``.
         characters: The most that is kept of what one cell prints.
         device: Where the tests put their tensors.
         seed: Draws the hidden inputs.
@@ -63,6 +62,7 @@ class NotebookRun:
         reading: Reading,
         limits: CheckLimits,
         *,
+        names: Mapping[str, Any],
         characters: int,
         device: str,
         seed: int,
@@ -77,7 +77,7 @@ class NotebookRun:
         self._device = device
         self._seed = seed
         self._second_try = second_try
-        self._trusted: dict[str, Any] = {"__name__": "__check__"}
+        self._trusted = dict(names)
         self._flags = dict.fromkeys(progress.flags)
         self.results = dict(progress.results)
         self.lost = {**reading.lost, **progress.lost}
@@ -107,9 +107,8 @@ class NotebookRun:
             return
         if step.kind is CellKind.SETUP:
             self.on_cell("")
-            code = _compile_setup(step.label, step.source)
-            with _course_device(self._device):
-                exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
+            assert step.cell is not None
+            run_setup(step.cell, self._trusted, self._device)
         failure = self._run_cell(step.label, step.source)
         if failure is not None and not (step.cell is None and self._needs_a_demo(failure)):
             self.failures[step.label] = failure
@@ -146,7 +145,10 @@ class NotebookRun:
         self.results[found.check] = second.better(found) if second else found
 
     def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
-        return run_check(cell, self._process, self._trusted, seed=self._seed, seconds=seconds)
+        return run_check(
+            cell, self._process, self._trusted, seed=self._seed, seconds=seconds,
+            has_variants=bool(self._homework.variants),
+        )  # fmt: skip
 
     def _read_recorded(self, check: Cell, *, had_company: bool) -> None:
         try:
@@ -175,22 +177,3 @@ def _names_of_demos(cells: tuple[Cell, ...]) -> frozenset[str]:
     return frozenset(
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
-
-
-@functools.cache
-def _compile_setup(label: str, source: str) -> CodeType:
-    """Compile a cell of the instructor's, once for all submissions."""
-    return compile(without_magics(source), f"<setup {label}>", "exec")
-
-
-@contextlib.contextmanager
-def _course_device(device: str) -> Iterator[None]:
-    """Tell setup cells where the tests put their tensors, here as in the student's process."""
-    before = os.environ.get("COURSE_DEVICE")
-    os.environ["COURSE_DEVICE"] = device
-    try:
-        yield
-    finally:
-        del os.environ["COURSE_DEVICE"]
-        if before is not None:
-            os.environ["COURSE_DEVICE"] = before

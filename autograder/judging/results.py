@@ -56,6 +56,9 @@ class CheckResult:
         seconds: How long the check took.
         tried_with: Earlier exercises whose reference took the place of the student's when the
             check was run a second time, see ``second_try``; empty if it was not.
+        charged_in: The check that the same mistake costs, where this one counts as passed for
+            that reason, see ``charging``; else empty.
+        transcript: What its assertions saw, if it failed, see ``transcript``; in no file.
         forgave: Mistakes that it passed over, each with the checks that charge it, see
             ``forgiven``; in no file.
     """
@@ -72,6 +75,8 @@ class CheckResult:
     read: str = ""
     seconds: float = 0.0
     tried_with: tuple[str, ...] = ()
+    charged_in: str = ""
+    transcript: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     forgave: Forgiven = ()
 
 
@@ -234,7 +239,7 @@ class SubmissionResult:
         """Return plain data that ``from_json`` restores."""
         data = asdict(self)
         for check in data["checks"]:
-            del check["forgave"]
+            del check["forgave"], check["transcript"]
         return data
 
     @classmethod

@@ -118,6 +118,8 @@ class SecondTry:
         first = self._first[second.check]
         if first.status is Status.PASS:
             return replace(first, forgave=_still_forgiven(first, second))
+        if second.transcript:  # with right pieces: that is what variants are compared with
+            first = replace(first, transcript=second.transcript)
         if second.check in self._unpaid and second.status is Status.PASS:
             self._unpaid.clear()  # one charges it, and that is enough
             return replace(first, message=f"{first.message}\n{self._unseen(first)}")
@@ -125,7 +127,8 @@ class SecondTry:
         if kept is first and second.status is Status.FAIL and second.hint in self._hints:
             kept = replace(first, hint=second.hint)
         shows_nothing = second.status is Status.TIMEOUT and first.status is not Status.TIMEOUT
-        return kept if shows_nothing else replace(kept, tried_with=self._again[second.check])
+        tried_with = self._again.get(second.check, ())
+        return kept if shows_nothing else replace(kept, tried_with=tried_with)
 
     def _unseen(self, check: CheckResult) -> str:
         pieces = _names(self._again[check.check])

@@ -1,6 +1,7 @@
 """What students get: made from a homework's source, whole or not at all."""
 
 import hashlib
+import json
 import re
 import shutil
 import tempfile
@@ -16,6 +17,7 @@ from autograder.homework_source.fetch_edition import fetch_cell
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework
 from autograder.releasing.generated_assignment import generate_assignment
+from autograder.releasing.likely_mistakes import find_likely_mistakes
 from autograder.releasing.student_edition import PACKAGE, write_student_edition
 from autograder.releasing.students_branch import (
     badges,
@@ -24,6 +26,7 @@ from autograder.releasing.students_branch import (
     students_repository,
 )
 from autograder.sandbox.student_packages import NOTEBOOK_SERVER, STUDENT_PACKAGES
+from course_lib.likely_mistakes import FILE
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
 
@@ -159,6 +162,10 @@ def release(homework_id: str, root: Path) -> Release:
         folder, edition = stage / "folder", stage / "edition"
         folder.mkdir()
         write_student_edition(homework.id, root, edition)
+        if homework.variants:
+            known = find_likely_mistakes(homework, root)
+            text = json.dumps(known, ensure_ascii=False) + "\n"
+            (edition / PACKAGE / FILE).write_text(text, encoding="utf-8")
         # Stored as it is: how well a Python packs it would change the checksum in the notebook.
         _write_archive(edition, stage / "bundle.zip", homework.id, zipfile.ZIP_STORED)
         published = _as_published(homework, root, stage / "bundle.zip")

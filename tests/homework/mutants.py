@@ -25,6 +25,7 @@ from autograder.homework_source.homework import (
     HomeworkError,
     resolve_homework,
 )
+from autograder.judging.trusted_code import names_of_checks
 
 from .mutation import mutants, plain
 from .own_kernel import lost_checks, run_cells
@@ -88,7 +89,9 @@ def _die_unless_it_passes(mutant: Mutant, homework: Homework) -> None:
         os.dup2(nowhere.fileno(), 2)
     passed = False
     try:
-        runs = run_cells(_cells_with(mutant, homework), seconds=CELL_SECONDS, stop_when_lost=True)
+        names = names_of_checks(homework, "cpu")
+        cells = _cells_with(mutant, homework)
+        runs = run_cells(cells, seconds=CELL_SECONDS, stop_when_lost=True, names=names)
         passed = not lost_checks(runs)
     finally:
         os._exit(PASSED if passed else 1)

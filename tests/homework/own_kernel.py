@@ -20,6 +20,7 @@ from autograder.judging.results import CheckResult, Forgiven, Status, not_earned
 from autograder.judging.second_try import SecondTry, to_try_again, unpaid
 from course_lib.testing import noting_forgiven
 from course_lib.usual_errors import is_unwritten
+from tests.homework.in_process import Kernel, lost
 from tests.processor_time import OutOfTimeError, limited_to
 
 
@@ -45,6 +46,7 @@ def run_cells(
     seconds: int = 20,
     stop_when_lost: bool = False,
     after: Mapping[str, Cell] = MappingProxyType({}),
+    names: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[CellRun]:
     """Run the code cells in order, demos left out; one that raises does not stop the others.
 
@@ -54,13 +56,14 @@ def run_cells(
         seconds: Most CPU time that a cell may take: a busy machine makes no difference.
         stop_when_lost: Run nothing after the first test cell that raises.
         after: Cells of the solution that run after some test cells, by these.
+        names: What hidden tests can name besides, see ``names_of_checks``.
 
     Returns:
         One entry for each code cell that ran.
     """
     matplotlib.use("agg")
     wanted = {CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST}
-    namespace: dict[str, object] = {"__name__": "__main__"}
+    namespace: dict[str, object] = {**names, "__name__": "__main__"}
     runs = []
     for index, cell in enumerate(cells):
         if cell.kind not in wanted:
@@ -91,6 +94,8 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     Returns:
         As ``run_cells``; of what ran twice, the better run.
     """
+    if homework.variants:
+        return _graded(cells, homework, **how)
     solutions = {f"<{c.grade_id}>" for c in homework.cells if c.kind is CellKind.SOLUTION}
     first, results = _charged(run_cells(cells, **how), solutions)
     named = {check for run in first for _, paid_in in run.forgave for check in paid_in}
@@ -114,6 +119,32 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     earned = set(passed).difference(charged)
     better = [b if b.cell.grade_id in earned else a for a, b in pairs]
     return _charged(better, solutions)[0]
+
+
+def _graded(
+    cells: Sequence[Cell], homework: Homework, *, seed: int = 0, seconds: int = 60
+) -> list[CellRun]:
+    """Grade a homework with variants; a check that is lost has an error with its words."""
+    run = [cell for cell in cells if cell.kind is CellKind.TEST and cell.source]
+    sources = {c.grade_id: c.source for c in cells if c.kind is CellKind.SOLUTION}
+    tests = {cell.grade_id: cell for cell in run}
+    changed = replace(homework, cells=tuple(tests.get(c.grade_id, c) for c in homework.cells))
+    results = kernel(changed, seed, seconds).grade(sources, {cell.grade_id for cell in run})
+    words = {check: f"{found.message}\n{found.hint}" for check, found in results.items()}
+    errors = {check: AssertionError(words[check]) for check in lost(results)}
+    return [CellRun(cell=cell, error=errors.get(cell.grade_id)) for cell in run]
+
+
+_kernels: dict[Any, Kernel] = {}
+
+
+def kernel(homework: Homework, seed: int, seconds: int) -> Kernel:
+    """Return a kernel for a homework's tests; transcripts of variants are made once."""
+    tests = tuple(cell for cell in homework.cells if cell.kind is CellKind.TEST)
+    key = (homework.id, tests, seed, seconds)
+    if key not in _kernels:
+        _kernels[key] = Kernel(homework, seed, seconds=seconds)
+    return _kernels[key]
 
 
 def _charged(

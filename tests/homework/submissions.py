@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.homework_source.cell_text import without_markers
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Status
 
@@ -80,7 +81,7 @@ def right(what: str, edits: Mapping[str, Edit]) -> Submission:
         what: The style, in words.
         edits: For each cell that differs from the solution, how.
     """
-    return Submission(student=_slug(f"right {what}"), what=f"right, {what}", edits=edits)
+    return Submission(student=slug(f"right {what}"), what=f"right, {what}", edits=edits)
 
 
 def mistake(
@@ -104,7 +105,7 @@ def mistake(
         status: As ``Submission``.
     """
     return Submission(
-        student=_slug(f"{exercise} {what}"),
+        student=slug(f"{exercise} {what}"),
         what=what,
         edits={exercise: edit},
         lost={exercise: lost} if isinstance(lost, str) else lost,
@@ -171,9 +172,8 @@ def solved_sources(homework: Homework) -> dict[str, str]:
     Returns:
         For each solution cell its source.
     """
-    marker = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
     return {
-        cell.grade_id: marker.sub("", cell.source).rstrip()
+        cell.grade_id: without_markers(cell.source)
         for cell in homework.cells
         if cell.kind is CellKind.SOLUTION
     }
@@ -247,5 +247,6 @@ def _replace(source: str, pieces: tuple[tuple[str, str], ...], student: str) -> 
     return source
 
 
-def _slug(words: str) -> str:
+def slug(words: str) -> str:
+    """Make the name of a folder from words."""
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")

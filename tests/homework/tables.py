@@ -1,6 +1,7 @@
-"""Finds each homework's table of submissions: a module of this folder, named as the homework.
+"""Makes each homework's table of submissions, from the variants in its source.
 
-``hw03_self_attention.py`` belongs to ``hw03-self-attention`` and may hold:
+A homework that has none yet has a module of this folder, named as the homework:
+``hw04_transformer_blocks.py`` belongs to ``hw04-transformer-blocks`` and may hold:
 
 - ``SAMPLE_CLASS``: a class of students of every kind; ``make course`` grades hw03's.
 - ``MISTAKES``: further submissions: right ones in other styles, and wrong ones with one named
@@ -21,9 +22,10 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.homework_source import source
-from autograder.homework_source.homework import Homework, HomeworkError
+from autograder.homework_source.homework import Homework, HomeworkError, all_homeworks
 from autograder.homework_source.instructors_notebook import instructors_notebook
 
+from .made_class import make_sample_class, submission_of
 from .submissions import Submission
 
 ROOT = Path(__file__).parents[2]
@@ -60,10 +62,20 @@ def load_table(homework_id: str) -> Table:
     """Return a homework's table.
 
     Raises:
-        HomeworkError: It has no module here.
+        HomeworkError: It has no variants, and no module here.
     """
+    homework = load_homework(homework_id)
+    if homework.variants:
+        return Table(
+            homework_id=homework_id,
+            sample_class=make_sample_class(homework),
+            mistakes=tuple(submission_of(v) for v in homework.variants if v.source),
+            delight=next((cell.prints for cell in homework.cells if cell.prints), ""),
+            equivalent={v.name: v.hint for v in homework.variants if not v.source},
+            seconds=15.0,
+        )
     name = homework_id.replace("-", "_")
-    if not Path(__file__).with_name(f"{name}.py").is_file():
+    if not table_file(homework_id).is_file():
         raise HomeworkError(f"{homework_id} has no sample class")
     module = importlib.import_module(f"{__package__}.{name}")
     return Table(
@@ -78,8 +90,16 @@ def load_table(homework_id: str) -> Table:
 
 def tabled_homeworks() -> list[str]:
     """Return the ids of the homeworks that have a table, in order."""
-    ids = sorted(path.stem for path in (ROOT / "solutions").glob("hw[0-9][0-9]-*.py"))
-    return [i for i in ids if Path(__file__).with_name(f"{i.replace('-', '_')}.py").is_file()]
+    return [
+        homework
+        for homework in all_homeworks(ROOT)
+        if load_homework(homework).variants or table_file(homework).is_file()
+    ]
+
+
+def table_file(homework_id: str) -> Path:
+    """Return where the table of a homework without variants is."""
+    return Path(__file__).with_name(f"{homework_id.replace('-', '_')}.py")
 
 
 @cache

@@ -25,6 +25,7 @@ import course_lib.checked_results
 from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
+from autograder.judging.trusted_code import names_of_checks
 from course_lib.course_map import COURSE_MAP
 from course_lib.usual_errors import hint_for
 from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, with_checks_of
@@ -35,6 +36,7 @@ from tests.homework.tables import (
     load_table,
     read_released,
     released_notebook,
+    table_file,
     tabled_homeworks,
 )
 
@@ -49,9 +51,9 @@ def as_it_is(homework: str) -> pytest.MarkDecorator:
     It depends on what the homework's files and this one import, near or far, or name in a text.
     """
     solutions = ROOT / "solutions" / f"{homework}.py"
-    table = Path(__file__).with_name(f"{homework.replace('-', '_')}.py")
+    table = table_file(homework) if table_file(homework).is_file() else Path(__file__)
     texts = [path.read_text(encoding="utf-8") for path in (solutions, table)]
-    imports = [f"import tests.homework.{module.stem}" for module in (table, Path(__file__))]
+    imports = [f"import tests.homework.{module.stem}" for module in {table, Path(__file__)}]
     used = USED.of([texts[0], *map(repr, texts), *imports])
     paths = [*used, solutions, released_notebook(homework)]
     return pytest.mark.depends_on(*(str(path.relative_to(ROOT)) for path in paths))
@@ -175,8 +177,9 @@ def test_no_test_ends_in_a_value_that_the_notebook_would_show(homework):
 @each_as_it_is
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 20), marks=pytest.mark.proof)])
 def test_the_solved_notebook_passes_with_every_seed(homework, seeds):
+    names = names_of_checks(load_homework(homework), "cpu")
     for seed in seeds:
-        runs = run_cells(load_homework(homework).cells, seed=seed)
+        runs = run_cells(load_homework(homework).cells, seed=seed, names=names)
         failed = {run.cell.grade_id: run.error for run in runs if run.error}
         assert not failed, (seed, failed)
         forgave = {run.cell.grade_id: run.forgave for run in runs if run.forgave}

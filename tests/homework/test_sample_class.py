@@ -34,16 +34,22 @@ def test_the_command_refuses_what_it_does_not_know(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_homework_without_a_table_is_refused():
-    with pytest.raises(HomeworkError, match="hw99-nothing has no sample class"):
+def test_an_unknown_homework_has_no_table():
+    with pytest.raises(HomeworkError, match="no homework 'hw99-nothing'"):
         load_table("hw99-nothing")
 
 
-def test_every_kind_of_mistake_that_the_course_promises_is_there():
-    words = " ".join(submission.what for submission in load_table(HOMEWORK).sample_class)
-    for needed in (
-        "einsum", "loops", "fused", "no scaling", "softmax over", "inverted", "after the softmax",
-        "not split", "projection forgotten", "in place", "without transposing", "half done",
-        "KeyboardInterrupt", "os._exit", "equals everything", "run_cell patched",
-    ):  # fmt: skip
-        assert words.count(needed) == 1
+def test_the_class_has_students_of_every_kind():
+    students = load_table(HOMEWORK).sample_class
+    assert len(students) == 16
+    assert sum(student.is_right for student in students) == 3
+    assert sum(len(student.hint) > 0 for student in students) == 8
+    words = " ".join(student.what for student in students)
+    for kind in (
+        "half done",
+        "KeyboardInterrupt",
+        "os._exit",
+        "equals everything",
+        "run_cell patched",
+    ):
+        assert words.count(kind) == 1

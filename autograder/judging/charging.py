@@ -1,0 +1,120 @@
+"""One mistake is paid for once: failed checks are compared with those of the wrong variants.
+
+Where a submission's transcripts of an exercise's failed checks are those of a wrong variant, the
+checks that the variant names are lost, with its hint; the others of them count as passed. What no
+variant explains is lost as it is.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from autograder.homework_source.homework import Homework, Variant
+from autograder.homework_source.variants import compose
+from autograder.judging.results import CheckResult, Status
+from autograder.judging.transcript import Transcript, are_alike
+
+Run = Callable[[Variant, str], Transcript]
+"""Returns the transcript of a check, by grade_id, for a variant in the exercise's place."""
+
+_FAILED = (Status.FAIL, Status.ERROR)
+
+
+def charge(
+    homework: Homework, results: Mapping[str, CheckResult], run: Run
+) -> dict[str, CheckResult]:
+    """Charge each mistake once.
+
+    Args:
+        homework: The instructor's notebook.
+        results: By check, as they ended.
+        run: Runs a variant.
+
+    Returns:
+        The same, some of them passed, others with a hint.
+    """
+    charged = dict(results)
+    for exercise in dict.fromkeys(cell.exercise for cell in homework.checks if cell.exercise):
+        failed = {
+            check: found.transcript
+            for check, found in results.items()
+            if found.exercise == exercise and found.status in _FAILED and found.transcript
+        }
+        mistakes = homework.mistakes_in(exercise)
+        if failed and mistakes:
+            charged |= _charge_exercise(results, failed, mistakes, run)
+    return charged
+
+
+def _charge_exercise(
+    results: Mapping[str, CheckResult],
+    failed: Mapping[str, Transcript],
+    mistakes: Sequence[Variant],
+    run: Run,
+) -> dict[str, CheckResult]:
+    explained = {v: _explained(v, failed, run) for v in mistakes}
+    charged: dict[str, CheckResult] = {}
+    left = set(failed)
+    made: list[Variant] = []
+    while found := _best(explained, left):
+        left = _settle(results, charged, found, left, explained[found[0]] & left)
+        made += found
+    if left and made:  # two mistakes at once
+        pairs = (compose(one, other) for one in made for other in mistakes if other not in made)
+        fitting = [pair for pair in pairs if pair]
+        unexplained = {check: failed[check] for check in left}
+        everything = {pair: _explained(pair, unexplained, run) for pair in fitting}
+        while found := _best(everything, left, paid=set(charged)):
+            left = _settle(results, charged, found, left, everything[found[0]] & left)
+    for check in left:
+        hints = _hints(v for v in mistakes if check in explained[v])
+        if hints:
+            charged[check] = replace(results[check], hint=hints)
+    return charged
+
+
+def _explained(variant: Variant, failed: Mapping[str, Transcript], run: Run) -> set[str]:
+    """Return the failed checks in which a submission looks like a variant."""
+    return {c for c, transcript in failed.items() if are_alike(run(variant, c), transcript)}
+
+
+def _best(
+    explained: Mapping[Variant, set[str]], left: set[str], paid: Collection[str] = ()
+) -> list[Variant]:
+    """Return the variants, all alike, that explain the most checks; what they cost must be lost."""
+    fitting = {
+        variant: checks & left
+        for variant, checks in explained.items()
+        if checks & left and set(variant.lost) <= (checks & left).union(paid)
+    }
+    most = max(map(len, fitting.values()), default=0)
+    best = [variant for variant, checks in fitting.items() if len(checks) == most]
+    return [v for v in best if fitting[v] == fitting[best[0]] and set(v.lost) == set(best[0].lost)]
+
+
+def _settle(
+    results: Mapping[str, CheckResult],
+    charged: dict[str, CheckResult],
+    found: Sequence[Variant],
+    left: set[str],
+    explained: set[str],
+) -> set[str]:
+    lost = found[0].lost
+    hints = _hints(found)
+    for check in explained:
+        result = results[check]
+        if check in lost:
+            charged[check] = replace(result, hint=hints)
+        else:
+            charged[check] = replace(
+                result, status=Status.PASS, score=result.max_score, message="", hint="",
+                traceback="", charged_in=lost[0],
+            )  # fmt: skip
+    return left - explained
+
+
+def _hints(variants: Iterable[Variant]) -> str:
+    """Return the hint for variants that look alike: one of them was made."""
+    hints = list(dict.fromkeys(variant.hint for variant in variants))
+    if len(hints) < 2:
+        return "".join(hints)
+    return "One of these: " + " Or: ".join(hints)

@@ -1,0 +1,117 @@
+"""What the assertions of a check saw of a solution, so that two solutions can be compared.
+
+A check of a homework with variants runs to its end: an assertion that fails is noted, and the next
+ones still see their values. Two solutions with the same mistake leave the same transcript.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib.testing import CheckFailure
+
+_MOST_ENTRIES = 4096  # that are kept of one tensor
+_MOST_ITEMS = 64  # that are kept of one container
+_RTOL, _ATOL = 1e-3, 1e-5  # rounding of another order of operations
+
+Entry = tuple[Any, ...]
+Transcript = tuple[Entry, ...]
+"""Plain data, one entry an assertion; the last may be the error that ended the check."""
+
+
+class Recorder:
+    """Notes what each assertion sees; hand it to ``course_lib.testing.observed_by``.
+
+    Args:
+        file: Name of the check's code.
+
+    Attributes:
+        failure: The first failure, or None.
+        lines: The lines of the check that were under way then.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._entries: list[Entry] = []
+        self.failure: CheckFailure | None = None
+        self.lines: set[int] = set()
+
+    def __call__(self, seen: Any, failure: CheckFailure | None) -> None:
+        """Note an assertion."""
+        self._entries.append(_as_data(seen))
+        if failure is not None and self.failure is None:
+            self.failure = failure
+            frame = sys._getframe(1)
+            while frame is not None:
+                if frame.f_code.co_filename == self._file:
+                    self.lines.add(frame.f_lineno)
+                frame = frame.f_back  # type: ignore[assignment]
+
+    def transcript(self, error: BaseException | None) -> Transcript:
+        """Return the entries, with the error that ended the check."""
+        if error is None:
+            return tuple(self._entries)
+        if isinstance(error, CheckFailure):
+            last: Entry = ("failed", error.summary)
+        else:
+            last = ("raised", str(getattr(error, "type_name", type(error).__name__)))
+        return (*self._entries, last)
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """A tensor without PyTorch, so that it can be sent to another process."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    entries: np.ndarray[Any, Any]
+
+
+def _as_data(seen: Any, depth: int = 0) -> Entry:
+    if type(seen) in (Tensor, torch.nn.Parameter):
+        flat = seen.detach().flatten()
+        if flat.device.type != "meta":
+            flat = flat[:: 1 + flat.numel() // _MOST_ENTRIES]
+            flat = flat.cpu() if flat.dtype != torch.bfloat16 else flat.cpu().float()
+        entries = np.zeros(0) if flat.device.type == "meta" else flat.numpy()
+        return ("tensor", _Tensor(tuple(seen.shape), str(seen.dtype), seen.device.type, entries))
+    if type(seen) in (type(None), bool, int, float, str, torch.dtype):
+        return ("value", str(seen) if isinstance(seen, torch.dtype) else seen)
+    if isinstance(seen, list | tuple) and depth < 4:
+        return ("items", len(seen), *(_as_data(x, depth + 1) for x in seen[:_MOST_ITEMS]))
+    if type(seen) is dict and depth < 4:
+        pairs = list(seen.items())[:_MOST_ITEMS]
+        return ("pairs", len(seen), *(_as_data(list(pair), depth + 1) for pair in pairs))
+    if isinstance(seen, set | frozenset):
+        return ("set", len(seen), *sorted(map(repr, seen))[:_MOST_ITEMS])
+    return ("object", str(getattr(seen, "__remote_type__", type(seen).__name__)))
+
+
+def are_alike(first: Any, second: Any) -> bool:
+    """Return whether two transcripts are the same but for rounding.
+
+    Args:
+        first: A transcript, or a part of one.
+        second: Another.
+    """
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, tuple):
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(are_alike(a, b) for a, b in pairs)
+    if isinstance(first, _Tensor):
+        about = (first.shape, first.dtype, first.device)
+        if about != (second.shape, second.dtype, second.device):
+            return False
+        a, b = first.entries, second.entries
+        if a.dtype.kind != "f":
+            return bool((a == b).all())
+        return bool(np.allclose(a, b, rtol=_RTOL, atol=_ATOL, equal_nan=True))
+    if isinstance(first, float):
+        return bool(np.isclose(first, second, rtol=_RTOL, atol=_ATOL, equal_nan=True))
+    return bool(first == second)

@@ -1,0 +1,68 @@
+"""The instructor's own code in the judge: setup cells, and the reference for checks."""
+
+import contextlib
+import functools
+import os
+from collections.abc import Iterator
+from types import CodeType, SimpleNamespace
+from typing import Any
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.homework_source.magics import without_magics
+from course_lib import testing
+
+_RUN = {CellKind.SETUP, CellKind.SOLUTION}
+
+
+@functools.cache
+def compile_setup(label: str, source: str) -> CodeType:
+    """Compile a cell of the instructor's, once for all submissions."""
+    return compile(without_magics(source), f"<setup {label}>", "exec")
+
+
+def run_setup(cell: Cell, namespace: dict[str, Any], device: str) -> None:
+    """Run a cell of the instructor's.
+
+    Args:
+        cell: A setup cell, or a solution.
+        namespace: Gets what it defines.
+        device: Where the tests put their tensors.
+    """
+    with _course_device(device):
+        exec(compile_setup(cell.grade_id, cell.source), namespace)  # noqa: S102 -- the instructor's
+
+
+def names_of_checks(homework: Homework, device: str) -> dict[str, Any]:
+    """Return what every check of a homework can name from its start.
+
+    Args:
+        homework: The instructor's notebook.
+        device: Where the tests put their tensors.
+
+    Returns:
+        If the homework has variants, ``reference``, whose attributes are the solutions, and all
+        of ``course_lib.testing``.
+    """
+    names: dict[str, Any] = {"__name__": "__check__"}
+    if homework.variants:
+        names |= {name: getattr(testing, name) for name in testing.__all__}
+        namespace: dict[str, Any] = {"__name__": "__reference__"}
+        for cell in homework.cells:
+            if cell.kind in _RUN:
+                run_setup(cell, namespace, device)
+        solutions = [c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION]
+        names["reference"] = SimpleNamespace(**{name: namespace[name] for name in solutions})
+    return names
+
+
+@contextlib.contextmanager
+def _course_device(device: str) -> Iterator[None]:
+    """Tell setup cells where the tests put their tensors, here as in the student's process."""
+    before = os.environ.get("COURSE_DEVICE")
+    os.environ["COURSE_DEVICE"] = device
+    try:
+        yield
+    finally:
+        del os.environ["COURSE_DEVICE"]
+        if before is not None:
+            os.environ["COURSE_DEVICE"] = before
