@@ -13,7 +13,7 @@ UNFINISHED = ".unfinished-"
 
 
 @contextmanager
-def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
+def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
     """Replace a file by what is written meanwhile, once all of it is on the disk.
 
     Args:
@@ -27,6 +27,7 @@ def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
     Raises:
         OSError: It can't be written, which names the file; what was there before still is.
     """
+    path = Path(path)
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -81,6 +81,20 @@ def check_divisible(**values: int) -> None:
         raise ValueError(f"{name}={value} must be divisible by {divisor_name}={divisor}")
 
 
+def check_not_string(**values: object) -> None:
+    """Check that a caller gives several strings: one string is taken for its letters otherwise.
+
+    Args:
+        values: The values, by what the caller calls them.
+
+    Raises:
+        TypeError: A value is a string; the message names it.
+    """
+    for name, value in values.items():
+        if isinstance(value, str):
+            raise TypeError(f"{name} must hold strings, got the string {value!r:.60}")
+
+
 def _check_type(name: str, value: object, *kinds: type) -> None:
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise TypeError(f"{name} must be of type {kinds[-1].__name__}, got {value!r}")

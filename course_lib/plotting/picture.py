@@ -65,7 +65,7 @@ class Picture:
         """Return what a notebook shows."""
         return self.svg
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the picture as a file of its own, in the light theme's colours.
 
         Args:
@@ -75,7 +75,7 @@ class Picture:
         header = (
             '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
         )
-        path.write_text(svg.replace("<svg", header, 1), encoding="utf-8")
+        Path(path).write_text(svg.replace("<svg", header, 1), encoding="utf-8")
 
 
 @contextmanager

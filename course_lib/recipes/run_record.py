@@ -40,7 +40,7 @@ def write_json(path: Path, data: object) -> None:
     write_text(path, f"{text}\n")
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: str | Path, text: str) -> None:
     """Write a file whole or not at all.
 
     Args:

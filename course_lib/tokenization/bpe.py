@@ -13,7 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Self, TypeAlias
+
+from course_lib.atomic_write import atomic_write
+from course_lib.validation import check_not_string
 
 Pair: TypeAlias = tuple[bytes, bytes]
 
@@ -30,6 +34,10 @@ _VISIBLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 ALPHABET = tuple(
     bytes([byte]) for byte in (*_VISIBLE, *(b for b in range(256) if b not in _VISIBLE))
 )
+# How merges.txt writes a byte: a visible one by itself, the others from U+0100 on.
+_HIDDEN = range(256, 512 - len(_VISIBLE))
+_SIGNS = dict(zip(b"".join(ALPHABET), map(chr, (*_VISIBLE, *_HIDDEN)), strict=True))
+_BYTES = {sign: byte for byte, sign in _SIGNS.items()}
 
 
 def split_chunks(text: str) -> list[str]:
@@ -92,7 +100,8 @@ class BytePairEncoding:
         specials: Tokens that stand for no text; encoding never gives one.
 
     Raises:
-        ValueError: A special token is there twice.
+        TypeError: ``specials`` is one string.
+        ValueError: A special token is there twice, or a merge is of what is no token.
 
     Source: Sennrich et al. (2016), section 3.2; Radford et al. (2019), section 2.2; chapter
         "Tokenisation".
@@ -102,9 +111,13 @@ class BytePairEncoding:
     specials: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse specials whose ids would not be clear."""
+        """Refuse specials whose ids would not be clear, and merges that can never be applied."""
+        check_not_string(specials=self.specials)
         if len(set(self.specials)) < len(self.specials):
             raise ValueError(f"specials must not hold a token twice, got {self.specials}")
+        for pair in self.merges:
+            if not self._ids.keys() >= set(pair):
+                raise ValueError(f"merges must be of bytes and what merges make, got {pair}")
 
     @classmethod
     def train(
@@ -126,8 +139,10 @@ class BytePairEncoding:
             The trained encoding.
 
         Raises:
+            TypeError: ``texts`` is one string.
             ValueError: ``vocab_size`` is smaller than 256 and the specials need.
         """
+        check_not_string(texts=texts, specials=specials)
         if vocab_size < len(specials) + len(ALPHABET):
             raise ValueError(
                 f"vocab_size must be at least {len(specials) + len(ALPHABET)}, for the specials "
@@ -173,6 +188,49 @@ class BytePairEncoding:
             for new in changed:
                 heapq.heappush(queue, entry(new))
         return cls(merges=tuple(merges), specials=specials)
+
+    @classmethod
+    def read(cls, path: str | Path, *, specials: tuple[str, ...] = ()) -> Self:
+        """Read ``merges.txt``, as GPT-2, ``transformers`` and ``write`` make it.
+
+        Args:
+            path: The file, in UTF-8: a pair a line, the first learned first.
+            specials: Tokens that stand for no text; they are not in the file.
+
+        Returns:
+            The encoding.
+
+        Raises:
+            OSError: The file can't be read.
+            ValueError: A line is no pair of tokens.
+        """
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        merges = []
+        for number, line in enumerate(lines, start=1):
+            if number == 1 and line.startswith("#version"):
+                continue
+            try:
+                left, right = (bytes(_BYTES[s] for s in token) for token in line.split(" "))
+            except (KeyError, ValueError) as error:
+                raise ValueError(
+                    f"{path} must hold two tokens a line, got line {number}: {line!r:.60}"
+                ) from error
+            merges.append((left, right))
+        return cls(merges=tuple(merges), specials=specials)
+
+    def write(self, path: str | Path) -> None:
+        """Write the merges as ``merges.txt``, whole or not at all; the specials are not in it.
+
+        Args:
+            path: The file. Its folder is made if it is not there.
+
+        Raises:
+            OSError: It can't be written; what was there before still is.
+        """
+        lines = ["#version: 0.2"]
+        lines += (" ".join("".join(_SIGNS[b] for b in token) for token in p) for p in self.merges)
+        with atomic_write(path) as unfinished:
+            unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     @cached_property
     def tokens(self) -> tuple[bytes, ...]:

@@ -11,6 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from course_lib.atomic_write import atomic_write
+from course_lib.validation import check_not_string
+
 PAD, BOS, EOS, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
 
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -77,8 +80,10 @@ class Vocabulary:
             ids do not depend on the order of the sentences.
 
         Raises:
+            TypeError: ``sentences`` is one string.
             ValueError: ``min_count`` is smaller than 1.
         """
+        check_not_string(sentences=sentences)
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, got {min_count}")
         counts = Counter(token for sentence in sentences for token in sentence)
@@ -87,11 +92,19 @@ class Vocabulary:
         return cls(tokens=(*cls.specials, *kept))
 
     @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read BERT's ``vocab.txt``, or another file with one token a line and its specials.
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        specials: tuple[str, ...] = BERT_SPECIALS,
+        unknown: str | None = "[UNK]",
+    ) -> Self:
+        """Read BERT's ``vocab.txt``, or another file with one token a line.
 
         Args:
             path: The file, in UTF-8.
+            specials: Those of its tokens that stand for no text.
+            unknown: The one of them for tokens that are not in the file; None if there is none.
 
         Returns:
             The vocabulary; a token's id is its line, counted from 0.
@@ -100,9 +113,25 @@ class Vocabulary:
             OSError: The file can't be read.
             ValueError: A token is there twice, or a special token is missing.
         """
-        text = path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
         tokens = tuple(text.removesuffix("\n").split("\n"))  # other line ends can be tokens
-        return cls(tokens=tokens, specials=BERT_SPECIALS, unknown="[UNK]")
+        return cls(tokens=tokens, specials=specials, unknown=unknown)
+
+    def write(self, path: str | Path) -> None:
+        """Write one token a line, as BERT's ``vocab.txt``, whole or not at all.
+
+        Args:
+            path: The file. Its folder is made if it is not there.
+
+        Raises:
+            OSError: It can't be written; what was there before still is.
+            ValueError: A token holds the end of a line.
+        """
+        for token in self.tokens:
+            if "\n" in token or "\r" in token:
+                raise ValueError(f"tokens must not hold the end of a line, got {token!r}")
+        with atomic_write(path) as unfinished:
+            unfinished.write_text("".join(f"{t}\n" for t in self.tokens), encoding="utf-8")
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -157,11 +186,12 @@ class Vocabulary:
             IndexError: An id is negative, or too large.
         """
         decoded = []
+        skipped = frozenset(self.special_ids if skip_specials else ())
         for token_id in token_ids:
             if not 0 <= token_id < len(self.tokens):
                 raise IndexError(
                     f"token_ids must lie in 0 to {len(self.tokens) - 1}, got {token_id}"
                 )
-            if not (skip_specials and token_id in self.special_ids):
+            if token_id not in skipped:
                 decoded.append(self.tokens[token_id])
         return decoded

@@ -35,7 +35,6 @@ from course_lib.recipes.run_record import (
     save_recipe,
     training_record,
     write_json,
-    write_text,
 )
 from course_lib.recipes.weights import load_weights, read_weights, save_weights
 from course_lib.tokenization.vocabulary import Vocabulary
@@ -252,8 +251,7 @@ def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: PretrainingRec
     path = folder / "vocab.txt"
     if not path.exists():
         texts = (stretch for corpus in corpora for document in corpus for stretch in document)
-        vocabulary = learn_vocabulary(texts, recipe.vocab_size)
-        write_text(path, "\n".join(vocabulary.tokens) + "\n")
+        learn_vocabulary(texts, recipe.vocab_size).write(path)
 
 
 def _examples(

@@ -18,6 +18,7 @@ from tokenizers import BertWordPieceTokenizer
 from course_lib.data.corpora.readers import read_banking77, read_multi30k, read_tiny_shakespeare
 from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
 from course_lib.tokenization.wordpiece import CONTINUATION, WordPiece
+from course_lib.validation import check_not_string
 
 Document = list[str]
 """Stretches of text that follow each other."""
@@ -89,8 +90,12 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Vocabulary:
     Returns:
         The vocabulary, all in small letters and without accents; the same for the same texts.
 
+    Raises:
+        TypeError: ``texts`` is one string.
+
     Source: Schuster and Nakajima (2012); the library ``tokenizers``.
     """
+    check_not_string(texts=texts)
     kept = list(texts)
     learner = BertWordPieceTokenizer(lowercase=True)
     characters = {c for text in kept for c in learner.normalizer.normalize_str(text) if c.isalnum()}

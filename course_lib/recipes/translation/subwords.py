@@ -11,6 +11,7 @@ from typing import Self
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from course_lib.recipes.run_record import write_text
+from course_lib.validation import check_not_string
 
 PAD, BOS, EOS = "[PAD]", "[START]", "[END]"
 PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
@@ -51,8 +52,10 @@ class Subwords:
             The vocabulary; the same for the same texts.
 
         Raises:
+            TypeError: ``texts`` is one string.
             ValueError: ``vocab_size`` is smaller than ``FEWEST_TOKENS``.
         """
+        check_not_string(texts=texts)
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         if vocab_size < FEWEST_TOKENS:
             raise ValueError(f"vocab_size must be at least {FEWEST_TOKENS}, got {vocab_size}")
@@ -70,7 +73,7 @@ class Subwords:
         return cls(tokenizer)
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: str | Path) -> Self:
         """Read a vocabulary that ``save`` wrote.
 
         Args:
@@ -83,14 +86,14 @@ class Subwords:
             OSError: The file can't be read.
             ValueError: It holds no such vocabulary.
         """
-        text = path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
         try:
             tokenizer = Tokenizer.from_str(text)
         except Exception as error:  # tokenizers raises nothing more special
             raise ValueError(f"{path} holds no vocabulary: {error}") from error
         return cls(tokenizer)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the vocabulary as JSON, whole or not at all.
 
         Args:
@@ -112,7 +115,11 @@ class Subwords:
 
         Returns:
             The token ids of each.
+
+        Raises:
+            TypeError: ``sentences`` is one string.
         """
+        check_not_string(sentences=sentences)
         encoded = self._tokenizer.encode_batch(list(sentences), add_special_tokens=False)
         return [entry.ids for entry in encoded]
 

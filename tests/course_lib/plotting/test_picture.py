@@ -81,7 +81,7 @@ def test_alt_text_is_escaped():
 
 def test_saved_picture_is_a_file_of_its_own(tmp_path):
     path = tmp_path / "picture.svg"
-    attention().save(path)
+    attention().save(str(path))
     text = path.read_text()
     assert ElementTree.parse(path).getroot().tag.endswith("svg")
     assert "var(" not in text

@@ -401,6 +401,10 @@ def test_subwords_give_any_text_back():
     assert [subwords.decode(ids) for ids in encoded] == texts
     assert not {PAD_ID, BOS_ID, EOS_ID} & {token for ids in encoded for token in ids}
     assert subwords.decode([BOS_ID, *encoded[0], EOS_ID, PAD_ID]) == texts[0]
+    with pytest.raises(TypeError, match="sentences must hold strings, got the string 'one text'"):
+        subwords.encode("one text")
+    with pytest.raises(TypeError, match="texts must hold strings, got the string 'one text'"):
+        Subwords.train("one text", vocab_size=300)
 
 
 @pytest.mark.parametrize("pair", [([5], [6]), ([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])

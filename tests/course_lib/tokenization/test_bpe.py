@@ -257,6 +257,37 @@ def test_a_token_that_two_merges_make_has_one_id():
     assert encoding.encode("abc") == [258]
 
 
+def test_merges_written_to_a_file_are_read_by_tokenizers_and_again(tmp_path):
+    texts = ["naïve 日本 # ## \n\t  \x00 the cat"] * 3
+    trained = BytePairEncoding.train(texts, vocab_size=290, specials=SPECIALS)
+    trained.write(str(tmp_path / "made" / "merges.txt"))
+    path = tmp_path / "made" / "merges.txt"
+    assert BytePairEncoding.read(path, specials=SPECIALS) == trained
+    assert BytePairEncoding.read(str(path)).merges == trained.merges
+    ids = {shown(token): i for i, token in enumerate(trained.tokens[2:], start=2)}
+    (tmp_path / "vocab.json").write_text(json.dumps(ids), "utf-8")
+    peer = Tokenizer(models.BPE.from_file(str(tmp_path / "vocab.json"), str(path)))
+    peer.pre_tokenizer = GPT2
+    assert peer.encode(texts[0]).ids == trained.encode(texts[0])
+    assert path.read_text("utf-8").startswith("#version: 0.2\n")
+
+
+def test_merges_without_a_version_line_are_read(tmp_path):
+    path = tmp_path / "merges.txt"
+    path.write_bytes("# #\r\nĠ t\r\nĠt h".encode())
+    assert BytePairEncoding.read(path).merges == ((b"#", b"#"), (b" ", b"t"), (b" t", b"h"))
+    path.write_text("")
+    assert BytePairEncoding.read(path).merges == ()
+
+
+@pytest.mark.parametrize("line", ["a", "a b c", "", "a 日", "a  b", "\xad b"])
+def test_file_without_merges_is_rejected(tmp_path, line):
+    path = tmp_path / "merges.txt"
+    path.write_text(f"#version: 0.2\na b\n{line}\n", "utf-8")
+    with pytest.raises(ValueError, match=r"merges\.txt must hold two tokens a line, got line 3: '"):
+        BytePairEncoding.read(path)
+
+
 def test_half_a_letter_is_shown_as_such(small):
     first, _ = small.encode("é")
     assert small.decode([first]) == "\ufffd"
@@ -269,11 +300,22 @@ def test_merging_goes_from_the_left():
     assert merge_pair((), (b"a", b"b")) == ()
 
 
+def test_one_string_for_several_is_rejected():
+    with pytest.raises(TypeError, match="texts must hold strings, got the string 'low lower'"):
+        BytePairEncoding.train("low lower", vocab_size=300)
+    with pytest.raises(TypeError, match="specials must hold strings, got the string '<end>'"):
+        BytePairEncoding.train(["low"], vocab_size=300, specials="<end>")
+    with pytest.raises(TypeError, match="specials must hold strings"):
+        BytePairEncoding(merges=(), specials="<end>")
+
+
 def test_what_makes_no_sense_is_refused(small):
     with pytest.raises(ValueError, match=r"at least 258, .* got 257"):
         BytePairEncoding.train([], vocab_size=257, specials=SPECIALS)
     with pytest.raises(ValueError, match="must not hold a token twice"):
         BytePairEncoding(merges=(), specials=("a", "a"))
+    with pytest.raises(ValueError, match=r"of bytes and what merges make, got \(b'ab', b'c'\)"):
+        BytePairEncoding(merges=((b"a", b"a"), (b"ab", b"c")))
     for wrong in (-1, len(small)):
         with pytest.raises(IndexError, match=f"0 to {len(small) - 1}, got {wrong}"):
             small.decode([wrong])

@@ -56,6 +56,29 @@ def test_reads_the_vocabulary_of_bert(course_data):
     assert "\n".join(vocabulary.tokens) + "\n" == path.read_text("utf-8")
 
 
+def test_written_vocabulary_is_read_again(tmp_path):
+    vocabulary = Vocabulary.build([["b", "", " c", "\x85", "é"]])
+    vocabulary.write(str(tmp_path / "made" / "vocab.txt"))
+    options = {"specials": vocabulary.specials, "unknown": vocabulary.unknown}
+    assert Vocabulary.read(str(tmp_path / "made" / "vocab.txt"), **options) == vocabulary
+    bert = Vocabulary(tokens=(*BERT_SPECIALS, "a"), specials=BERT_SPECIALS, unknown="[UNK]")
+    bert.write(tmp_path / "bert.txt")
+    assert (tmp_path / "bert.txt").read_text("utf-8") == "\n".join(bert.tokens) + "\n"
+    assert Vocabulary.read(tmp_path / "bert.txt") == bert
+
+
+@pytest.mark.parametrize("token", ["\n", "a\r"])
+def test_tokens_with_line_ends_are_not_written(tmp_path, token):
+    with pytest.raises(ValueError, match="must not hold the end of a line, got "):
+        Vocabulary.build([[token]]).write(tmp_path / "vocab.txt")
+    assert not any(tmp_path.iterdir())
+
+
+def test_one_string_for_sentences_is_rejected():
+    with pytest.raises(TypeError, match="sentences must hold strings, got the string 'the cat'"):
+        Vocabulary.build("the cat")
+
+
 def test_reads_line_ends_other_than_newline_as_tokens(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_text("\n".join([*BERT_SPECIALS, "\u2028", "x\u0085y", ""]), encoding="utf-8")
