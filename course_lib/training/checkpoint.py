@@ -17,7 +17,7 @@ class CheckpointError(ValueError):
 
 
 def save_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
+    path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
 ) -> None:
     """Write a run's state; one that is there is replaced only by a whole new one.
 
@@ -42,7 +42,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+    path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any]:
     """Put a run's state back, random numbers included.
 

@@ -117,7 +117,7 @@ def train(
     num_items: Callable[[Batch], Tensor | int] | None = None,
     schedule: Callable[[int], float] | None = None,
     evaluate: Callable[[nn.Module], float] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     progress: bool | None = None,
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
@@ -154,6 +154,8 @@ def train(
     Raises:
         DivergenceError: The loss or the gradient is infinite or NaN, or an evaluation is NaN; the
             message names the step. The parameters are those before that step.
+        TypeError: ``draw_batch``, ``compute_loss``, ``num_items``, ``schedule`` or ``evaluate`` is
+            no function.
         ValueError: The loss is no scalar (or not of the shape of ``num_items``),
             ``evaluate_every`` is set without ``evaluate``, or the processes can't share
             ``accumulation`` batches evenly.
@@ -163,6 +165,13 @@ def train(
     Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping;
         Micikevicius et al. (2018) for mixed precision; Li et al. (2020) for several processes.
     """
+    _check_functions(
+        draw_batch=draw_batch,
+        compute_loss=compute_loss,
+        num_items=num_items,
+        schedule=schedule,
+        evaluate=evaluate,
+    )
     if config.evaluate_every and evaluate is None:
         raise ValueError("evaluate_every is set, but there is nothing to evaluate with")
     if config.accumulation % world_size() != 0:
@@ -171,7 +180,7 @@ def train(
             f"got {config.accumulation}"
         )
     run = _Run(model, draw_batch, compute_loss, config, num_items, schedule)
-    if checkpoint is not None and checkpoint.exists():
+    if checkpoint is not None and Path(checkpoint).exists():
         run.resume(checkpoint)
     was_training = model.training
     model.train()
@@ -226,6 +235,14 @@ def build_optimizer(
     # On the CPU, left to itself, it makes ten calls for each parameter; fused, one for them all.
     fused = True if all(p.device.type == "cpu" for p in parameters) else None
     return torch.optim.AdamW(groups, lr=learning_rate, weight_decay=weight_decay, fused=fused)
+
+
+def _check_functions(**given: object) -> None:
+    hints = {"draw_batch": ", such as lambda number: batches[number % len(batches)]"}
+    for name, value in given.items():
+        if value is not None and not callable(value):
+            kind = type(value).__name__
+            raise TypeError(f"{name} must be a function{hints.get(name, '')}; got {kind}")
 
 
 @dataclass(eq=False)
@@ -340,7 +357,7 @@ class _Run(Generic[Batch]):
         if self.best_weights:
             self.model.load_state_dict(self.best_weights)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write everything that going on needs."""
         gathered = {k: all_gather(v, self.device) for k, v in random_state().items()}
         progress = {
@@ -358,7 +375,7 @@ class _Run(Generic[Batch]):
             save_checkpoint(path, self.model, self.optimizer, progress)
         barrier()
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: str | Path) -> None:
         """Go on from a file that ``save`` wrote."""
         progress = load_checkpoint(path, self.model, self.optimizer)
         random: dict[str, list[Tensor]] = progress["random"]

@@ -117,6 +117,26 @@ def test_float16_does_not_take_every_bad_gradient_for_a_scale_too_large():
         train(model, draw, loss, TrainingConfig(steps=200, precision="float16"))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"draw_batch": torch.utils.data.DataLoader([draw(0)])},
+            r"draw_batch must be a function, such as lambda number: batches\[.*; got DataLoader",
+        ),
+        ({"draw_batch": [draw(0)]}, "draw_batch must be a function, .* got list"),
+        ({"compute_loss": 0.5}, "compute_loss must be a function; got float"),
+        ({"schedule": [1.0]}, "schedule must be a function; got list"),
+        ({"evaluate": 1.0}, "evaluate must be a function; got float"),
+        ({"num_items": 16}, "num_items must be a function; got int"),
+    ],
+)
+def test_other_things_than_functions_are_rejected(wrong, message):
+    given = {"draw_batch": draw, "compute_loss": squared_error} | wrong
+    with pytest.raises(TypeError, match=message):
+        train(build(), config=TrainingConfig(steps=1), **given)
+
+
 def test_a_loss_for_each_example_is_refused():
     with pytest.raises(ValueError, match=r"the loss must be a scalar, got shape \(16, 1\)"):
         train(build(), draw, lambda m, b: (m(b[0]) - b[1]).square(), TrainingConfig(steps=1))

@@ -239,6 +239,17 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
     assert file.read_bytes() == b"not a checkpoint"
 
 
+def test_a_checkpoint_may_be_named_by_a_string(tmp_path):
+    file = str(tmp_path / "runs" / "run.pt")
+    first = train(build(), draw, squared_error, TrainingConfig(steps=2), checkpoint=file)
+    history = train(build(), draw, squared_error, TrainingConfig(steps=3), checkpoint=file)
+    assert history.losses[:2] == first.losses
+    model = build()
+    optimizer = torch.optim.AdamW(model.parameters())
+    save_checkpoint(file, model, optimizer, {"steps": 3})
+    assert load_checkpoint(file, model, optimizer) == {"steps": 3}
+
+
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     file = tmp_path / "other.pt"
     other = nn.Linear(7, 2)
