@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import course_lib
 from course_lib.course_map import COURSE_MAP
 from scripts.architecture import with_rooms
 from scripts.course_map import with_table
@@ -181,10 +182,13 @@ def room_docstrings(package: str) -> dict[str, tuple[ast.Module, str]]:
     return {room: (tree, ast.get_docstring(tree) or "") for room, tree in trees.items()}
 
 
+VERSION = f"__version__ = {course_lib.__version__!r}"
+
+
 def test_a_room_has_a_docstring_and_runs_nothing() -> None:
     """Importing ``course_lib`` so costs nothing, and a name has one place to be imported from."""
     rooms = {
-        room: (len(tree.body), bool(doc))
+        room: (sum(ast.unparse(s) != VERSION for s in tree.body), bool(doc))
         for package in ("course_lib", "course_book")
         for room, (tree, doc) in room_docstrings(package).items()
         if room != FOLDERS["course_book"]  # which sets up the whole extension
@@ -429,6 +433,10 @@ def test_the_wheel_holds_the_library_alone(shipped_names: dict[str, list[str]]) 
     others = [name for name in shipped_names["wheel"] if not name.startswith("course_lib/")]
     assert others
     assert all(".dist-info/" in name for name in others)
+
+
+def test_the_wheel_is_of_the_version_that_the_library_names(shipped: Path) -> None:
+    assert [path.name.split("-")[1] for path in shipped.glob("*.whl")] == [course_lib.__version__]
 
 
 def test_both_licences_are_shipped(shipped_names: dict[str, list[str]]) -> None:
