@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from course_lib.generation.hypothesis import Hypothesis, no_distribution
-from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.length_penalty import PowerPenalty, check_length_penalty
+from course_lib.generation.step_model import StepModel, begin_search
 
 
 @torch.no_grad()
@@ -54,18 +54,20 @@ def beam_search(
         more that are possible at all.
 
     Raises:
+        TypeError: ``model`` is no ``StepModel``, or ``length_penalty`` no function.
         ValueError: ``prompt`` is empty, ``beam_size`` or ``max_new_tokens`` is not positive,
-            ``num_results`` is not from 1 to ``beam_size``, or the model's logits are NaN or all
-            -inf.
+            ``num_results`` is not from 1 to ``beam_size``, the model has no token ``eos_id``, or
+            its logits are NaN or all -inf.
 
     Source: Sutskever et al. (2014), section 3.2; Wu et al. (2016), section 7; chapter "Decoding".
     """
-    if prompt.dim() != 2 or 0 in prompt.shape:
-        raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
-    if beam_size < 1 or max_new_tokens < 1:
-        raise ValueError(f"must be at least 1: got {beam_size=} and {max_new_tokens=}")
+    if beam_size < 1:
+        raise ValueError(f"beam_size must be at least 1, got {beam_size}")
     if not 1 <= num_results <= beam_size:
         raise ValueError(f"num_results must be from 1 to {beam_size=}, got {num_results}")
+    check_length_penalty(length_penalty)
+    logits = begin_search(model, prompt, eos_id=eos_id, max_new_tokens=max_new_tokens)
+    # logits: (batch * beams, vocab_size), one beam at first
 
     batch, device = prompt.size(0), prompt.device
     results: list[list[Hypothesis]] = [[] for _ in range(batch)]
@@ -73,7 +75,6 @@ def beam_search(
     written = torch.empty(batch, 1, 0, dtype=torch.int64, device=device)  # (batch, beams, written)
     totals = torch.zeros(batch, 1, device=device)  # (batch, beams), log-probability in nats
     some_impossible = False  # whether a total is -inf
-    logits = model.advance(prompt)  # (batch * beams, vocab_size), one beam at first
     for length in range(1, max_new_tokens + 1):
         beams, vocab_size = totals.size(1), logits.size(-1)
 

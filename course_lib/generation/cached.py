@@ -6,7 +6,7 @@ Dimensions: batch (rows); new_len (tokens of this step); src_len; d_model; vocab
 import torch
 from torch import Tensor
 
-from course_lib.generation.step_model import in_full_precision
+from course_lib.generation.step_model import check_evaluation_mode, in_full_precision
 from course_lib.layers.kv_cache import KVCache
 from course_lib.layers.masks import left_padding
 from course_lib.models.gpt import DecoderLM
@@ -17,7 +17,7 @@ class CachedDecoder:
     """A decoder language model that remembers what it has read: a ``StepModel``.
 
     Args:
-        model: The model; put it into evaluation mode first, or dropout will garble the text.
+        model: The model, in evaluation mode.
         capacity: Room for this many tokens to begin with.
         pad_id: The token id with which short prompts are filled up on the left; None if all are
             of one length.
@@ -28,10 +28,14 @@ class CachedDecoder:
         padding: Int64 ``(batch,)``: with how many tokens of padding each row begins; None without
             ``pad_id``.
 
+    Raises:
+        ValueError: The model's dropout is at work.
+
     Source: chapter "Caching keys and values".
     """
 
     def __init__(self, model: DecoderLM, *, capacity: int = 64, pad_id: int | None = None) -> None:
+        check_evaluation_mode(model)
         self.model = model
         self.cache = KVCache(model.config.num_layers, capacity=capacity)
         self.padding: Tensor | None = None
@@ -57,7 +61,7 @@ class CachedTransformer:
     """A Transformer that remembers source and translation so far: a ``StepModel``.
 
     Args:
-        model: The model; put it into evaluation mode first, or dropout will garble the text.
+        model: The model, in evaluation mode.
         memory: ``(batch, src_len, d_model)``, what ``model.encode`` made of the source.
         memory_mask: Boolean ``(batch, 1, 1, src_len)``, True where the source is no padding; None
             if it has none.
@@ -68,6 +72,9 @@ class CachedTransformer:
         memory: One row for each row of tokens.
         memory_mask: Likewise.
         cache: What it has read so far.
+
+    Raises:
+        ValueError: The model's dropout is at work.
 
     Source: chapter "Caching keys and values".
     """
@@ -80,6 +87,7 @@ class CachedTransformer:
         *,
         capacity: int = 64,
     ) -> None:
+        check_evaluation_mode(model)
         self.model = model
         self.memory = memory
         self.memory_mask = memory_mask

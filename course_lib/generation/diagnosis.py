@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from course_lib.generation.hypothesis import Hypothesis, cut_at_end
-from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.length_penalty import PowerPenalty, check_length_penalty
+from course_lib.generation.step_model import StepModel, begin_search
 
 
 class Fault(enum.StrEnum):
@@ -69,11 +69,13 @@ def diagnose(
         The diagnosis, with both scores.
 
     Raises:
-        ValueError: ``output`` or ``reference`` is empty or goes on after an end token, or
-            ``prompt`` is not of one row.
+        TypeError: ``model`` is no ``StepModel``, or ``length_penalty`` no function.
+        ValueError: ``output`` or ``reference`` is empty or goes on after an end token, ``prompt``
+            is not of one row, or the model has no token ``eos_id``.
 
     Source: chapter "Decoding".
     """
+    check_length_penalty(length_penalty)
     scored = []
     for found in score_sequences(model, prompt, [output, reference], eos_id=eos_id):
         score = found.log_probability / length_penalty(len(found.tokens))
@@ -111,8 +113,9 @@ def score_sequences(
         One hypothesis for each sequence, scored by its log-probability.
 
     Raises:
+        TypeError: ``model`` is no ``StepModel``.
         ValueError: There is no sequence, one is empty or goes on after an end token, ``prompt`` is
-            not of one row, or the model's logits are NaN or all -inf.
+            not of one row, the model has no token ``eos_id``, or its logits are NaN or all -inf.
 
     Source: chapter "Decoding".
     """
@@ -128,7 +131,8 @@ def score_sequences(
     filled = torch.tensor([[*s, *[s[-1]] * (longest - len(s))] for s in sequences])
     tokens = filled.to(prompt.device)  # (sequences, len)
 
-    logits = model.advance(prompt)  # (1, vocab_size)
+    logits = begin_search(model, prompt, eos_id=eos_id, max_new_tokens=longest)
+    # logits: (1, vocab_size)
     model.reorder(torch.zeros(len(sequences), dtype=torch.int64, device=prompt.device))
     logits = logits.expand(len(sequences), -1)
     terms = []

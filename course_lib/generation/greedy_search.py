@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.generation.hypothesis import Hypothesis, cut_at_end
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.step_model import StepModel, begin_search
 
 
 @torch.no_grad()
@@ -32,18 +32,16 @@ def greedy(
         One hypothesis for each prompt, scored by its log-probability.
 
     Raises:
-        ValueError: ``prompt`` is empty, ``max_new_tokens`` is not positive, or the model's logits
-            are NaN or all -inf.
+        TypeError: ``model`` is no ``StepModel``.
+        ValueError: ``prompt`` is empty, ``max_new_tokens`` is not positive, the model has no token
+            ``eos_id``, or its logits are NaN or all -inf.
 
     Source: chapter "Decoding".
     """
-    if prompt.dim() != 2 or 0 in prompt.shape:
-        raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
-    if max_new_tokens < 1:
-        raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
+    logits = begin_search(model, prompt, eos_id=eos_id, max_new_tokens=max_new_tokens)
+    # logits: (batch, vocab_size)
     tokens, log_probabilities = [], []
     is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
-    logits = model.advance(prompt)  # (batch, vocab_size)
     while True:
         log_probability, token = logits.log_softmax(dim=-1).max(dim=-1)  # (batch,) each
         tokens.append(token)

@@ -6,6 +6,7 @@ Dimensions: none; lengths are in tokens.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -44,3 +45,19 @@ class PowerPenalty:
             What to divide the log-probability by.
         """
         return float(length**self.alpha)
+
+
+def check_length_penalty(length_penalty: Callable[[int], float]) -> None:
+    """Check that a length penalty is a function, and no exponent as in other libraries.
+
+    Args:
+        length_penalty: From the number of tokens to what the log-probability is divided by.
+
+    Raises:
+        TypeError: It can't be called.
+    """
+    if not callable(length_penalty):
+        raise TypeError(
+            "length_penalty must be a function of the length, such as PowerPenalty(alpha=0.6), "
+            f"got {length_penalty!r}"
+        )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.generation.step_model import in_full_precision
+from course_lib.generation.step_model import check_evaluation_mode, in_full_precision
 
 
 class RecomputingModel:
@@ -22,10 +22,14 @@ class RecomputingModel:
     Attributes:
         tokens: ``(batch, len)``, int64: all that has been read; None before the first step.
 
+    Raises:
+        ValueError: The model's dropout is at work.
+
     Source: chapter "Decoding".
     """
 
     def __init__(self, language_model: Callable[[Tensor], Tensor]) -> None:
+        check_evaluation_mode(language_model)
         self._language_model = language_model
         self.tokens: Tensor | None = None
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from torch import Tensor
 
-from course_lib.generation.step_model import in_full_precision
+from course_lib.generation.step_model import check_evaluation_mode, in_full_precision
 from course_lib.models.seq2seq import Encoded
 
 
@@ -57,17 +57,21 @@ class SteppedDecoder:
     """A recurrent decoder part-way through a batch: a ``StepModel``.
 
     Args:
-        decoder: Such as a ``RecurrentDecoder`` or an ``AttentionDecoder``.
+        decoder: Such as a ``RecurrentDecoder`` or an ``AttentionDecoder``, in evaluation mode.
         encoded: The sources, one for each sequence to write.
 
     Attributes:
         decoder: The decoder.
         state: Its state after the tokens read so far; it has one size however many they are.
 
+    Raises:
+        ValueError: The decoder's dropout is at work.
+
     Source: chapter "Decoding".
     """
 
     def __init__(self, decoder: RecurrentDecoderLike, encoded: Encoded) -> None:
+        check_evaluation_mode(decoder)
         self.decoder = decoder
         self.state = decoder.start(encoded)
 

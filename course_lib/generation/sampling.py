@@ -46,12 +46,15 @@ def sample(
         there were no temperature, top k or top p.
 
     Raises:
+        TypeError: ``model`` is no ``StepModel``.
         ValueError: ``prompt`` has not two dimensions, or no row or no token;
-            ``max_new_tokens``, ``temperature``, ``top_k`` or ``top_p`` is out of range; or the
-            model's logits are NaN or all -inf.
+            ``max_new_tokens``, ``temperature``, ``top_k`` or ``top_p`` is out of range; the model
+            has no token ``eos_id``; or its logits are NaN or all -inf.
 
     Source: Fan et al. (2018), top k; Holtzman et al. (2020), top p; chapter "Decoding".
     """
+    if not hasattr(model, "advance"):
+        raise TypeError(f"model must be a StepModel, got {type(model).__name__}")
     if prompt.dim() != 2 or 0 in prompt.shape:
         raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
     if max_new_tokens < 1:
@@ -61,6 +64,8 @@ def sample(
     tokens, log_probabilities = [], []
     is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
     logits = model.advance(prompt)  # (batch, vocab_size)
+    if eos_id is not None and not 0 <= eos_id < logits.size(-1):
+        raise ValueError(f"eos_id must be from 0 to {logits.size(-1) - 1}, got {eos_id}")
     while True:
         # The largest becomes 0, so that no temperature is too low.
         kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature

@@ -12,6 +12,7 @@ Dimensions: batch; num_heads; new_len (tokens of this step); capacity (tokens at
 import torch
 from torch import Tensor
 
+from course_lib.generation.step_model import check_evaluation_mode
 from course_lib.layers.kv_cache import KeysAndValues
 from course_lib.layers.masks import left_padding, left_padding_mask
 from course_lib.models.gpt import DecoderLM
@@ -74,7 +75,8 @@ class StaticDecoder:
         length: Number of tokens read; set it to 0 to begin again.
 
     Raises:
-        ValueError: The model has no learned positions, or not ``capacity`` of them.
+        ValueError: The model has no learned positions, or not ``capacity`` of them, or its dropout
+            is at work.
 
     Source: ``torch.compile``'s mode ``reduce-overhead``; chapter "Caching keys and values".
     """
@@ -94,6 +96,7 @@ class StaticDecoder:
                 f"model must have {capacity} learned positions, got {config.positions} ones "
                 f"and max_length={config.max_length}"
             )
+        check_evaluation_mode(model)
         self.model = model
         self.length = 0
         self._batch, self._capacity, self._pad_id = batch, capacity, pad_id

@@ -197,8 +197,10 @@ class NGramModel:
             The token ids, the end token the last unless ``max_length`` came first.
 
         Raises:
-            ValueError: ``max_length`` is not positive.
+            ValueError: ``max_length`` is not positive, or there is no token ``eos_id``.
         """
+        if not 0 <= eos_id < self.vocab_size:
+            raise ValueError(f"eos_id must be from 0 to {self.vocab_size - 1}, got {eos_id}")
         if max_length < 1:
             raise ValueError(f"max_length must be at least 1, got {max_length}")
         written: list[int] = []

@@ -1,14 +1,23 @@
 """Do all step models keep what the protocol promises?"""
 
+from functools import partial
+
 import pytest
 import torch
+from torch import nn
 
-from course_lib.generation.cached import CachedDecoder
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.cached import CachedDecoder, CachedTransformer
+from course_lib.generation.diagnosis import diagnose, score_sequences
+from course_lib.generation.greedy_search import greedy
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.sampling import sample
 from course_lib.generation.static import StaticDecoder
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from course_lib.models.ngram import NGramModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.models.transformer import Transformer, TransformerConfig
 
 PROMPT = torch.tensor([[3, 1, 4], [1, 5, 9]])
 
@@ -53,3 +62,72 @@ def test_logits_have_digits_enough_to_be_summed_up(name, dtype, expected):
         logits = STEP_MODELS[name](dtype).advance(PROMPT)
     assert logits.dtype == expected
     assert logits.shape == (2, 11)
+
+
+DICE = torch.Generator().manual_seed(0)
+SEARCHES = {
+    "greedy": partial(greedy, max_new_tokens=2),
+    "beam": partial(beam_search, max_new_tokens=2, beam_size=2),
+    "sample": partial(sample, max_new_tokens=2, generator=DICE),
+    "score": partial(score_sequences, sequences=[[3]]),
+    "diagnose": partial(diagnose, output=[3], reference=[4]),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("eos_id", [-1, 11, 50256])
+def test_end_token_outside_the_vocabulary_is_rejected(search, eos_id):
+    model = CachedDecoder(language_model(torch.float32))
+    with pytest.raises(ValueError, match=f"eos_id must be from 0 to 10, got {eos_id}"):
+        search(model, PROMPT[:1], eos_id=eos_id)
+    ngrams = NGramModel(2, 11, bos_id=0)
+    with pytest.raises(ValueError, match=f"eos_id must be from 0 to 10, got {eos_id}"):
+        ngrams.generate(eos_id=eos_id, max_length=3, generator=DICE)
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("model", [language_model(torch.float32), lambda tokens: tokens])
+def test_model_that_is_no_step_model_is_rejected(search, model):
+    kind = type(model).__name__
+    with pytest.raises(TypeError, match=f"model must be a StepModel.*, got {kind}"):
+        search(model, PROMPT[:1], eos_id=None)
+
+
+@pytest.mark.parametrize("name", ["beam", "diagnose"])
+def test_exponent_for_a_length_penalty_is_rejected(name):
+    model = CachedDecoder(language_model(torch.float32))
+    with pytest.raises(TypeError, match=r"such as PowerPenalty\(alpha=0.6\), got 0.6"):
+        SEARCHES[name](model, PROMPT[:1], eos_id=None, length_penalty=0.6)
+
+
+def transformer():
+    sizes = {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 3, "d_ff": 20}
+    config = TransformerConfig(src_vocab_size=11, tgt_vocab_size=11, d_model=12, **sizes)
+    return Transformer(config)
+
+
+def translator_with_dropout():
+    model = translator(torch.float32)
+    model.decoder.output = nn.Sequential(nn.Dropout(0.5), model.decoder.output)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "begin"),
+    [
+        (language_model(torch.float32), CachedDecoder),
+        (language_model(torch.float32), RecomputingModel),
+        (language_model(torch.float32), partial(StaticDecoder, batch=2, capacity=6)),
+        (transformer(), lambda model: CachedTransformer(model, *model.encode(PROMPT))),
+        (translator_with_dropout(), stepped),
+    ],
+    ids=["cached", "recomputing", "static", "transformer", "recurrent"],
+)
+def test_model_in_training_mode_is_rejected_if_it_drops_anything(model, begin):
+    begin(model.eval())
+    with pytest.raises(ValueError, match=r"must be in evaluation mode.*; call its eval\(\) first"):
+        begin(model.train())
+    for layer in model.modules():
+        if isinstance(layer, nn.Dropout):
+            layer.p = 0.0
+    begin(model)
