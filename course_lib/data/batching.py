@@ -91,6 +91,14 @@ def token_batches(
 class Batch:
     """Pairs of source and target, as a model for translation trains on them.
 
+    >>> batch = Batch.collate([([5, 6], [7]), ([8], [9, 5])], pad_id=0, bos_id=1, eos_id=2)
+    >>> batch.src
+    tensor([[5, 6, 2],
+            [8, 2, 0]])
+    >>> batch.tgt
+    tensor([[1, 7, 2, 0],
+            [1, 9, 5, 2]])
+
     Attributes:
         src: ``(batch, src_len)``, token ids of the sources, filled up with ``pad_id``.
         tgt: ``(batch, 1 + tgt_len)``, those of the targets: the start, the tokens with the end

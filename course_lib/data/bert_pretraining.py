@@ -20,6 +20,13 @@ Sentence = TypeVar("Sentence")
 class MaskedTokens(NamedTuple):
     """A batch for the masked language model.
 
+    >>> token_ids = torch.tensor([[7, 8, 9]])
+    >>> masked = corrupt_tokens(
+    ...     token_ids, token_ids == 8, fate=torch.zeros(1, 3), random_ids=token_ids, mask_id=4
+    ... )
+    >>> masked.token_ids, masked.labels
+    (tensor([[7, 4, 9]]), tensor([[-100,    8, -100]]))
+
     Attributes:
         token_ids: ``(batch, length)``, with some tokens changed.
         labels: ``(batch, length)``, int64: the true token at each chosen place, also where it was
@@ -32,6 +39,11 @@ class MaskedTokens(NamedTuple):
 
 class NextSentencePair(NamedTuple, Generic[Sentence]):
     """A pair for next-sentence prediction.
+
+    >>> documents = [["It rains.", "We stay."], ["Cats sleep."]]
+    >>> [pair] = next_sentence_pairs(documents, generator=torch.Generator())
+    >>> pair.first, pair.second == ("We stay." if pair.label == 0 else "Cats sleep.")
+    ('It rains.', True)
 
     Attributes:
         first: A sentence.
@@ -46,6 +58,12 @@ class NextSentencePair(NamedTuple, Generic[Sentence]):
 
 class BertInput(NamedTuple):
     """One sentence or two, as BERT reads them.
+
+    >>> both = join_sentences([7, 8], [9], cls_id=2, sep_id=3)
+    >>> both.token_ids
+    [2, 7, 8, 3, 9, 3]
+    >>> both.segment_ids
+    [0, 0, 0, 0, 1, 1]
 
     Attributes:
         token_ids: ``[CLS]``, the first sentence, ``[SEP]``; and, if there is a second, that and

@@ -79,6 +79,13 @@ def mentioned_shapes(words: tuple[str, ...], *, first: int) -> tuple[int, ...]:
 class CaptionedPictures:
     """Rendered scenes, each with one of its two true captions.
 
+    >>> batch = draw_captioned_pictures(2, generator=torch.Generator().manual_seed(0))
+    >>> batch.pictures.shape
+    torch.Size([2, 3, 32, 32])
+    >>> words = caption_vocabulary().decode(batch.tgt[0].tolist(), skip_specials=True)
+    >>> tuple(words) in true_captions(batch.scenes[0])
+    True
+
     Attributes:
         pictures: ``(batch, 3, SIDE, SIDE)``, float32, from 0 to 1.
         tgt: ``(batch, tgt_len)``, int64, token ids of ``caption_vocabulary``: the start token, the

@@ -31,6 +31,10 @@ _NOISE = 0.03  # standard deviation of the brightness of each pixel
 class Shape:
     """One shape of a picture.
 
+    >>> circle = Shape(kind="circle", color="red", size="small", row=10.0, column=20.0)
+    >>> render((circle,))[:, 10, 20]
+    tensor([0.8500, 0.1500, 0.1500])
+
     Attributes:
         kind: One of ``KINDS``.
         color: One of ``COLORS``.

@@ -22,6 +22,11 @@ FIRST_SYMBOL_ID = 2
 class AlignedBatch:
     """Pairs of sequences, and where each target token comes from.
 
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> batch = draw_reverse(2, min_length=3, max_length=3, num_symbols=9, generator=generator)
+    >>> torch.equal(batch.tgt, batch.src.flip(1)), batch.alignment[0]
+    (True, tensor([2, 1, 0]))
+
     Attributes:
         src: ``(batch, length)``, token ids of the sources, filled up with ``PAD_ID``.
         tgt: ``(batch, length)``, token ids of the targets, filled up with ``PAD_ID``.

@@ -16,6 +16,14 @@ from course_lib.models.transformer import Transformer
 class CachedDecoder:
     """A decoder language model that remembers what it has read: a ``StepModel``.
 
+    >>> from course_lib.models.gpt import DecoderLMConfig
+    >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 1}
+    >>> steps = CachedDecoder(DecoderLM(DecoderLMConfig(**sizes)).eval())
+    >>> steps.advance(torch.tensor([[1, 5, 3]])).shape, steps.cache.length
+    (torch.Size([1, 9]), 3)
+    >>> steps.advance(torch.tensor([[7]])).shape, steps.cache.length  # reads one token
+    (torch.Size([1, 9]), 4)
+
     Args:
         model: The model, in evaluation mode.
         capacity: Room for this many tokens to begin with.
@@ -59,6 +67,14 @@ class CachedDecoder:
 
 class CachedTransformer:
     """A Transformer that remembers source and translation so far: a ``StepModel``.
+
+    >>> from course_lib.models.transformer import TransformerConfig
+    >>> sizes = {"d_model": 8, "num_heads": 2, "d_ff": 16}
+    >>> config = TransformerConfig(src_vocab_size=9, tgt_vocab_size=7, **sizes)
+    >>> model = Transformer(config).eval()
+    >>> steps = CachedTransformer(model, *model.encode(torch.tensor([[4, 8, 2], [5, 2, 0]])))
+    >>> steps.advance(torch.tensor([[1], [1]])).shape
+    torch.Size([2, 7])
 
     Args:
         model: The model, in evaluation mode.

@@ -18,6 +18,9 @@ from course_lib.generation.step_model import StepModel, begin_search
 class Fault(enum.StrEnum):
     """What to work on next.
 
+    >>> Fault("search")
+    <Fault.SEARCH: 'search'>
+
     Attributes:
         NONE: Nothing: the output is the reference.
         SEARCH: The search: the model prefers the reference, but the search did not find it. A wider
@@ -34,6 +37,13 @@ class Fault(enum.StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """What the model thinks of an output and of the reference.
+
+    >>> from course_lib.generation.recomputing import RecomputingModel
+    >>> logits = torch.tensor([0.1, 0.2, 0.7]).log()
+    >>> model = RecomputingModel(lambda tokens: logits.expand(*tokens.shape, 3))
+    >>> found = diagnose(model, torch.tensor([[0]]), output=[1], reference=[2], eos_id=None)
+    >>> found.fault, round(found.reference.score, 2)
+    (<Fault.SEARCH: 'search'>, -0.36)
 
     Attributes:
         fault: What is at fault.

@@ -13,6 +13,10 @@ from torch import Tensor
 class Hypothesis:
     """A sequence that a model has written.
 
+    >>> found = Hypothesis(tokens=(5, 4, 2), log_probability=-1.5, score=-0.5, finished=True)
+    >>> found.tokens
+    (5, 4, 2)
+
     Attributes:
         tokens: The token ids written after the prompt; the last is the end token if ``finished``.
         log_probability: Sum of the log-probabilities of ``tokens``, each given the prompt and

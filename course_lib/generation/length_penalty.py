@@ -16,6 +16,9 @@ class PowerPenalty:
 
     With alpha 1 the score is the mean log-probability of a token; with 0 it is the sequence's.
 
+    >>> PowerPenalty(alpha=0.5)(16)
+    4.0
+
     Args:
         alpha: How much length is made up for, at least 0.
 

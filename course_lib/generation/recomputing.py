@@ -14,6 +14,13 @@ from course_lib.generation.step_model import check_evaluation_mode, in_full_prec
 class RecomputingModel:
     """Any language model as a ``StepModel``, without a cache: the truth that caches are held to.
 
+    >>> table = torch.eye(4)  # after each token it comes again
+    >>> steps = RecomputingModel(lambda tokens: table[tokens])
+    >>> steps.advance(torch.tensor([[0, 3]]))
+    tensor([[0., 0., 0., 1.]])
+    >>> steps.tokens
+    tensor([[0, 3]])
+
     Args:
         language_model: Maps token ids ``(batch, len)`` to the logits of each next token,
             ``(batch, len, vocab_size)``. It gets what padding the prompts have; a ``DecoderLM``

@@ -56,6 +56,13 @@ class RecurrentDecoderLike(Protocol):
 class SteppedDecoder:
     """A recurrent decoder part-way through a batch: a ``StepModel``.
 
+    >>> import torch
+    >>> from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
+    >>> encoder, decoder = RecurrentEncoder(9, 4, 6), RecurrentDecoder(7, 4, 6, d_memory=12)
+    >>> steps = SteppedDecoder(decoder, encoder(torch.tensor([[5, 8, 2]])))
+    >>> steps.advance(torch.tensor([[1]])).shape
+    torch.Size([1, 7])
+
     Args:
         decoder: Such as a ``RecurrentDecoder`` or an ``AttentionDecoder``, in evaluation mode.
         encoded: The sources, one for each sequence to write.

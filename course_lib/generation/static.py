@@ -21,6 +21,11 @@ from course_lib.models.gpt import DecoderLM
 class StaticCache:
     """The keys and values of one self-attention, in buffers that never move or grow.
 
+    >>> cache = StaticCache((1, 2, 8, 4), like=torch.zeros(1))
+    >>> keys, values = cache.update(torch.ones(1, 2, 1, 4), torch.ones(1, 2, 1, 4))
+    >>> keys.shape, keys[0, 0, :, 0]
+    (torch.Size([1, 2, 8, 4]), tensor([1., 0., 0., 0., 0., 0., 0., 0.]))
+
     Args:
         shape: ``(batch, num_heads, capacity, head_dim)``.
         like: Gives dtype and device.
@@ -60,6 +65,13 @@ class StaticCache:
 
 class StaticDecoder:
     """A decoder language model that remembers what it has read, in fixed memory: a ``StepModel``.
+
+    >>> from course_lib.models.gpt import DecoderLMConfig
+    >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 1}
+    >>> model = DecoderLM(DecoderLMConfig(**sizes)).eval()
+    >>> steps = StaticDecoder(model, batch=1, capacity=16)
+    >>> steps.advance(torch.tensor([[1, 5, 3]])).shape, steps.length
+    (torch.Size([1, 9]), 3)
 
     Args:
         model: The model, in evaluation mode, with learned positions.

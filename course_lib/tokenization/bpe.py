@@ -95,6 +95,12 @@ class BytePairEncoding:
 
     Ids count the special tokens first, then the bytes, then what merges make.
 
+    >>> encoding = BytePairEncoding.train(["low low lower lowest"], vocab_size=256 + 3)
+    >>> encoding.tokenize("lowly low")
+    [b'low', b'l', b'y', b' low']
+    >>> encoding.decode(encoding.encode("lowly low"))
+    'lowly low'
+
     Attributes:
         merges: The pairs, first learned first.
         specials: Tokens that stand for no text; encoding never gives one.

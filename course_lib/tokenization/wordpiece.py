@@ -69,6 +69,14 @@ class WordPiece:
 
     Special tokens that are written out in a text, such as ``[MASK]``, stay whole.
 
+    >>> pieces = ("[UNK]", "[MASK]", "play", "##ful", "##ness", ".")
+    >>> vocabulary = Vocabulary(tokens=pieces, specials=("[UNK]", "[MASK]"), unknown="[UNK]")
+    >>> tokenizer = WordPiece(vocabulary=vocabulary)
+    >>> tokenizer.tokenize("Playfulness [MASK] work.")
+    ['play', '##ful', '##ness', '[MASK]', '[UNK]', '.']
+    >>> tokenizer.decode(tokenizer.encode("Playfulness."))
+    'playfulness .'
+
     Attributes:
         vocabulary: The pieces, with its ``unknown`` set.
         lowercase: Make all letters small ("uncased" models).

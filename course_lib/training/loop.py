@@ -42,6 +42,10 @@ Precision = Literal["float32", "bfloat16", "float16"]
 class TrainingConfig:
     """How long and how fast to train.
 
+    >>> config = TrainingConfig(steps=1000, learning_rate=1e-3, evaluate_every=100, patience=3)
+    >>> config.precision
+    'float32'
+
     Attributes:
         steps: Number of updates.
         learning_rate: Step size of AdamW, at the peak of the schedule.
@@ -86,6 +90,17 @@ class TrainingConfig:
 @dataclass(frozen=True, kw_only=True)
 class TrainingHistory:
     """What happened at each step.
+
+    >>> model = nn.Linear(1, 1)
+    >>> history = train(
+    ...     model,
+    ...     lambda number: torch.full((4, 1), float(number)),
+    ...     lambda model, x: (model(x) - 2 * x).square().mean(),
+    ...     TrainingConfig(steps=5),
+    ...     progress=False,
+    ... )
+    >>> len(history.losses), history.stopped_early
+    (5, False)
 
     Attributes:
         losses: The loss before each update, one number a step.

@@ -26,6 +26,11 @@ from course_lib.data.corpora.download import (
 class Corpus:
     """A collection of texts that somebody published.
 
+    >>> TINY_SHAKESPEARE.licence
+    'MIT; the text itself is in the public domain'
+    >>> list(TINY_SHAKESPEARE.files)
+    ['input.txt']
+
     Attributes:
         name: Its folder's name.
         title: What it is, in a line.

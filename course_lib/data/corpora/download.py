@@ -28,6 +28,9 @@ class WrongFileError(DownloadError):
 class RemoteFile:
     """A file that can be downloaded, and how to know it.
 
+    >>> RemoteFile(address="https://example.org/words.txt", size=5, sha256="ab" * 32).size
+    5
+
     Attributes:
         address: Where it is, ``https://`` or ``http://``.
         size: Its length in bytes.

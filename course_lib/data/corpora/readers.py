@@ -22,6 +22,10 @@ Multi30kSplit = Literal[
 class MinimalPair(NamedTuple):
     """Two sentences that differ in one point of grammar.
 
+    >>> pair = MinimalPair(good="Cats sleep.", bad="Cats sleeps.", paradigm="agreement")
+    >>> pair.bad
+    'Cats sleeps.'
+
     Attributes:
         good: The grammatical one.
         bad: The other.

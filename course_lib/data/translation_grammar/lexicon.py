@@ -19,6 +19,9 @@ _THINGS = (TEXT, FOOD, THING)
 class Noun:
     """A noun.
 
+    >>> Noun(("owl", "owls"), ("hibou", "hiboux"), MASCULINE, ANIMAL) in NOUNS
+    True
+
     Attributes:
         src: English singular and plural.
         tgt: French singular and plural.
@@ -35,6 +38,9 @@ class Noun:
 @dataclass(frozen=True)
 class Adjective:
     """An adjective.
+
+    >>> [adjective.tgt[1] for adjective in ADJECTIVES if adjective.src == "old"]
+    ['vieille']
 
     Attributes:
         src: The English word.
@@ -54,6 +60,9 @@ class Adjective:
 @dataclass(frozen=True, kw_only=True)
 class Verb:
     """A verb in the present tense.
+
+    >>> [verb.objects for verb in VERBS if verb.src[0] == "eats"]
+    [('food',)]
 
     Attributes:
         src: English form after *he*, and the form after all else.
@@ -78,6 +87,9 @@ class Verb:
 class Preposition:
     """A preposition.
 
+    >>> Preposition("under", "sous", heads=(ANIMAL,), objects=(THING,)).says_where
+    True
+
     Attributes:
         src: English words.
         tgt: French words; those that are several correspond as a whole.
@@ -96,6 +108,9 @@ class Preposition:
 @dataclass(frozen=True)
 class Determiner:
     """What a noun phrase begins with.
+
+    >>> Determiner(("a", ""), ("un", "une", "des"), negated="de").tgt[1]
+    'une'
 
     Attributes:
         src: English singular and plural; an empty one is missing.

@@ -13,6 +13,10 @@ from torch import Tensor
 class Agreement:
     """A word whose form another word of the sentence decides.
 
+    >>> keys = Agreement(word=5, controller=1, attractors=(4,))  # the keys to the cabinet are
+    >>> keys.distance
+    4
+
     Attributes:
         word: Position of the word that agrees: a finite verb, or an adjective after *be*.
         controller: Position of the word that it agrees with: the head of its subject.
@@ -33,6 +37,11 @@ class Agreement:
 @dataclass(frozen=True, kw_only=True)
 class SentencePair:
     """A sentence with its translation and the true word alignment.
+
+    >>> words = SentencePair(src=("it", "rains"), tgt=("il", "pleut"), alignment=((0, 0), (1, 1)))
+    >>> words.alignment_matrix()
+    tensor([[ True, False],
+            [False,  True]])
 
     Attributes:
         src: Words of the sentence.

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 class Word:
     """A word as a rule lists it.
 
+    >>> Word("beau", before_vowel="bel").before_vowel
+    'bel'
+
     Attributes:
         text: Its form before a consonant, or at the end.
         before_vowel: Its form before a vowel; None if it is the same.
@@ -39,6 +42,14 @@ class Word:
 @dataclass(frozen=True, kw_only=True)
 class Language:
     """How a language writes words that meet.
+
+    >>> french = Language(
+    ...     vowels="aeiou", exceptions=frozenset(["hibou"]), contractions={("de", "le"): "du"}
+    ... )
+    >>> french.write([Word("de"), Word.read("le/l'"), Word("chat")])[0]
+    ('du', 'chat')
+    >>> french.write([Word("de"), Word.read("le/l'"), Word("ami")])[0]
+    ('de', "l'", 'ami')
 
     Attributes:
         vowels: Letters before which words take their other form.

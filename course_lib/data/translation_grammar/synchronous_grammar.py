@@ -21,6 +21,9 @@ from course_lib.data.translation_grammar.surface_form import Language, Word
 class Category:
     """A kind of phrase.
 
+    >>> Category("NounPhrase", ("person", "plural")).features
+    ('person', 'plural')
+
     Attributes:
         name: Such as ``NounPhrase``.
         features: Values that the rules ask for, such as ``("person", "plural")``.
@@ -59,6 +62,10 @@ class Rule:
     categories. ``links`` and ``binds`` are pairs of items, written ``item=item``; a word is named
     by its form before a consonant, a category by its name alone.
 
+    >>> rule = Rule(parent="Question[]", src="Sentence[] ?", tgt="est-ce que/qu' Sentence ?")
+    >>> rule.weight
+    1.0
+
     Attributes:
         parent: The phrase, a category.
         src: Its parts in the source language; categories with their features.
@@ -92,6 +99,15 @@ class Rule:
 class GroundRule:
     """A rule with a value for each variable.
 
+    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
+    >>> rule = Rule(parent="S[]", src="Name[number]", tgt="Name")
+    >>> names = Rule(parent="Name[number]", src="Ada", tgt="Ada")
+    >>> options = {"src_language": plain, "tgt_language": plain}
+    >>> features = {"number": ["singular", "plural"]}
+    >>> grammar = SynchronousGrammar([rule, names], start="S", features=features, **options)
+    >>> [ground.parent.features for ground in grammar.rules if ground.rule is names]
+    [('singular',), ('plural',)]
+
     Attributes:
         rule: The rule that it comes from.
         parent: The phrase.
@@ -110,6 +126,16 @@ class GroundRule:
 @dataclass(frozen=True, eq=False)
 class Derivation:
     """A rule, applied, and what its phrases were derived from.
+
+    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
+    >>> rules = [Rule(parent="S[]", src="it rains", tgt="il pleut")]
+    >>> options = {"src_language": plain, "tgt_language": plain}
+    >>> grammar = SynchronousGrammar(rules, start="S", features={}, **options)
+    >>> [reading] = grammar.parse(["it", "rains"])
+    >>> reading.rule.tgt
+    (Word(text='il', before_vowel=None), Word(text='pleut', before_vowel=None))
+    >>> reading.depth
+    0
 
     Attributes:
         rule: The rule.
@@ -136,6 +162,16 @@ class _Prefix:
 
 class SynchronousGrammar:
     """Rules that derive sentences and their translations, both ways: to draw and to parse.
+
+    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
+    >>> rules = [
+    ...     Rule(parent="S[]", src="the Noun[] sleeps", tgt="Noun dort"),
+    ...     Rule(parent="Noun[]", src="cat", tgt="le chat"),
+    ... ]
+    >>> options = {"src_language": plain, "tgt_language": plain}
+    >>> grammar = SynchronousGrammar(rules, start="S", features={}, **options)
+    >>> len(grammar.parse("the cat sleeps".split())), len(grammar.parse("the sleeps cat".split()))
+    (1, 0)
 
     Args:
         rules: The rules. No source side may be empty, or begin with its own phrase.
