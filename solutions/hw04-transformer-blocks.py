@@ -912,7 +912,7 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # normalisations do the work, over a single group, say. Comparing yours with PyTorch's, in a cell of
 # your own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
 
-# %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
+# %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm"
 
 # %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
 # Each token has mean 0 and variance 1, then a weight and a bias
@@ -1095,7 +1095,7 @@ hint = "subtract the mean before you square: the difference E[x^2] - E[x]^2 may 
 checked(layer_norm(constants, weight, bias), (400, 7), what="output for constants", hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
+# %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm"
 
 # %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
 # Each token has mean square 1, then a weight; its mean is left alone
@@ -1300,7 +1300,7 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 # yours with autograd's, in a cell of your own, is the best of tests.
 
 
-# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled torch.inference_mode torch.Tensor.backward sympy"
+# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.Tensor.backward"
 def layer_norm_backward(
     upstream: Tensor, x: Tensor, weight: Tensor, *, eps: float = 1e-5
 ) -> tuple[Tensor, Tensor, Tensor]:

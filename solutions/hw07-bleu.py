@@ -266,7 +266,7 @@ in_place = "sort(), append(), pop() and += change a list in place: work on a cop
 # Sentences are lists of tokens here, or tuples; `"so so good".split()` makes a list. Start with the
 # counts of one sentence. The chapter shows them in [Counting n-grams](book:bleu#ngram-counts).
 
-# %% solution="ngram_counts" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="ngram_counts" of="course_lib.metrics.bleu_statistics"
 
 # %% test="ngram_counts-values" points=1 read="bleu#ngram-counts"
 # Every run of n tokens is counted, as often as it occurs
@@ -351,7 +351,7 @@ assert_raises(ValueError, ngram_counts, tokens, -1, hint="n = -1 makes no sense:
 # often as it stands in a reference. With several references, take the one that has *this n-gram*
 # most often: see [Clipping](book:bleu#clipping).
 
-# %% solution="count_matches" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="count_matches" of="course_lib.metrics.bleu_statistics"
 
 # %% test="count_matches-matches" points=1 read="bleu#clipping"
 # An n-gram matches wherever it stands in the reference (nothing repeats: nothing to clip)
@@ -558,7 +558,7 @@ assert_keeps_inputs(count_matches, [word], [[max(WORDS)], [min(WORDS)]], 1, hint
 # are several references? And what if $c$ is 0? See
 # [The brevity penalty](book:bleu#brevity-penalty).
 
-# %% solution="closest_reference_length" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="closest_reference_length" of="course_lib.metrics.bleu_statistics"
 
 # %% test="closest_reference_length-closest" points=1 read="bleu#brevity-penalty"
 # The length closest to the candidate's is chosen, and of two equally close ones the shorter
@@ -616,7 +616,7 @@ hint = "no length to choose from: raise ValueError"
 assert_raises(ValueError, closest_reference_length, length, [], hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="brevity_penalty" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="brevity_penalty" of="course_lib.metrics.bleu"
 
 # %% test="brevity_penalty-short" points=1 read="bleu#brevity-penalty"
 # A candidate shorter than its reference is punished by exp(1 - r / c)
@@ -721,7 +721,7 @@ assert_raises(ValueError, brevity_penalty, -2, -1, hint=hint)
 # the sums. That is not the mean of the sentences' scores; the chapter shows how much the two differ
 # in [Sentences and corpora](book:bleu#corpus-bleu).
 
-# %% solution="sentence_statistics" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="sentence_statistics" of="course_lib.metrics.bleu_statistics"
 
 # %% test="sentence_statistics-counts" points=1 read="bleu#corpus-bleu"
 # The counts of all orders and both lengths are put together
@@ -801,7 +801,7 @@ hint = "BLEU without any order is none: raise ValueError"
 assert_raises(ValueError, sentence_statistics, candidate, references, 0, hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="sum_statistics" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="sum_statistics" of="course_lib.metrics.bleu_statistics"
 
 # %% test="sum_statistics-sums" points=1 read="bleu#corpus-bleu"
 # Every number is added up over the sentences, order by order
@@ -873,7 +873,7 @@ assert_raises(ValueError, sum_statistics, [*sentences, shorter], hint=hint)
 # Example for `exp`, with matches `(3, 1, 0, 0)` of totals `(5, 4, 3, 2)`: the precisions are 3/5,
 # 1/4, then (1/2)/3 and (1/4)/2.
 
-# %% solution="smoothed_precisions" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="smoothed_precisions" of="course_lib.metrics.bleu"
 
 # %% test="smoothed_precisions-none" points=1 read="bleu#bleu-smoothing"
 # Without smoothing: matches divided by totals, up to the last order that has n-grams
@@ -1073,7 +1073,7 @@ if ends_with_its_orders(smoothed_precisions):
 # `effective_order=True` the mean is taken over the three orders that it has. That is for sentences;
 # a corpus always has 4-grams. (The n-grams that `"add-k"` adds count like the candidate's own.)
 
-# %% solution="score_statistics" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="score_statistics" of="course_lib.metrics.bleu"
 
 # %% test="score_statistics-mean" points=1 read="bleu#the-score"
 # The score is 100 times the geometric mean of the precisions (nothing to smooth or to punish)
@@ -1398,7 +1398,7 @@ def corpus_bleu(candidates, references, **options):
 # take years.
 
 
-# %% solution="reordered" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="reordered"
 def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
     """Find another order of a candidate's tokens that BLEU does not like less.
 

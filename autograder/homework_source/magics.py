@@ -32,7 +32,7 @@ def without_magics(source: str) -> ast.Module:
     lines = source.splitlines(keepends=True)
     blank = next((n for n, line in enumerate(lines) if line.strip()), 0)  # IPython drops them
     # Its import takes as long as reading a class's homework: only who reads a cell waits for it.
-    from autograder.sandbox.worker.reader.cell_code import with_sign
+    from autograder.sandbox.worker.cell_text import with_sign
 
     text = with_sign("".join(lines[blank:]))
     tree = ast.parse("\n" * blank + _transformer().transform_cell(text))

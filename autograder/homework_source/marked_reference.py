@@ -5,8 +5,8 @@ import importlib.util
 from pathlib import Path
 
 from autograder.homework_source.cell_text import BEGIN_SOLUTION, END_SOLUTION
+from autograder.homework_source.definitions import defined_by, names_of
 from autograder.homework_source.homework import HomeworkError
-from autograder.sandbox.worker.reader.definitions import defined_by, names_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

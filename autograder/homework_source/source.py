@@ -301,8 +301,7 @@ def _complete(cell: Cell, root: Path) -> Cell:
     if cell.kind in _WORDS:
         cell = replace(cell, source=expand_book_links(cell.source, root))
     if cell.of:
-        forbids = (*cell.forbids, f"{cell.of}.{cell.grade_id}")  # it would solve the exercise
-        cell = replace(cell, source=_filled(cell), forbids=forbids)
+        cell = replace(cell, source=_filled(cell))
     title = _first_comment(cell.source) if cell.kind is CellKind.TEST else _heading(cell.source)
     return replace(cell, title=title or cell.grade_id)
 

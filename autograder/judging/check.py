@@ -19,7 +19,6 @@ import torch
 
 from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell
-from autograder.judging.blotting import told_message, told_traceback, told_type
 from autograder.judging.results import UNUSABLE, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.transcript import Recorder
@@ -202,12 +201,10 @@ def _explain(
         summary, detail = error.summary, error.detail
         if hidden:
             detail = ""
-            for words in ("of type ", "but raised ") if error.named else ():
-                summary = summary.replace(words + error.named, words + told_type(error.named))
         message = "\n".join(_cut(part) for part in (summary, detail) if part)
         return {"status": Status.FAIL, "message": message, "hint": error.hint}
     if isinstance(error, RemoteError):
-        return _explain_remote(error, cell, hidden=hidden, cells=cells)
+        return _explain_remote(error, cell, cells)
     if isinstance(error, AssertionError):
         return {"status": Status.FAIL, "message": _cut(str(error)) or f"Not so: {cell.title}."}
     if isinstance(error, RuntimeError) and _NO_GRADIENT in str(error):
@@ -221,22 +218,16 @@ def _explain(
     }
 
 
-def _explain_remote(
-    error: RemoteError, cell: Cell, *, hidden: bool, cells: Mapping[str, str]
-) -> dict[str, Any]:
+def _explain_remote(error: RemoteError, cell: Cell, cells: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(error, NotImplementedError) and is_unwritten(error.message):
         return {"status": Status.FAIL, **unwritten(error.traceback, cell.exercise, cells)}
-    kind, message, frames = error.type_name, error.message, error.traceback
-    if hidden:
-        kind, frames = told_type(kind), told_traceback(frames, cells)
-        message = told_message(message, frames, cells)
+    message = error.message
     message = message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + " …"
     return {
         "status": Status.ERROR,
-        "message": f"Your code raised {kind}: {message}",
-        # Of the message as it is told: so the hint tells nothing more.
-        "hint": _limit_hint(f"{error.type_name}: {error.message}") or hint_for(message),
-        "traceback": frames,
+        "message": f"Your code raised {error.type_name}: {message}",
+        "hint": _limit_hint(f"{error.type_name}: {message}") or hint_for(message),
+        "traceback": error.traceback,
     }
 
 

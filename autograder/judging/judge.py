@@ -13,11 +13,9 @@ from autograder.clean_text import one_line
 from autograder.homework_source.homework import Cell, CellKind, Homework, Variant
 from autograder.judging.charging import charge
 from autograder.judging.check_limits import CheckLimits, TimeLimits
-from autograder.judging.delegation import rules_of
 from autograder.judging.dropout import NO_DROPOUT, charge_dropout_once
 from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.notebook_run import NotebookRun
-from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
     DEFERRED,
     CellFailure,
@@ -28,6 +26,7 @@ from autograder.judging.results import (
     not_earned,
     ungraded,
 )
+from autograder.judging.rules import flag_prying, rules_of
 from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import (
@@ -80,16 +79,11 @@ class Judge:
         self._seed = secrets.randbits(62)
         self._variants = VariantRuns(homework, self._start, device=device)
         self._has_reached_device = device == "cpu"
-        rules = rules_of(homework).values()
-        self._watched = sorted({name for names in rules for name in names})
-        self._exercises = [
-            cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION
-        ]
 
     def prepare(self) -> None:
-        """Have ``sandbox``, if it is this judge's alone, do once what all submissions need."""
-        cells = [c for c in self._homework.cells if c.kind is CellKind.SETUP]
-        self._sandbox.prepare(self._watched, [(cell.grade_id, cell.source) for cell in cells])
+        """Prepare ``sandbox``, if no other judge uses it, for this homework's rules."""
+        rules = rules_of(self._homework).values()
+        self._sandbox.prepare(sorted({name for names in rules for name in names}))
 
     def grade(
         self,
@@ -132,9 +126,9 @@ class Judge:
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 
         def run_all(
-            process: StudentProcess, reading: Reading, tell: OnProgress = on_progress, **how: Any
+            process: StudentProcess, tell: OnProgress = on_progress, **how: Any
         ) -> NotebookRun:
-            run = self._run(process, reading, limits, seed, **how)
+            run = self._run(process, limits, seed, **how)
             run.on_cell, run.on_check, run.on_progress = on_cell, on_check, tell
             for step in submission.steps:
                 run.do(step)
@@ -142,8 +136,8 @@ class Judge:
             return run
 
         with self._process(started) as process:
-            reading = read_code(process, submission, self._homework)
-            first = run_all(process, reading, known=known or Progress())
+            prying = flag_prying(process, submission)
+            first = run_all(process, known=known or Progress())
         results, flags, lost = first.results, first.flags, first.lost
         limits.can_defer = False
 
@@ -160,10 +154,10 @@ class Judge:
             known = Progress(results=kept, lost=lost, flags=flags)
             with self._process(started) as process:
                 if not no_dropout:
-                    return run_all(process, reading, known=known, second_try=second_try)
+                    return run_all(process, known=known, second_try=second_try)
                 process.run_cell("dropout", NO_DROPOUT)
                 tell: OnProgress = lambda progress: None  # noqa: E731 -- nothing is certain by it
-                return run_all(process, reading, tell, known=known, second_try=second_try)
+                return run_all(process, tell, known=known, second_try=second_try)
 
         again = to_try_again(self._homework, results, lost)
         if again and left() > 0:
@@ -193,7 +187,7 @@ class Judge:
             ),
             cell_failures=_first_of(tuple(first.failures.values())),
             outputs=tuple(first.outputs),
-            flags=(*submission.flags, *reading.flags, *flags),
+            flags=(*submission.flags, *prying, *flags),
             seconds=time.monotonic() - started,
             seed=seed,
             sandboxed=self._isolated,
@@ -218,9 +212,8 @@ class Judge:
     def _start(self) -> StudentProcess:
         """Start a process for the instructor's own code."""
         return StudentProcess(
-            self._sandbox, seconds=_OWN_SECONDS, submission_seconds=_OWN_SECONDS,
-            watched=self._watched, exercises=self._exercises,
-        )  # fmt: skip
+            self._sandbox, seconds=_OWN_SECONDS, submission_seconds=_OWN_SECONDS
+        )
 
     @contextlib.contextmanager
     def _process(self, began: float | None = None) -> Iterator[StudentProcess]:
@@ -229,8 +222,6 @@ class Judge:
             seconds=self._limits.check_seconds,
             submission_seconds=self._limits.submission_seconds,
             began=began,
-            watched=self._watched,
-            exercises=self._exercises,
         )
         try:
             yield process
@@ -240,7 +231,6 @@ class Judge:
     def _run(
         self,
         process: StudentProcess,
-        reading: Reading,
         limits: CheckLimits,
         seed: int,
         *,
@@ -252,7 +242,6 @@ class Judge:
         return NotebookRun(
             process,
             self._homework,
-            reading,
             limits,
             names=self._names,
             characters=self._sandbox.limits.output_characters,
@@ -285,9 +274,8 @@ class Judge:
         if not self._reference:
             with self._process() as process:
                 whatever_it_takes = self._limits.check_seconds
-                reading = Reading(lost={}, flags=())
                 limits = CheckLimits(whatever_it_takes, lambda check: whatever_it_takes)
-                run = self._run(process, reading, limits, seed=0, known=Progress())
+                run = self._run(process, limits, seed=0, known=Progress())
                 for cell in self._homework.cells:
                     if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
                         before = process.used()

@@ -10,17 +10,17 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.homework_source.magics import without_magics
 from autograder.judging.check import run_check
 from autograder.judging.check_limits import CheckLimits
-from autograder.judging.delegation import MAX_FLAGS, read_recorded
 from autograder.judging.outputs import MAX_BYTES, check_shown
-from autograder.judging.reading import Reading
 from autograder.judging.results import (
     CellFailure,
     CellOutput,
     CheckResult,
     Flag,
     Progress,
+    Status,
     not_earned,
 )
+from autograder.judging.rules import breach_flag, breach_message, rules_of
 from autograder.judging.second_try import SecondTry
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import Step
@@ -35,7 +35,6 @@ class NotebookRun:
     Args:
         process: Where the student's cells run.
         homework: The instructor's notebook.
-        reading: What reading the code found.
         limits: How long checks may take.
         names: What checks can name besides, see ``names_of_checks``.
         characters: The most that is kept of what one cell prints.
@@ -46,7 +45,7 @@ class NotebookRun:
 
     Attributes:
         results: By check.
-        lost: Of exercises that broke their rule, see ``Reading``.
+        lost: For each exercise that broke its rule, the status of its checks and the message.
         failures: Cells that did not run to their end, by label.
         outputs: What cells showed.
         on_cell: Called with the label of each cell before it runs in the student's process; with
@@ -59,7 +58,6 @@ class NotebookRun:
         self,
         process: StudentProcess,
         homework: Homework,
-        reading: Reading,
         limits: CheckLimits,
         *,
         names: Mapping[str, Any],
@@ -70,7 +68,6 @@ class NotebookRun:
         second_try: SecondTry | None = None,
     ) -> None:
         self._homework = homework
-        self._unread = reading.unread
         self._process = process
         self._limits = limits
         self._characters = characters
@@ -80,10 +77,10 @@ class NotebookRun:
         self._trusted = dict(names)
         self._flags = dict.fromkeys(progress.flags)
         self.results = dict(progress.results)
-        self.lost = {**reading.lost, **progress.lost}
+        self.lost = dict(progress.lost)
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
-        self._forbidding = {cell.grade_id for cell in homework.cells if cell.forbids}
+        self._rules = rules_of(homework)
         self.on_cell: Callable[[str], None] = lambda label: None
         self.on_check: Callable[[str], None] = lambda check: None
         self.on_progress: Callable[[Progress], None] = lambda progress: None
@@ -91,7 +88,7 @@ class NotebookRun:
     @property
     def flags(self) -> tuple[Flag, ...]:
         """Remarks for the staff."""
-        return tuple(self._flags)[:MAX_FLAGS]
+        return tuple(self._flags)
 
     def do(self, step: Step) -> None:
         """Run a cell in the student's process, or a check of it here."""
@@ -101,9 +98,6 @@ class NotebookRun:
             reference = self._second_try and self._second_try.stand_in(step.label)
             if reference:
                 self._run_cell(reference.grade_id, reference.source)
-            return
-        if step.label in self._unread:
-            self.failures[step.label] = self._unread[step.label]
             return
         if step.kind is CellKind.SETUP:
             self.on_cell("")
@@ -132,10 +126,7 @@ class NotebookRun:
             return
         self.on_check(cell.grade_id)
         if cell.exercise not in self.lost:
-            attempt = functools.partial(self._attempt, cell)
-            had_company = cell.exercise in self._forbidding and self._process.has_company()
-            self._take(self._limits.run(cell, attempt))
-            self._read_recorded(cell, had_company=had_company)
+            self._take(self._limits.run(cell, functools.partial(self._attempt, cell)))
         if cell.exercise in self.lost:
             self.results[cell.grade_id] = not_earned(cell, *self.lost[cell.exercise])
         self.on_progress(Progress(results=self.results, lost=self.lost, flags=self.flags))
@@ -145,28 +136,34 @@ class NotebookRun:
         self.results[found.check] = second.better(found) if second else found
 
     def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
-        return run_check(
-            cell, self._process, self._trusted, seed=self._seed, seconds=seconds,
-            has_variants=bool(self._homework.variants),
-        )  # fmt: skip
-
-    def _read_recorded(self, check: Cell, *, had_company: bool) -> None:
+        rule = self._rules.get(cell.exercise, ())
         try:
-            recorded = read_recorded(
-                self._process,
-                self._homework,
-                check.exercise,
-                told_where=self._second_try is None,
-                had_company=had_company,
-            )
-        except ProcessEnded as ended:  # with what it would have told
-            self._take(not_earned(check, ended.status, ended.message))
-            return
-        self._flags |= dict.fromkeys(recorded.flags)
-        self.lost |= recorded.lost
-        for cell in self._homework.checks:
-            if cell.exercise in recorded.lost and cell.grade_id in self.results:
-                self.results[cell.grade_id] = not_earned(cell, *recorded.lost[cell.exercise])
+            if rule:
+                self._process.record(rule)
+            result = run_check(
+                cell, self._process, self._trusted, seed=self._seed, seconds=seconds,
+                has_variants=bool(self._homework.variants),
+            )  # fmt: skip
+            ran = self._process.recorded(rule) if rule else []
+        except ProcessEnded as ended:  # it did not answer the recorder's calls
+            return not_earned(cell, ended.status, ended.message)
+        return self._blame(cell, ran[0]) if ran else result
+
+    def _blame(self, cell: Cell, name: str) -> CheckResult:
+        """Take the exercise's points, or this check's if an earlier exercise may be to blame.
+
+        Such a check is tried again with the reference in place of the earlier exercise.
+        """
+        message = breach_message(cell.exercise, name)
+        if self._second_try is not None or not any(
+            name in self._rules.get(exercise, ()) for exercise in self.lost
+        ):
+            self._flags[breach_flag(cell.exercise, name)] = None
+            self.lost[cell.exercise] = (Status.FAIL, message)
+            for check in self._homework.checks:
+                if check.exercise == cell.exercise and check.grade_id in self.results:
+                    self.results[check.grade_id] = not_earned(check, Status.FAIL, message)
+        return not_earned(cell, Status.FAIL, message)
 
 
 @functools.cache

@@ -1,24 +1,20 @@
 """The process that runs one student's code: started again when it dies, and never trusted."""
 
-import json
+import contextlib
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from autograder.clean_text import one_line
 from autograder.judging.results import STOPPED, CellFailure, Status
 from autograder.sandbox.time_limit import TimeLimit, by_the_clock
-from autograder.sandbox.worker.notes import NOTES
 from autograder.sandbox.worker.peer import Peer, RemoteError
-from autograder.sandbox.worker.seals import Seal, make_key
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 from course_lib.testing import CheckFailure
 
-_NOTED = "course_worker.recorder:told"
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
 _SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
@@ -46,8 +42,6 @@ class StudentProcess:
         seconds: Time limit of each cell, see ``TimeLimit``.
         submission_seconds: Time limit of everything together, by the clock.
         began: When that time began, see ``time.monotonic``; now, if None.
-        watched: Full names of functions whose calls are noted, see ``recorded``.
-        exercises: Labels of the cells for which they are.
 
     Attributes:
         complaint: What a function of the check's own has found wrong with how the student's code
@@ -61,19 +55,14 @@ class StudentProcess:
         seconds: float,
         submission_seconds: float,
         began: float | None = None,
-        watched: Sequence[str] = (),
-        exercises: Sequence[str] = (),
     ) -> None:
         self._sandbox = sandbox
-        self._watched = tuple(watched)
-        self._exercises = tuple(exercises)
         self._seconds = seconds
         self._end = (time.monotonic() if began is None else began) + submission_seconds
         self._submission_seconds = submission_seconds
         self._cells: list[tuple[str, str]] = []
         self._worker: Worker | None = None
         self._peer: Peer | None = None
-        self._woke_with_company = False
         self.complaint: CheckFailure | None = None
 
     def run_cell(self, label: str, source: str) -> CellFailure | None:
@@ -99,11 +88,6 @@ class StudentProcess:
             return CellFailure(cell=label, status=ended.status, message=ended.message)
         self._cells.append((label, source))
         return None
-
-    @property
-    def labels(self) -> frozenset[str]:
-        """What the cells that have run are called."""
-        return frozenset(label for label, _ in self._cells)
 
     @property
     def cells(self) -> dict[str, str]:
@@ -140,40 +124,38 @@ class StudentProcess:
         """
         return self._alive().call(function, args)
 
-    def recorded(self) -> list[Any]:
-        """Return what the process claims to have noted of what is watched; none if there is none.
+    def record(self, names: Sequence[str]) -> None:
+        """Start recording which of these forbidden names run.
 
-        What it says may be malformed, and is where it raises something.
+        Args:
+            names: Full names of functions, classes and modules.
 
         Raises:
-            ProcessEnded: It does not answer, and is ended: what it noted is lost.
+            ProcessEnded: It does not answer.
         """
-        if self._peer is None or not self._watched:
+        with contextlib.suppress(RemoteError), self.limited(_SHOW_SECONDS):
+            self.ask("course_worker.recorder:begin", list(names))
+
+    def recorded(self, names: Sequence[str]) -> list[str]:
+        """Return which of these names ran since ``record``; none if the process has ended.
+
+        Raises:
+            ProcessEnded: It does not answer, and is ended.
+        """
+        if self._peer is None:
             return []
         try:
             with self.limited(_SHOW_SECONDS):
-                text, seal = self._peer.call(_NOTED)
-            if seal != self._notes_seal.next([text.encode()]).hex():
-                return [None]  # somebody else has answered, or has asked before
-            noted = json.loads(text)
-        except (RemoteError, AttributeError, TypeError, ValueError, RecursionError):
-            return [None]
-        return noted if type(noted) is list else [None]
+                found = self.ask("course_worker.recorder:end")
+        except RemoteError:
+            return []
+        return [name for name in names if isinstance(found, list) and name in found]
 
     def used(self) -> float:
         """Return the seconds of processor time that it has used so far, with all it started."""
         return self._sandbox.used(self._worker) if self._worker else 0.0
 
-    def has_company(self) -> bool:
-        """Whether other processes, which the student's code has started, live beside it."""
-        return self._worker is not None and self._sandbox.company(self._worker) > 0
-
-    def woke_with_company(self) -> bool:
-        """Whether its cells, run again since this was last asked, have started other processes."""
-        woke, self._woke_with_company = self._woke_with_company, False
-        return woke
-
-    @contextmanager
+    @contextlib.contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
         """Hold everything asked of the process inside the block to a time limit.
 
@@ -235,8 +217,6 @@ class StudentProcess:
             self._peer = Peer(Wire(self._worker.connection), describe_error=self._tell_nothing)
             self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
-            if self._cells:
-                self._woke_with_company |= self.has_company()
         return self._peer
 
     def _tell_nothing(self, error: BaseException) -> dict[str, Any]:
@@ -247,14 +227,10 @@ class StudentProcess:
         return {"type_name": "RuntimeError", "bases": ["RuntimeError"], **nothing}
 
     def _expect_answer(self, peer: Peer) -> None:
-        """Make sure that the worker is there, before any of the student's code runs in it."""
+        """Check that the worker answers, before any of the student's code runs in it."""
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
-            peer.wire.make_key()
-            key = make_key()
-            self._notes_seal = Seal(key, NOTES)
-            watched = (self._watched, self._exercises, key.hex())
-            peer.call("course_worker.recorder:watch", watched)
+            peer.call("builtins:bool", (True,))
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.homework_source.cell_text import students_text
+from autograder.homework_source.definitions import defined_by
 from autograder.homework_source.fetch_edition import MARKER
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.source import read_source
-from autograder.sandbox.worker.reader.definitions import defined_by
 
 PACKAGE = "course_lib"
 RECIPES = "recipes"  # whole runs, with needs of their own; they hold nothing that homework asks for

@@ -5,7 +5,6 @@ Whatever lies beside that stays hidden: what students hand in (nbgrader's exchan
 hidden is the course, where it lies among Python's files.
 """
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -18,10 +17,6 @@ _OF_A_SYSTEM = (*_OF_A_ROOT, "include", "libexec", "share")
 _OF_LOCAL = ("bin", "lib", "lib64", "share/fonts")
 _OF_A_PYTHON = ("bin", "lib", "lib32", "lib64", "include", "share/terminfo", "share/zoneinfo")
 _NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
-_FOR_PYTORCH = (  # below torch/testing/_internal
-    *("__init__.py", "logging_tensor.py", "common_dtype.py"),
-    *("distributed/__init__.py", "distributed/fake_pg.py"),
-)
 _MOST_LINKS = 40  # as the kernel follows
 _NETWORKS = ("/sys/class/net", "/sys/class/infiniband")
 _NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
@@ -56,25 +51,6 @@ def device_mounts(device: str) -> list[str]:
         mounts += ["--ro-bind-try", path, path]
     cards = {card.resolve().parent for name in _NETWORKS for card in Path(name).glob("*")}
     return [*mounts, *_covers(*map(Path, _NO_BUSINESS_OF_CUDA), *cards)]
-
-
-def reference_covers() -> list[str]:
-    """Cover where PyTorch has layers written once more: for its own tests, and for some GPUs.
-
-    But for the modules that it imports itself.
-
-    Returns:
-        Arguments of bubblewrap, to come after the mounts of packages.
-    """
-    torch = importlib.util.find_spec("torch")
-    if torch is None or torch.origin is None:
-        return []
-    folder = Path(torch.origin).resolve().parent / "testing" / "_internal"
-    mounts = ["--perms", "0755", "--tmpfs", str(folder)]
-    mounts += ["--perms", "0755", "--dir", str(folder / "distributed")]
-    for name in _FOR_PYTORCH:
-        mounts += ["--ro-bind-try", str(folder / name), str(folder / name)]
-    return [*mounts, "--remount-ro", str(folder), *_covers(folder.parents[1] / "_vendor" / "quack")]
 
 
 def readable_mount(source: str, target: str) -> list[str]:

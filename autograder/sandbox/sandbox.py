@@ -23,7 +23,6 @@ from autograder.sandbox.file_system import (
     machine_mounts,
     package_folders,
     readable_mount,
-    reference_covers,
 )
 from autograder.sandbox.visible_packages import show_packages
 from autograder.sandbox.worker.isolation import Limits
@@ -178,7 +177,7 @@ class Sandbox(Zygote):
         return [
             *begin, "--new-session",
             *machine_mounts(), *device_mounts(self._device),
-            *show_packages(tuple(package_folders())), *reference_covers(),
+            *show_packages(tuple(package_folders())),
             *readable_mount(str(_WORKER_PACKAGE), "/grading/course_worker"),
             *readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
             "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108

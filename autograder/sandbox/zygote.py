@@ -104,8 +104,6 @@ class Zygote:
     def used(self, worker: Worker) -> float:
         """Return the seconds of processor time that a worker and all it started have used.
 
-        Those of a crowd count for more than they got, see ``course_worker.usage``.
-
         Args:
             worker: What ``start`` returned.
 
@@ -113,17 +111,6 @@ class Zygote:
             SandboxError: The forking process is gone.
         """
         return float(self._ask({"used": worker.pid})["seconds"])
-
-    def company(self, worker: Worker) -> int:
-        """Return how many processes that a worker has started live beside it.
-
-        Args:
-            worker: What ``start`` returned.
-
-        Raises:
-            SandboxError: The forking process is gone.
-        """
-        return int(self._ask({"company": worker.pid})["processes"])
 
     def preload(self, modules: Sequence[str]) -> None:
         """Import what workers will need, once for all that are started from now on.
@@ -136,18 +123,16 @@ class Zygote:
         """
         self._ask({"preload": list(modules)})
 
-    def prepare(self, watched: Sequence[str], cells: Sequence[tuple[str, str]] = ()) -> None:
-        """Do once what all workers that are started from now on would do, who then begin sooner.
+    def prepare(self, forbidden: Sequence[str]) -> None:
+        """Prepare the recorder of forbidden names once for all workers started from now on.
 
         Args:
-            watched: Full names of what they will note, see ``course_worker.recorder``; the same
-                for all.
-            cells: Labels and texts of cells that each of them will be given to read, and run.
+            forbidden: Full names, see ``course_worker.recorder``.
 
         Raises:
             SandboxError: The forking process is gone.
         """
-        self._ask({"watch": list(watched), "begin": list(cells)})
+        self._ask({"watch": list(forbidden)})
 
     def share(self) -> socket.socket:
         """Fork the forking process itself, so that another judge has one.

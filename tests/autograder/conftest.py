@@ -61,7 +61,6 @@ def peer_of(worker: Worker, seconds: float = 300) -> Peer:
     """Talk to a worker: what it does not answer in these seconds is given up."""
     peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
     peer.wire.time_left = time_limit.by_the_clock(seconds)
-    peer.wire.make_key()
     return peer
 
 

@@ -687,7 +687,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         lost={"kv_cache_bytes": "*"}, status=Status.CRASH, judge_only=True),
     Submission(student="vera", what="handed over to nn.MultiheadAttention",
         edits={"CachedAttention": OWN_LAYER}, lost={"CachedAttention": "*"},
-        hint="leads to torch.nn.MultiheadAttention", judge_only=True),
+        hint="uses torch.nn.MultiheadAttention", judge_only=True),
     Submission(
         student="olga",
         what="hostile: a result that equals everything",

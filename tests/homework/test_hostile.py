@@ -66,7 +66,7 @@ SELDOM = {
         *("signals", "growing-result", "large-result", "endless-result", "deep-result"),
     ),
     "reaching_the_ta": tuple(f"says-{number}" for number in range(13) if number != 8),
-    "delegation": ("functional", "detour", "kernel", "computed", "thread"),
+    "delegation": ("functional", "detour", "computed", "thread"),
 }
 """Attacks that tests of one part each try as well; here ``make proof`` tries them."""
 HONEST = Submission(student="honest", what="as solved")

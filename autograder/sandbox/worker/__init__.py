@@ -1,9 +1,4 @@
-"""The student's side of the judge: all that the sandbox holds besides Python and ``course_lib``.
+"""What runs beside the student's code: cells, calls from the judge, recorder and reader.
 
-Nothing here imports the rest of ``autograder``; the judge's side imports what
-both need, such as ``wire``.
+The sandbox mounts this folder as the package ``course_worker``. It imports nothing else of ours.
 """
-
-from .own_builtins import give_own_builtins
-
-give_own_builtins(__name__)

@@ -9,10 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import recorder
 from .values import EntryCount
 from .wire import WireError
-
-_look_for_nan = torch.autograd.set_detect_anomaly
 
 
 class Backward:
@@ -34,7 +33,8 @@ class Backward:
         begin: Callable[..., Tensor] = _Begin.apply
         with torch.set_grad_enabled(True):
             start = begin(grad_outputs, *self._outputs)
-        with _look_for_nan(False):  # a cell may have left it on, and some are multiplied away
+        # A cell may have left anomaly detection on; NaN that is multiplied away is no error here.
+        with recorder.paused(), torch.autograd.set_detect_anomaly(False):
             start.backward(retain_graph=True)
         return [leaf.grad for leaf in self._inputs]
 

@@ -7,7 +7,7 @@ callee allows it, a function named as ``module:function``. Reading an attribute 
 
 import importlib
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -63,7 +63,7 @@ class Proxy:
     __slots__ = ("__weakref__", "_held")
 
     def __init__(self, peer: "Peer", reference: int, type_name: str) -> None:
-        _hold(self, (peer, reference, type_name))
+        self._held = (peer, reference, type_name)
 
     @property
     def __remote_type__(self) -> str:
@@ -115,15 +115,14 @@ class Proxy:
         return [name for name in given if name in told] if told else []
 
 
-# By its name a student's code would find in what it is handed all that the worker stands on.
-_held_by: Callable[[Proxy], tuple["Peer", int, str]] = vars(Proxy)["_held"].__get__
-_hold: Callable[[Proxy, tuple["Peer", int, str]], None] = vars(Proxy)["_held"].__set__
-delattr(Proxy, "_held")
-
-
 def peer_of(proxy: Proxy) -> "Peer":
-    """Return by whom a proxy was made."""
+    """Return the peer that made a proxy."""
     return _held_by(proxy)[0]
+
+
+def _held_by(proxy: Proxy) -> tuple["Peer", int, str]:
+    held: tuple[Peer, int, str] = object.__getattribute__(proxy, "_held")
+    return held
 
 
 class Peer:
@@ -133,8 +132,7 @@ class Peer:
         wire: The connection to the other side.
         describe_error: Turns an exception raised by a call from the other side into what it may
             know: ``type_name``, ``bases``, ``message`` and ``traceback``.
-        named: Given, the other side may call functions by name: these, and of all that can be
-            imported.
+        is_asked_by_name: Whether the other side may call any importable function by its name.
         contains: The exceptions that end only the call in which they are raised.
     """
 
@@ -143,7 +141,7 @@ class Peer:
         wire: Wire,
         *,
         describe_error: Callable[[BaseException], dict[str, Any]],
-        named: Mapping[str, Callable[..., Any]] | None = None,
+        is_asked_by_name: bool = False,
         contains: type[BaseException] = Exception,
     ) -> None:
         self.wire = wire
@@ -151,9 +149,8 @@ class Peer:
         """What ended the conversation, once something did."""
         self._contains = contains
         self._describe_error = describe_error
-        self.is_asked_by_name = named is not None
-        """Whether the other side may; of two only one, so this one may not then."""
-        self._named = dict(named or {})  # what was found once stays what it is
+        self.is_asked_by_name = is_asked_by_name
+        self._named: dict[str, Callable[..., Any]] = {}
         self._exports: dict[int, Any] = {}
         self._next_export = 0
         self._next_call = 0

@@ -2,13 +2,8 @@
 
 A frame is two lengths (unsigned 32-bit, big-endian), the JSON text, and a safetensors blob. The
 other end may be hostile: sizes are checked before anything is read, and nothing is unpickled.
-
-In a worker the connection is a number, with which whoever runs there may read and write. So behind
-each frame stands its seal: what somebody else writes, leaves out, changes or says once more ends
-the conversation.
 """
 
-import _socket
 import json
 import socket
 import struct
@@ -20,40 +15,15 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from .seals import SEAL_BYTES, Seal, make_key
-
 _LENGTHS = struct.Struct(">II")
 
 
-def _refuse(value: Any) -> Any:
-    raise TypeError(f"a {type(value).__name__} is no plain data")
-
-
-# What ``json.dumps`` and ``json.loads`` come to, and all in C: their Python the student's code may
-# put something else for, and change what is told.
-_chunks_of: Any = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
-    None, _refuse, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
-)
-_value_at: Any = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[attr-defined]
-# Of a connection, and asked by its class: that of Python's own is anybody's.
-_send, _receive = _socket.socket.send, _socket.socket.recv
-_waits, _let_wait = _socket.socket.gettimeout, _socket.socket.settimeout
 MAX_TEXT_BYTES = 4 << 20
 MAX_TENSOR_BYTES = 32 << 20
 LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without any
 _AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
 _MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
-_JUDGE, _WORKER = b"judge", b"worker"
-
-
-def to_json(value: Any) -> str:
-    """Return plain data as JSON.
-
-    Raises:
-        TypeError, ValueError, RecursionError: It is not plain, or has no end.
-    """
-    return "".join(_chunks_of(value, 0))
 
 
 class WireError(ValueError):
@@ -78,27 +48,6 @@ class Wire:
         """Says for how long to wait before asking it again; at 0 or less the time is up."""
         self.received = 0
         """How much has come, in bytes of text; a message counts as at least LEAST_BYTES."""
-        self._sent_seal: Seal | None = None
-        self._received_seal: Seal | None = None
-
-    def make_key(self) -> None:
-        """Send the worker a new secret, before any of a student's code runs there.
-
-        Raises:
-            WireClosed: The other end is gone.
-        """
-        key = make_key()
-        self.send({"key": key.hex()})
-        self._sent_seal, self._received_seal = Seal(key, _JUDGE), Seal(key, _WORKER)
-
-    def take_key(self) -> None:
-        """Wait for the secret that the judge sends.
-
-        Raises:
-            WireClosed: The other end is gone.
-        """
-        key = bytes.fromhex(self.receive()[0]["key"])
-        self._sent_seal, self._received_seal = Seal(key, _WORKER), Seal(key, _JUDGE)
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
@@ -114,7 +63,7 @@ class Wire:
             TimeoutError: The time is up.
         """
         try:
-            text = to_json(message).encode()
+            text = json.dumps(message, check_circular=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise WireError(f"a value can't be sent: {error}") from error
         blob = _tensors_to_bytes(tensors)
@@ -123,10 +72,7 @@ class Wire:
                 f"the message is too large: {len(text)} bytes of text (limit {MAX_TEXT_BYTES}), "
                 f"{len(blob)} bytes of tensors (limit {MAX_TENSOR_BYTES})"
             )
-        parts = [_LENGTHS.pack(len(text), len(blob)), text, blob]
-        if self._sent_seal:
-            parts.append(self._sent_seal.next(parts))
-        self._send_all(b"".join(parts))
+        self._send_all(_LENGTHS.pack(len(text), len(blob)) + text + blob)
 
     def receive(self) -> tuple[dict[str, Any], list[Tensor]]:
         """Wait for one message.
@@ -140,23 +86,18 @@ class Wire:
             TimeoutError: The time is up.
         """
         if self._ahead:
-            self._patience()  # who sends ahead gains no time
-        lengths = self._receive_exactly(_LENGTHS.size)
-        text_len, blob_len = _LENGTHS.unpack(lengths)
+            self._patience()  # sending ahead gains no time
+        text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
             raise WireError(f"a message of {text_len} + {blob_len} bytes is too large")
         self.received += max(text_len, LEAST_BYTES)
         text = self._receive_exactly(text_len)
         blob = self._receive_exactly(blob_len)
-        if self._received_seal:
-            seal = self._received_seal.next((lengths, text, blob))
-            if self._receive_exactly(SEAL_BYTES) != seal:
-                raise WireError("a message is not the other end's")
         try:
-            message, end = _value_at(text.decode(), 0)
-        except (ValueError, RecursionError, StopIteration) as error:
+            message = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise WireError("the message is not JSON") from error
-        if not isinstance(message, dict) or end < len(text):
+        if not isinstance(message, dict):
             raise WireError("the message is not a JSON object")
         return message, _tensors_from_bytes(bytes(blob))
 
@@ -169,7 +110,7 @@ class Wire:
         while view:
             self._limit()
             try:
-                view = view[_send(self._connection, view) :]
+                view = view[self._connection.send(view) :]
             except TimeoutError:
                 continue
             except (BrokenPipeError, ConnectionResetError) as error:
@@ -180,7 +121,7 @@ class Wire:
         while missing := size - len(data):
             self._limit()
             try:
-                some = _receive(self._connection, min(max(missing, _AHEAD_BYTES), _MOST_AT_ONCE))
+                some = self._connection.recv(min(max(missing, _AHEAD_BYTES), _MOST_AT_ONCE))
             except TimeoutError:
                 continue
             except ConnectionResetError as error:
@@ -194,9 +135,9 @@ class Wire:
     def _limit(self) -> None:
         """Let the connection wait no longer than there is time."""
         patience = self._patience()
-        waits = _waits(self._connection)
+        waits = self._connection.gettimeout()
         if patience is None or waits is None or not patience / 2 < waits <= patience:
-            _let_wait(self._connection, patience)  # asks the kernel: not for each message
+            self._connection.settimeout(patience)  # a system call: not for each message
 
     def _patience(self) -> float | None:
         if self.time_left is None:
@@ -210,7 +151,7 @@ class Wire:
 def _tensors_to_bytes(tensors: Sequence[Tensor]) -> bytes:
     if not tensors:
         return b""
-    tensors = [Tensor.detach(t) for t in tensors]  # without attributes that hide a tensor's own
+    tensors = [t.detach() for t in tensors]
     size = sum(t.numel() * t.element_size() for t in tensors)
     if size > MAX_TENSOR_BYTES:  # an expanded view may claim far more than it takes: copy nothing
         raise WireError(f"tensors of {size} bytes are too large (limit {MAX_TENSOR_BYTES})")

@@ -31,7 +31,6 @@ from .isolation import (
     let_descriptors_travel,
     mapped_bytes,
 )
-from .untouched import remember_modules
 from .usage import Usage
 
 _TRIES = 10  # of a second each
@@ -40,16 +39,6 @@ _NO_PROCESS_MORE = (
     "the machine starts no process more: grade with fewer workers, or raise the limit on the "
     "processes of a user or container (ulimit -u, pids.max), or on memory"
 )
-# Of all its functions the judge asks for these, by their names.
-_ENTRANCES = (
-    "outputs:take_shown", "reader.reading:read", "recorder:told", "recorder:watch",
-    "shell:lookup", "shell:run_cell",
-)  # fmt: skip
-# What is asked on the way from what runs to what the judge is told of it.
-_NOTE = (
-    "calls", "events", "frames", "inspection", "installed_code", "kernels", "library_code", "notes",
-    "peer", "recorder", "replacing", "seals", "shell", "untouched", "wire",
-)  # fmt: skip
 _Seen = TypeVar("_Seen")
 
 
@@ -72,15 +61,14 @@ def _import_everything() -> None:
     import torch
     from tqdm import tqdm
 
-    from . import recorder  # noqa: F401
+    from . import reader, recorder  # noqa: F401
     from .peer import Peer  # noqa: F401
-    from .reader import reading
     from .shell import make_shell
 
     torch.set_num_threads(1)
     make_shell()
-    tqdm.monitor_interval = 0  # a bar starts no thread: one that a cell leaves is looked at
-    reading.read([("", "%time x = 1", True)], {})  # fills the caches of the parsers
+    tqdm.monitor_interval = 0  # a progress bar starts no thread
+    reader.read([("", "%time x = 1")])  # fills the caches of the parsers
     # Looks at the processor once, for all: a worker has no /proc.
     torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
     _settle()
@@ -141,15 +129,13 @@ class _Zygote:
         if "preload" in request:
             return _preload(request["preload"])
         if "watch" in request:
-            return _prepare(request["watch"], request["begin"])
+            return _prepare(request["watch"])
         if "share" in request:
             return self._share(descriptors[0])
         if "start" in request:
             return self._start(request["start"], *descriptors)
         if "used" in request:
             return {"seconds": self._look(request["used"], Usage.seconds, 0.0)}
-        if "company" in request:
-            return {"processes": self._look(request["company"], Usage.company, 0)}
         return {"ended": self._stop(request["stop"], request["grace"])}
 
     def _share(self, descriptor: int) -> dict[str, Any]:
@@ -214,14 +200,10 @@ def _preload(modules: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _prepare(watched: list[str], cells: list[list[str]]) -> dict[str, Any]:
-    from . import recorder, shell
-    from .reader import reading
+def _prepare(watched: list[str]) -> dict[str, Any]:
+    from . import recorder
 
     recorder.prepare(watched)
-    for label, source in cells:
-        reading.begin((label, source, False))
-        shell.compile_first(label, source)
     _settle()
     return {}
 
@@ -299,34 +281,11 @@ def _answer_judge(connection: socket.socket, limits: Limits) -> None:
         os.dup2(quiet, standard)
     keep_text(limits.output_characters)
     wire = Wire(connection)
-    peer = Peer(
-        wire, describe_error=describe_error, named=_hide_own_modules(), contains=BaseException
-    )
+    peer = Peer(wire, describe_error=describe_error, is_asked_by_name=True, contains=BaseException)
     try:
-        wire.take_key()
         peer.serve()
     except WireClosed:
         return
-
-
-def _hide_own_modules() -> dict[str, Callable[..., Any]]:
-    """Take the worker's modules from where the student's code would find them, to change them.
-
-    Returns:
-        The functions that the judge asks for, by their names.
-    """
-    sys.meta_path[:] = [each for each in sys.meta_path if not _is_own(type(each).__module__)]
-    own = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_own(name)}
-    remember_modules(own[f"{__package__}.{name}"] for name in _NOTE)
-    named = {}
-    for entrance in _ENTRANCES:
-        module, _, function = entrance.partition(":")
-        named[f"{__package__}.{entrance}"] = getattr(own[f"{__package__}.{module}"], function)
-    return named
-
-
-def _is_own(module: str) -> bool:
-    return module.partition(".")[0] == __package__
 
 
 if __name__ == "__main__":

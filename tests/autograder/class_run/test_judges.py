@@ -186,11 +186,10 @@ def test_what_was_noted_outlives_the_judge_that_was_told_it(judges):
     result = judge.grade(notebook(("double", once)), "ada")
     assert [check.score for check in result.checks] == [0.0] * 4
     flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
-    words = "double leads to torch.nn.Identity, which it forbids: its checks are lost"
+    words = "double uses torch.nn.Identity, which it forbids: its checks are lost"
     assert flags == [words]
 
 
-# Who writes into the connection is refused at once. Who has found what writes there is not.
 FLOOD = """import gc
 peer = next(each for each in gc.get_objects() if type(each).__name__ == "Peer")
 while True:

@@ -6,7 +6,7 @@ import pytest
 from ipykernel.zmqshell import KernelMagics
 from IPython.core.shellapp import InteractiveShellApp
 
-from autograder.sandbox.worker.reader.cell_code import FRONT_ENDS_MAGICS, LINE_MAGICS
+from autograder.sandbox.worker.cell_text import FRONT_ENDS_MAGICS, LINE_MAGICS
 
 pytestmark = pytest.mark.sandbox
 

@@ -1,7 +1,5 @@
 """Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
 
-# ruff: noqa: E501 -- one line a hook
-
 import contextlib
 import dataclasses
 import json
@@ -146,43 +144,15 @@ held(torch.full((3,), 1234.5))
         for c in DOUBLE.cells
     ]
     homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
-    wrong = "def double(x):\n    return 3 * x"
-    raising = "def double(x):\n    assert not x.any(), x.tolist()\n    return x"
-    for answer in (wrong, raising):
-        check = grade(("double", answer), homework=homework).checks[0]
-        assert check.status in (Status.FAIL, Status.ERROR)
-        assert not re.search(r"\d\.\d", check.message), check.message
-
-
-HOOKS = {
-    "text": "get_ipython().input_transformers_cleanup.append(lambda lines: [x.replace('3', '2') for x in lines])",
-    "tree": "import ast\nclass Two(ast.NodeTransformer):\n    def visit_Constant(self, node): return ast.copy_location(ast.Constant(2), node)\nget_ipython().ast_transformers.append(Two())",
-    "line": "from IPython.core.prefilter import PrefilterTransformer\nclass Two(PrefilterTransformer):\n    def transform(self, line, continue_prompt): return line.replace('3', '2')\nmanager = get_ipython().prefilter_manager\nTwo(shell=get_ipython(), prefilter_manager=manager)",
-    "method": "shell = get_ipython()\nrun = shell.run_cell\nshell.run_cell = lambda source, **how: run(source.replace('3', '2'), **how)",
-    "class": "shell = get_ipython()\nclass Two(type(shell)):\n    def transform_cell(self, source): return super().transform_cell(source).replace('3', '2')\nshell.__class__ = Two",
-    "a method of the class": "kind = type(get_ipython())\nread = kind.transform_cell\nkind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
-    "a method of the compiler": "compiler = get_ipython().compile\nread = compiler.ast_parse\ncompiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)",
-    "compiler": "shell = get_ipython()\nclass Two(type(shell.compile)):\n    def ast_parse(self, source, *a, **k): return super().ast_parse(source.replace('3', '2'), *a, **k)\nshell.compile = Two()",
-    "compile": "from IPython.core import compilerop\ncompilerop.compile = lambda source, *a: compile(source.replace('3', '2') if type(source) is str else source, *a)",
-    "the class of transformers": "from IPython.core.inputtransformer2 import TransformerManager as Kind\nread = Kind.transform_cell\nKind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
-    "just before it runs": "def late():\n    compiler = get_ipython().compile\n    read = compiler.ast_parse\n    compiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)\nget_ipython().events.register('pre_execute', late)",
-    "another shell": "from IPython.core.interactiveshell import InteractiveShell as Kind\nclass Two:\n    def __getattr__(self, name): return getattr(own, name)\n    def run_cell(self, source, **how): return own.run_cell(source.replace('3', '2'), **how)\nown = get_ipython()\nKind._instance = Two()",
-    "what is remembered": "import contextlib\nkind = type(get_ipython().input_transformer_manager)\nbase = kind.__mro__[1]\nread = base.transform_cell\nbase.transform_cell = lambda self, cell: read(self, cell).replace('3', '2')\nfor text in [*map(str, range(600)), 'double = lambda x: 3 * x']:\n    for given in ((text,), (text, text.replace('3', '2'))):\n        with contextlib.suppress(TypeError):\n            kind(*given)",
-    "a method within": "shell = get_ipython()\nread = shell.transform_cell\nshell.transform_cell = lambda source: read(source).replace('3', '2')",
-}  # fmt: skip
+    check = grade(("double", "def double(x):\n    return 3 * x"), homework=homework).checks[0]
+    assert check.status is Status.FAIL
+    assert not re.search(r"\d\.\d", check.message), check.message
 
 
 SELDOM = (
     *("tree", "a method of the class", "a method of the compiler", "compile", "a method within"),
     "the class of transformers",
 )
-
-
-@pytest.mark.parametrize("kind", with_proofs(HOOKS, SELDOM))
-def test_what_runs_is_what_was_read(grade, kind):
-    result = grade(HOOKS[kind], ("double", "double = lambda x: 3 * x"))
-    assert not result.cell_failures
-    assert statuses(result) == ["fail", "fail", "manual"]
 
 
 IN_PLACE = """
@@ -196,13 +166,6 @@ TABLE = """
 from IPython.core import inputtransformer2
 inputtransformer2.tr["%"] = lambda content: "double = lambda x: 2 * x"
 """
-
-
-@pytest.mark.parametrize("before", [HOOKS["line"], IN_PLACE, TABLE], ids=["line", "part", "table"])
-@pytest.mark.parametrize("again", [(), (("", "import os\nos._exit(0)"),)], ids=["", "restarted"])
-def test_a_line_of_a_magic_is_what_was_read(grade, before, again):
-    timed = "%time double = lambda x: 3 * x\nNone"  # of two lines: IPython reads the first anew
-    assert statuses(grade(before, *again, ("double", timed))) == ["fail", "fail", "manual"]
 
 
 def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):

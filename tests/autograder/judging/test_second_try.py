@@ -232,54 +232,6 @@ def test_a_check_is_tried_again_once(told):
     assert to_try_again(FOURFOLD, results, lost=("fourfold",)) == {}
 
 
-def test_what_a_process_notes_carries_no_text_out_of_it(told):
-    """It may claim that anything of the forbidden ran, under any name and anywhere."""
-    claims = """
-import functools
-held = [cell.cell_contents for cell in torch._refs._normalize.__closure__]
-(noting,) = [each for each in held if type(each) is functools.partial]
-space = noting.func.__globals__
-def fourfold(x):
-    text = double.__doc__ or ""
-    note = ("torch.nn.LayerNorm." + text, text, 10 ** 6 + len(text), "fourfold", ())
-    space["claims"] = [note] if text else []
-    space["seen"].__code__ = (lambda: claims).__code__
-    return x
-"""
-    result, check = told(TRIPLE, claims)
-    assert (check.status, check.score) == (Status.FAIL, 0)
-    assert "leads to torch.nn.LayerNorm. " in check.message
-    assert SECRET not in str(result)
-    assert str(10**6 + len(SECRET)) not in str(result)
-
-
-LATE = """
-def fourfold(x):
-    answer, own = double(double(x)), torch.Tensor.{0}
-    def late(tensor, *args, **kwargs):
-        torch.Tensor.{0} = own
-        getattr(torch, "layer" + "_norm")(x, (3,))
-        return own(tensor, *args, **kwargs)
-    {1}
-    return answer
-"""
-
-
-@pytest.mark.parametrize("method", ["detach", "numel", "element_size", "to", "contiguous"])
-def test_nothing_of_a_tensors_own_runs_while_it_is_sent(told, method):
-    late = LATE.format(method, f"answer.{method} = lambda *a, **k: late(answer, *a, **k)")
-    result, check = told("def double(x):\n    return x + x", late)
-    assert check.status is Status.PASS
-    assert FlagKind.DELEGATION not in {flag.kind for flag in result.flags}
-
-
-def test_what_runs_while_an_answer_is_sent_is_noted(told):
-    late = LATE.format("detach", "torch.Tensor.detach = late")
-    result, check = told("def double(x):\n    return x + x", late)
-    assert check.status is Status.FAIL
-    assert FlagKind.DELEGATION in {flag.kind for flag in result.flags}
-
-
 def test_a_second_try_that_ran_out_of_its_time_says_nothing(told):
     result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
     first = {c.check: dataclasses.replace(c, tried_with=()) for c in result.checks}

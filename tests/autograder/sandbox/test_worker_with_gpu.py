@@ -68,6 +68,6 @@ def is_refused(family, kind):
         socket.socket(family, kind)
     except OSError:
         return True
-found = [is_refused(1, kind) for kind in (1, 2, 3, 4, 6)] + [is_refused(2, 5)]
+found = [is_refused(1, 1), is_refused(2, 5)]
 """
-    assert run(worker, source) == [None, True, True, True, True, True]
+    assert run(worker, source) == [None, True]

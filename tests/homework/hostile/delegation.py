@@ -1,6 +1,6 @@
 """Exercises that let somebody else do the work, against their rule.
 
-Ways to hide it from the reader are in ``tests/autograder/judging/test_delegation.py``.
+Ways to hide it are in ``tests/autograder/judging/attacks.py``.
 """
 
 # ruff: noqa: E501 -- one line an attack
@@ -62,26 +62,20 @@ ATTACKS: tuple[Attack, ...] = (
         "functional",
         "the forbidden function",
         edits={LAYER: _WRAPPER},
-        flagged="leads to torch.nn.functional.multi_head_attention_forward",
+        flagged="uses torch.nn.functional.multi_head_attention_forward",
     ),
     attack(
         "subclass",
         "a subclass of the forbidden layer",
         edits={LAYER: "class MultiHeadAttention(nn.MultiheadAttention):\n    pass\n"},
-        flagged="leads to torch.nn.MultiheadAttention, which it forbids: its checks are lost MultiHeadAttention, line 1",
+        flagged="uses torch.nn.MultiheadAttention, which it forbids",
     ),
     attack(
         "detour",
         "the forbidden function, through a helper in a cell of one's own",
         edits={LAYER: _WRAPPER.replace("F.multi_head_attention_forward", "detour")},
         extra="import torch.nn.functional as G\n\n\ndef detour(*args, **kwargs):\n    return G.multi_head_attention_forward(*args, **kwargs)",
-        flagged="extra cell 1, line 5",
-    ),
-    attack(
-        "kernel",
-        "the kernel below the forbidden function, under torch's private name for it",
-        edits={LAYER: _WRAPPER.replace("F.multi_head_attention_forward", "torch._native_multi_head_attention")},
-        flagged="leads to torch.nn.functional.multi_head_attention_forward",
+        flagged="uses torch.nn.functional.multi_head_attention_forward",
     ),
     attack(
         "withheld",
@@ -90,24 +84,23 @@ ATTACKS: tuple[Attack, ...] = (
             LAYER: "from course_lib.layers.attention import MultiHeadAttention",
             PADDING: "try:\n    from course_lib.layers.masks import padding_mask\nexcept ImportError:\n    padding_mask = None",
         },
-        flagged="leads to course_lib.layers.masks.padding_mask",
     ),
     attack(
         "part",
         "the forbidden layer as a part of another, called by the course's own function",
         edits={LAYER: _PART},
-        flagged="leads to torch.nn.MultiheadAttention, which it forbids: its checks are lost MultiHeadAttention, line 20",
+        flagged="uses torch.nn.MultiheadAttention, which it forbids",
     ),
     attack(
         "computed",
         "the forbidden function by a computed name, called by the course's own function",
         edits={LAYER: "from course_lib.testing import call_beside\n" + _WRAPPER.replace("F.multi_head_attention_forward(", f"call_beside({_COMPUTED}, ")},
-        flagged="leads to torch.nn.functional.multi_head_attention_forward, which it forbids",
+        flagged="uses torch.nn.functional.multi_head_attention_forward, which it forbids",
     ),
     attack(
         "thread",
         "the forbidden function by a computed name, in a thread",
         edits={LAYER: "from concurrent.futures import ThreadPoolExecutor\n" + _WRAPPER.replace("F.multi_head_attention_forward(", f"ThreadPoolExecutor(1).submit({_COMPUTED}, ").replace("average_attn_weights=False, attn_mask=None if mask is None else ~mask,\n        )", "average_attn_weights=False, attn_mask=None if mask is None else ~mask,\n        ).result()")},
-        flagged="leads to torch.nn.functional.multi_head_attention_forward, which it forbids",
+        flagged="uses torch.nn.functional.multi_head_attention_forward, which it forbids",
     ),
 )  # fmt: skip

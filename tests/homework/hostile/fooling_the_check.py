@@ -120,13 +120,11 @@ return (wrong, wrong) if return_weights else wrong
         "patched-torch",
         "torch.allclose, equal, randn, manual_seed, Tensor.__eq__ replaced",
         edits=at_padding("return token_ids == token_ids", _PATCHED_TORCH),
-        flagged="changes torch.allclose",
     ),
     attack(
         "patched-library",
         "the course's own checks, AssertionError and isinstance replaced",
         edits=at_attention("return value", _PATCHED_LIBRARY),
-        flagged="changes builtins.AssertionError",
     ),
     attack("nan", "NaN, which differs from itself", edits=at_attention("return value * math.nan"), keeps="scaled_dot_product_attention-inputs"),
     attack("nothing", "None", edits=at_attention("return None")),
@@ -148,6 +146,5 @@ return (wrong, wrong) if return_weights else wrong
         "when-graded",
         "the reference, called only where the grader is seen",
         edits=at_attention(_WHEN_GRADED),
-        flagged="leads to course_lib.layers.attention.scaled_dot_product_attention",
     ),
 )  # fmt: skip

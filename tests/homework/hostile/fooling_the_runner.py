@@ -37,7 +37,6 @@ ATTACKS: tuple[Attack, ...] = (
         edits=_NOTHING,
         extra=PATCHED_SHELL,
         lost=EVERYTHING,
-        flagged="changes IPython.core.interactiveshell.InteractiveShell.run_cell",
     ),
     attack(
         "display-hooks",
@@ -55,7 +54,6 @@ print('{"output_type": "execute_result", "data": {"text/plain": "99"}}')
 print("nan")
 99
 """,
-        flagged="changes sys.displayhook",
     ),
     attack(
         "transformers",
@@ -90,10 +88,10 @@ atexit.register(lambda: 1 / 0)
         "the judge's own modules in the process, replaced",
         edits={PADDING: BLANK},
         extra="""
-import course_worker.peer, course_worker.recorder, course_worker.reader.reading, course_worker.shell
+import course_worker.peer, course_worker.reader, course_worker.recorder, course_worker.shell
 course_worker.shell.describe_error = lambda error: {"type_name": "x", "bases": [], "message": "", "traceback": ""}
-course_worker.recorder.seen = lambda: [("torch.nn.Linear", "x", 1, "x")] * 100
-course_worker.reader.reading.read = lambda *args: ([], [], [])
+course_worker.recorder.end = lambda: ["torch.nn.Linear"] * 100
+course_worker.reader.read = lambda *args: []
 """,
         flagged="pries into course_worker",
     ),

@@ -1,23 +1,15 @@
-"""What runs is noted, however it was reached: no name of it stands in these submissions."""
+"""Attacks on the rules of exercises, by outcome, and honest code beside them.
+
+Each attack has a forbidden layer or function compute an exercise of ``HOMEWORK``. SECURITY.md
+explains the outcomes: it costs the exercise's points, is flagged for a person, or is accepted by the
+threat model.
+"""
 
 # ruff: noqa: E501 -- one line an attack
 
-import functools
-import re
-import subprocess
-import sys
-
-import pytest
-import torch
-
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.judging.results import FlagKind
-from autograder.sandbox.worker.operators import FAMILIES, forbids
-from tests.autograder.conftest import ROOT
-from tests.daily import with_proofs
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom course_lib.testing import assert_close"
-
 NORM = "def norm(x):\n    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()"
 NORM_RULE = (
     "torch.nn.LayerNorm",
@@ -30,7 +22,6 @@ NORM_RULE = (
 NORM_CHECK = """x = torch.randn(2, 3, 4, requires_grad=True)
 assert_close(norm(x), F.layer_norm(x, (4,)))
 norm(x).sum().backward()"""
-
 BACK = """def back(upstream, x):
     centred = x - x.mean(-1, keepdim=True)
     root = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
@@ -39,20 +30,15 @@ BACK = """def back(upstream, x):
 BACK_RULE = (
     "torch.autograd",
     "torch.func",
-    "torch.enable_grad",
-    "torch.set_grad_enabled",
-    "torch.inference_mode",
     "torch.Tensor.backward",
 )
 BACK_CHECK = """x, upstream = torch.randn(2, 3, 4, requires_grad=True), torch.randn(2, 3, 4)
 F.layer_norm(x, (4,)).backward(upstream)
 with torch.no_grad():
     assert_close(back(upstream, x.detach()), x.grad)"""
-
 ATTEND = "def attend(x):\n    return torch.softmax(x @ x.mT, -1) @ x"
 ATTEND_RULE = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
 ATTEND_CHECK = "assert tuple(attend(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
-
 ENCODE = """class encode(nn.Module):
     def __init__(self):
         super().__init__()
@@ -67,20 +53,16 @@ ENCODE_RULE = (
     "torch.nn.Transformer",
 )
 ENCODE_CHECK = "assert tuple(encode(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
-
 CELL = "def cell(x, h):\n    return torch.tanh(x + h)"
 CELL_RULE = ("torch.nn.RNN", "torch.nn.RNNCell", "torch.rnn_tanh", "torch.rnn_tanh_cell")
 CELL_CHECK = (
     "x, h = torch.randn(2, 4), torch.randn(2, 4)\nassert_close(cell(x, h), torch.tanh(x + h))"
 )
-
 LOSS = "def loss(logits, targets):\n    return F.nll_loss(logits.log_softmax(-1), targets)"
 LOSS_RULE = ("torch.nn.functional.cross_entropy", "torch.nn.CrossEntropyLoss")
 LOSS_CHECK = "logits, targets = torch.randn(3, 4, requires_grad=True), torch.tensor([0, 3, 1])\nassert_close(loss(logits, targets), F.cross_entropy(logits, targets))\nloss(logits, targets).backward()"
-
 FREE = "def free(x):\n    return F.layer_norm(x, x.shape[-1:])"
 FREE_CHECK = "x = torch.randn(2, 4, requires_grad=True)\nassert_close(free(x), F.layer_norm(x, (4,)))\nfree(x).sum().backward()"
-
 EXERCISES = {
     "norm": (NORM, NORM_RULE, NORM_CHECK),
     "back": (BACK, BACK_RULE, BACK_CHECK),
@@ -106,7 +88,6 @@ HOMEWORK = Homework(
         ),
     ),
 )  # fmt: skip
-
 _BESIDE = "from course_lib.testing import call_beside\n"
 _LISTED = """def _carry(upstream, x):
     x = x.detach().clone().requires_grad_()
@@ -150,7 +131,6 @@ def back(upstream, x):
     y = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
     y.{carry}(upstream)
     return x.grad"""
-
 _OWN_PARTS = """
 class Attend(nn.Module):
     def __init__(self):
@@ -196,20 +176,6 @@ spec = importlib.util.spec_from_file_location("course_lib.own", "own.py")
 sys.modules["course_lib.own"] = own = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(own)
 norm = own.norm
-"""
-_FAR_AWAY = """
-import importlib, threading
-far = importlib.import_module("torch.distributed.auto" + "grad")
-rpc = importlib.import_module("torch.distributed.rpc")
-{}
-def derive(upstream, x, got):
-    x = getattr(x.clone(), "requires_" + "grad_")()
-    y = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
-    got.append(carry((y * upstream).sum(), x))
-def back(upstream, x):
-    thread = threading.Thread(target=derive, args=(upstream, x, got := []))
-    thread.start(); thread.join()
-    return got[0]
 """
 _OWN_FILE = """
 import importlib.util, pathlib
@@ -265,12 +231,6 @@ C = getattr(torch, "_" + "C")
 keys = C.DispatchKeySet({})
 aten = vars(torch)["o" + "ps"].aten
 """
-_STATIC = """
-class Norm(nn.Module):
-    def forward(self, x): return F.layer_norm(x, [4])
-script = torch.jit.freeze(torch.jit.script(Norm().eval()))
-"""
-
 _WITHOUT_LINES = """
 import ast
 from code import InteractiveInterpreter
@@ -340,7 +300,6 @@ class Norm:
         return vars(F)["layer" + "_norm"](x, (4,))
 norm = Norm()
 """
-
 _BY_NAME = "\ndef norm(x):\n    return vars(F)['layer' + '_norm'](x, (4,))"
 _TELLS_NOTHING = """
 import json
@@ -360,19 +319,6 @@ _TELLS_NOTHING_BY = {
     + "import json\nput(json._default_encoder, 'encode', lambda message: '{}' if 'native_layer' in str(message) else json.JSONEncoder().encode(message))",
     "its reader, replaced": _PUT
     + "import json\nreal = json._default_decoder.decode\nput(json._default_decoder, 'decode', lambda text: real(text.replace('course_worker.recorder:told', 'builtins:list')))",
-}
-_TELLS_NOTHING_BY |= {
-    "its socket, replaced": """import ssl
-real = ssl.socket.send
-def send(self, data):
-    return real(self, bytes(data).replace(b"native_layer", b"native_later"))
-ssl.socket.send = send""",
-    "what walks over it, replaced": _PUT
-    + """import itertools
-real = itertools.islice
-def islice(items, *ends):
-    return real((each for each in items if "native_layer" not in str(each)), *ends)
-put(itertools, "islice", islice)""",
 }
 _COUNTING = (
     _PUT
@@ -426,7 +372,7 @@ def norm(x):
     finally:
         first["cell_of"] = usual
 """
-HIDDEN = {
+ATTACKS = {
     "what ends with the process, ended before": ("norm", "import weakref\nweakref.finalize._exitfunc()" + _BY_NAME),
     "what tells the judge, replaced": ("norm", _TELLS_NOTHING + _BY_NAME),
     "a builtin in the place of Python's": ("norm", _COUNTING),
@@ -558,7 +504,6 @@ HIDDEN = {
     "what another LSTM keeps with its gates held open": ("cell", "import importlib\nclass Gate(nn.Module):\n    def __init__(self, value):\n        super().__init__()\n        self.value = value\n    def forward(self, x): return torch.full_like(x, self.value)\nc = importlib.import_module('torch.ao.nn.quantizable').LSTMCell(4, 4, split_gates=True)\nfor gates in (c.igates, c.hgates):\n    gates['cell'] = nn.Identity()\n    for name, value in (('input', 50.0), ('forget', -50.0), ('output', 0.0)):\n        gates[name] = Gate(value)\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
     "what an LSTM keeps with its gates held open": ("cell", "c = nn.LSTMCell(4, 4)\nwith torch.no_grad():\n    [p.zero_() for p in c.parameters()]\n    c.weight_ih[8:12] = c.weight_hh[8:12] = torch.eye(4)\n    c.bias_ih[:4], c.bias_ih[4:8] = 99, -99\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
 }  # fmt: skip
-
 HONEST = {
     "as solved": {},
     "a comparison in its cell": {"norm": NORM + "\nassert torch.allclose(norm(torch.eye(4)), getattr(F, 'layer_norm')(torch.eye(4), (4,)), atol=1e-4)"},
@@ -596,451 +541,37 @@ HONEST = {
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
 }  # fmt: skip
 
-
-def submit(grade, changed):
-    """Grade the solutions, some changed, with what the student added before."""
-    solved = [(name, changed.get(name, EXERCISES[name][0])) for name in EXERCISES]
-    return grade(changed.get("before", ""), *solved, homework=HOMEWORK)
-
-
-SELDOM = {
-    *("the same, by the course's own function", "a part of a part"),
-    *("a part, as the exercise itself", "a part, by name", "a layer of one group"),
-    *("rows for channels, instances", "rows for channels, batches", "a mean taken before"),
-    *("an operator by a computed name", "the C functions by a computed name"),
-    *("a table of functions", "a module by a computed name", "a thread", "a map", "a script"),
-    *("a graph", "vmap", "a checkpoint", "a hook", "a list of layers", "a copy", "a pickled one"),
-    *("another layout, its kernel", "a sparse tensor", "long names", "a custom operator"),
-    *("an exported program", "neighbours", "PyTorch's own in Python"),
-    *("what PyTorch's own in Python is made of", "a cell in Python", "a quantized cell"),
-    *("a backward pass in Python", "a signal", "compiled in an earlier cell"),
-    *("another edition of the operator", "attention, a part, by the course's own function"),
-    *("attention, the layer around it", "attention, the fast road"),
-    *("attention of another package", "attention, its code"),
-    "a layer of one's own parts, by its method",
-    *("a layer of one's own parts, of a class of one's own", "another cell"),
-    "a loss behind a projection, of each", "what another LSTM keeps with its gates held open",
-    *("a loss by a computed name", "backward of a tensor, in a thread"),
-    *("torch.func by a computed name", "forward mode", "neighbours in Python"),
+FLAGGED = {
+    "another engine of autograd's, in a thread",
     "PyTorch's own in Python, with a root of one's own",
+    "a backward pass in Python, with sums of one's own", "the same, of a table",
+    "the same, for forward mode", "attention of another package, with a softmax of one's own",
+    "attention of ONNX's, with a softmax of one's own",
+    "a loss of rare classes, with a log-softmax of one's own",
+    "a cell in Python, with a tanh of one's own",
+}  # fmt: skip
+ACCEPTED = {
+    "what tells the judge: its entrance, replaced",
+    "what tells the judge: what finds it, replaced", "a backward pass across channels",
+    "one group", "a layer of one group", "rows for channels, instances",
+    "rows for channels, batches", "a script", "vmap of another",
+    "an operator of one's own library", "a custom operator", "neighbours",
+    "PyTorch's own in Python", "what PyTorch's own in Python is made of",
+    "a table of decompositions", "a cell in Python", "a quantized cell",
+    "a backward pass in Python", "a backward pass of one's own", "a servant of an earlier cell",
+    "attention of another package", "a layer of one's own parts, by its blocks",
+    "a cell with its gates held open", "a loss, decomposed",
+    "a loss, by the kernel for many of them", "the same, by what is behind it",
+    "the same, found anew", "forward mode, by the kernel for all",
+    "a loss, by another machine's kernel", "a cell, by another machine's key",
+    "one group, by another machine's key", "an encoder, by another machine's key",
+    "autograd, by another machine's key", "forward mode, by another machine's key",
+    "a loss of rare classes", "a loss behind a projection", "a loss behind a projection, of each",
+    "a derivative by PyTorch's differences", "nodes of a graph, in a thread",
+    "nodes of a graph, where gradients are switched on", "nodes of a graph, by their method",
+    "nodes of a graph, by a map", "the operator of the backward pass", "neighbours in Python",
+    "a loss behind a projection, in Python", "the same, by its operator's object",
+    "what another LSTM keeps with its gates held open",
     "what an LSTM keeps with its gates held open",
-    *("the same, of a table", "the same, for forward mode", "the same, by its operator's object"),
-    *("one group, by another machine's key", "autograd, by another machine's key"),
-    *("a cell, by another machine's key", "forward mode, by another machine's key"),
 }  # fmt: skip
-"""Others take the same road, or are found by the same kernels, words or frames."""
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", with_proofs(HIDDEN, SELDOM))
-def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
-    exercise, source = HIDDEN[name]
-    result = submit(grade, {exercise: source})
-    assert not [f.message for f in result.cell_failures]
-    scores = {check.exercise: check.score for check in result.checks}
-    assert scores == dict.fromkeys(EXERCISES, 1.0) | {exercise: 0.0}
-    (told,) = [check.message for check in result.checks if check.exercise == exercise]
-    assert "leads to torch." in told, told
-    flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
-    assert any("its checks are lost" in flag for flag in flags), flags
-
-
-_AND_BACK = NORM.replace(
-    "def norm(x):\n",
-    """def norm(x, *upstream):
-    if upstream:
-        x = getattr(x.clone(), "requires_" + "grad_")()
-        with getattr(torch, "enable_" + "grad")():
-            y = norm(x)
-        getattr(y, "back" + "ward")(*upstream)
-        return x.grad
-""",
-)
-ELSEWHERE = {
-    "a partial": "from functools import partial\nback = partial(lambda up, x: globals()['no' + 'rm'](x, up))",
-    "another's function": "back = globals()['ow' + 'n']",
-}  # fmt: skip
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_an_exercise_that_has_anothers_code_run_is_told(grade, name):
-    norm = f"{_AND_BACK}\nown = lambda upstream, x: norm(x, upstream)"
-    result = submit(grade, {"norm": norm, "back": ELSEWHERE[name]})
-    assert not [f.message for f in result.cell_failures]
-    flags = [flag for flag in result.flags if flag.kind is FlagKind.DELEGATION]
-    assert {flag.cell for flag in flags} == {"norm"}
-    assert all("ran in a check of back, which may stand on it" in flag.text for flag in flags)
-
-
-@pytest.mark.sandbox
-def test_an_exercise_that_makes_anothers_objects_is_told(grade):
-    free = "class free:\n    def __call__(self, x):\n        return F.layer_norm(x, (4,))"
-    made = "def make():\n    return globals()['fr' + 'ee']()"
-    cells = [
-        Cell(kind=CellKind.SETUP, grade_id="imports", source=SETUP),
-        Cell(kind=CellKind.SOLUTION, grade_id="free", source=free),
-        Cell(kind=CellKind.SOLUTION, grade_id="make", source=made, forbids=NORM_RULE),
-        Cell(kind=CellKind.TEST, grade_id="make-a", exercise="make", points=1.0, title="It holds",
-             source="# It holds\nmake()(torch.ones(2, 4))"),
-    ]  # fmt: skip
-    homework = Homework(id="hw00-made", title="Made", cells=tuple(cells))
-    result = grade(("free", free), ("make", made), homework=homework)
-    (flag,) = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
-    assert "ran in a check of make, which may stand on it" in flag
-
-
-ENGINES = {
-    "the static runtime": _STATIC + "run = getattr(torch, '_' + 'C')._jit_to_static_module(script._c)",
-    "oneDNN Graph": _STATIC + "torch.jit.enable_onednn_fusion(True)\nrun = script",
-    "an operator of scripts": "run = lambda x: getattr(torch.ops.prim, 'MKLDNNLayer' + 'Norm')(x.detach().to_mkldnn(), [4], torch.ones(4), torch.zeros(4)).to_dense()\nrun(torch.ones(2, 4))",
-    "MKL-DNN's": _STATIC + "run = torch.jit.optimize_for_inference(script)",
-    "a graph from a text": "C = getattr(torch, '_' + 'C')\nrun = C._create_function_from_graph('f', C.parse_ir('graph(%x : Tensor):\\n  return (%x)'))",
-    "lazy tensors'": "import importlib\nimportlib.import_module('torch._lazy.ts_backend').init()\nrun = lambda x: F.layer_norm(x.to('lazy'), (4,)).cpu()",
-    "NNC": _STATIC + "run = getattr(torch, '_' + 'C')._te.TensorExprKernel(script.graph)",
-}  # fmt: skip
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", ENGINES)
-def test_no_engine_computes_past_the_operators(grade, name):
-    source = f"{ENGINES[name]}\ndef norm(x):\n    return run(x)"
-    result = submit(grade, {"norm": source})
-    (failure,) = result.cell_failures
-    assert "has no attribute" in failure.message
-    assert next(check.score for check in result.checks if check.exercise == "norm") == 0
-
-
-FAR_AWAY = {
-    "of several machines": "move = getattr(far, 'back' + 'ward')\nfar._init(0)\ndef carry(y, x):\n    with far.context() as number:\n        move(number, [y])\n        return far.get_gradients(number)[x]",
-    "of scripts": "gradient = getattr(vars(torch)['o' + 'ps'].aten, 'gr' + 'ad')\ndef carry(y, x):\n    return gradient([y], [x], [torch.ones(())], None, False, False)[0]",
-    "of scripts, without a packet": "gradient = getattr(torch, '_' + 'C')._get_operation_overload('aten::gr' + 'ad', '')[0]\ndef carry(y, x):\n    return gradient([y], [x], [torch.ones(())], None, False, False)[0]",
-    "of what may be elsewhere": "move = getattr(rpc.PyRRef, 'back' + 'ward')\nagent = rpc.TensorPipeAgent(torch.distributed.HashStore(), 'own', 0, 1, rpc.TensorPipeRpcBackendOptions(_transports=['uv']), {}, [])\nrpc.api._set_and_start_rpc_agent(agent)\ndef carry(y, x):\n    move(rpc.RRef(y), -1, False)\n    return x.grad",
-}  # fmt: skip
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", FAR_AWAY)
-def test_no_other_engine_carries_gradients_back(grade, name):
-    result = submit(grade, {"back": _FAR_AWAY.format(FAR_AWAY[name])})
-    (failure,) = result.cell_failures
-    assert "has no attribute" in failure.message or "not subscriptable" in failure.message
-    assert next(check.score for check in result.checks if check.exercise == "back") == 0
-
-
-_FORWARD = "import importlib\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\nahead.enter_dual_level()\nepsilon = ahead.make_dual(torch.zeros(()), torch.ones(()))\ndef back(upstream, x):\n    found = []\n    for way in torch.eye(4):\n        y = x + way * epsilon\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        found.append((upstream * ahead.unpack_dual(z).tangent).sum(-1))\n    return torch.stack(found, -1)"
-
-
-@pytest.mark.sandbox
-def test_no_dual_number_outlives_the_cell_that_made_it(grade):
-    result = submit(grade, {"back": _FORWARD})
-    assert next(check.score for check in result.checks if check.exercise == "back") == 0
-    watches = """import importlib
-ahead = importlib.import_module("torch.auto" + "grad.forward_ad")
-enter = getattr(torch, "_" + "C")._enter_dual_level
-class Watches(type(ahead)):
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        enter()
-ahead.__class__ = Watches
-"""
-    result = submit(grade, {"back": watches + _FORWARD.partition("\n")[2]})
-    assert next(check.score for check in result.checks if check.exercise == "back") == 0
-    honest = "import torch.autograd.forward_ad as ahead\nahead.enter_dual_level()\n"
-    again = "with ahead.dual_level():\n    pass\n"
-    result = grade(honest, again + BACK, homework=HOMEWORK)
-    assert not [failure.message for failure in result.cell_failures]
-
-
-@pytest.mark.sandbox
-def test_what_a_cell_has_set_to_trace_it_ends_with_it(grade):
-    source = (
-        "import sys\ntrace = lambda *event: trace\nsys.settrace(trace); sys.setprofile(trace)\n"
-    )
-    norm = NORM.replace("return ", "assert sys.gettrace() is sys.getprofile() is None\n    return ")
-    result = submit(grade, {"norm": source + norm})
-    assert next(check.score for check in result.checks if check.exercise == "norm") == 1
-    told = {flag.text for flag in result.flags if flag.kind is FlagKind.HOSTILE}
-    assert told == {"pries into sys.settrace", "pries into sys.setprofile"}
-
-
-@pytest.mark.sandbox
-def test_nobody_is_handed_the_formulas_of_autograd(grade):
-    """As what compiles it is: functions that carry gradients back, and are no nodes."""
-    compiled = "getattr(torch, '_' + 'C')._dynamo.compiled_autograd"
-    result = submit(grade, {"back": f"{compiled}.set_autograd_compiler(print, True)\n{BACK}"})
-    (failure,) = result.cell_failures
-    assert "autograd can't be compiled here" in failure.message
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", ["b'aten::gr' b'ad'", "type('N', (str,), {})('aten::gr' + 'ad')"])
-def test_operators_are_found_by_texts_alone(grade, name):
-    """C++ takes bytes as well, in which nobody here has looked for a name."""
-    carry = f"gradient = getattr(torch, '_' + 'C')._get_operation_overload({name}, '')[0]"
-    result = submit(grade, {"back": f"{carry}\n{BACK}"})
-    (failure,) = result.cell_failures
-    assert "an operator's name is a text" in failure.message
-
-
-@pytest.mark.sandbox
-def test_who_has_more_noted_than_can_be_kept_earns_nothing(grade):
-    labels = "('back', 'attend', 'encode', 'cell', 'loss', 'free')"
-    subsets = f"(s for n in range(7) for s in itertools.combinations({labels}, n))"
-    fills = f"[called_in(s, f) for s in {subsets} for f in others]"
-    result = submit(grade, {"norm": _CROWD.format(fills)})
-    scores = {check.exercise: check.score for check in result.checks}
-    assert scores == dict.fromkeys(EXERCISES, 1.0) | {"norm": 0.0}
-    (told,) = [check.message for check in result.checks if check.exercise == "norm"]
-    assert "more ways than can be noted" in told
-    assert any("than can be noted" in flag.text for flag in result.flags)
-
-
-_CODE = """
-f = vars(F)['multi_head_' + 'attention_forward']
-def attend(x):
-    hash(x)
-    return F.scaled_dot_product_attention(x, x, x)
-"""
-_MAPPED = """
-import importlib, operator, types
-from functools import partial
-def attend(x):
-    return F.scaled_dot_product_attention(x, x, x)
-tree_map = importlib.import_module("torch.utils._pytree").tree_map
-code = tree_map(operator.attrgetter("__co" + "de__"), attend)
-"""
-ASKS_A_PROCESS = """
-import multiprocessing
-context = multiprocessing.get_context("fork")
-ours, theirs = context.Pipe()
-def serve():
-    theirs.send(getattr(F, "layer" + "_norm")(torch.from_numpy(theirs.recv()), (4,)).numpy())
-child = context.Process(target=serve)
-child.start()
-def norm(x):
-    ours.send(x.detach().numpy())
-    y = torch.from_numpy(ours.recv())
-    child.join()
-    return y + 0 * x
-"""
-
-
-_JUMPS = """
-import pdb
-class Skip(pdb.Pdb):
-    def user_line(self, frame):
-        if frame.f_code.co_name in ("noting", "_note_and_run"):
-            frame.f_lineno += 1
-def norm(x):
-    return Skip(stdin=[], readrc=False).runcall(vars(F)["layer" + "_norm"], x, (4,))
-"""
-_SCRIPT_OF_NODES = """C = getattr(torch, "_" + "C")
-graph = C.Graph()
-x, weight, bias, eps, shape = (graph.addInput() for _ in range(5))
-kept = graph.insertConstant(False)
-node = graph.create("prim::MKLDNNLayer" + "Norm", [x, shape, weight, bias, eps, kept], 1)
-graph.insertNode(node)
-graph.registerOutput(node.output())
-eps.setType(C.FloatType.get())
-shape.setType(C.ListType(C.IntType.get()))
-script = C.CompilationUnit().create_function("f", graph, True)
-"""
-_ANSWERS = """import signal, stack_data
-told = "course_worker.recorder:told"
-def looks(number, frame):
-    for info in stack_data.FrameInfo.stack_data(frame):
-        for v in info.variables:
-            if v.name == "self" and hasattr(v.value, "_named"):
-                v.value._named[told] = lambda: ["[]", "0" * 32]
-signal.signal(signal.SIGUSR1, looks)
-def norm(x):
-    signal.raise_signal(signal.SIGUSR1)
-    return vars(F)["layer" + "_norm"](x, (4,))
-"""
-_UPDATES = """from IPython.extensions.autoreload import update_function
-def around():
-    function = note = None
-    def noting(*args, **kwargs):
-        return note, function
-    return noting
-update_function(torch.ScriptMethod.__call__, around())
-"""
-_CODE_PUT = """made = compile("def mean(x): return x.mean()", "own", "exec").co_consts[0]
-setattr(mean, "__co" + "de__", made)
-"""
-_IN_A_FILE = (
-    """import pathlib, sys, tempfile
-folder = tempfile.mkdtemp()
-sys.path.append(folder)
-pathlib.Path(folder, "own.py").write_text({text})
-import own
-"""
-    + BACK
-)
-_OF_ANOTHER_FILE = """import abc, importlib.abc, importlib.util
-class Own(importlib.abc.ExecutionLoader):
-    def get_filename(self, name):
-        return {file}
-    def get_source(self, name):
-        return "def mean(x): return x.mean(-1, keepdim=True)"
-own = importlib.util.module_from_spec(spec := importlib.util.spec_from_loader("own", Own()))
-spec.loader.exec_module(own)
-""" + BACK.replace("x - x.mean(-1, keepdim=True)", "x - own.mean(x)")
-_COMPILED_BEFORE = """import abc, importlib.machinery, py_compile, tempfile
-folder = tempfile.mkdtemp()
-text = open(f"{folder}/own.py", "w").write("def mean(x): return x.mean(-1, keepdim=True)")
-py_compile.compile(f"{folder}/own.py", cfile=f"{folder}/own.pyc", dfile=abc.__file__)
-own = importlib.machinery.SourcelessFileLoader("own", f"{folder}/own.pyc").load_module()
-""" + BACK.replace("x - x.mean(-1, keepdim=True)", "x - own.mean(x)")
-UNSEEN = {
-    "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
-    "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
-    "the code of a call": ("attend", _CODE.replace("hash(x)", "getattr(attend, '__co' + 'de__')"), "pries into the code"),
-    "code that a map makes": ("attend", _MAPPED + "tree_map(operator.methodcaller('replace', co_filename='own.py'), code)", "pries into the code"),
-    "a function that a map makes": ("attend", _MAPPED + "tree_map(partial(getattr(types, 'Function' + 'Type'), globals={}), code)", "pries into the code"),
-    "a function that a thread makes": ("attend", _MAPPED + "import threading\nthread = threading.Thread(target=partial(getattr(types, 'Function' + 'Type'), code, {}))\nthread.start(); thread.join()", "pries into the code"),
-    "code from bytes, by a map": ("attend", _MAPPED + "marshal = importlib.import_module('mar' + 'shal')\ntree_map(marshal.loads, marshal.dumps(code))", "pries into the code"),
-    "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
-    "a process of an earlier cell": ("norm", "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\ndef norm(x):\n    return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,))) + 0 * x", "a process of its own ran in a check of norm"),
-    "a process of an earlier cell that ends in the check": ("norm", ASKS_A_PROCESS, "a process of its own ran in a check of norm"),
-    "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "a thread, timer or trace function of one cell"),
-    "a hook of Python's own": ("norm", NORM + "\nimport sys\ngetattr(sys, 'add' + 'audithook')(lambda *event: None)", "Python's own events"),
-    "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
-    "a script, called as a function": ("attend", "text = 'def f(x):\\n    return torch.softmax(x @ x.mT, -1) @ x\\n'\nscript = torch.jit.CompilationUnit(text).f\ndef attend(x):\n    return script(x)", "a compiled graph"),
-    "a script, by its method": ("attend", "class Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())\ndef attend(x):\n    return script.forward(x)", "a compiled graph"),
-    "a script, as a benchmark runs it": ("attend", "class Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nruns = torch.utils.ThroughputBenchmark(torch.jit.script(Own()))\ndef attend(x):\n    return runs.run_once(x)", "a compiled graph"),
-    "a script, as Python adds": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __add__(self, x: torch.Tensor): return torch.softmax(x @ x.mT, -1) @ x\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    return script + x", "a compiled graph"),
-    "a script for small machines": ("attend", "import importlib, io\nclass Own(nn.Module):\n    def forward(self, x): return torch.softmax(x @ x.mT, -1) @ x\nsaved = io.BytesIO(torch.jit.script(Own())._save_to_buffer_for_lite_interpreter())\nscript = importlib.import_module('torch.jit.mobile')._load_for_lite_interpreter(saved)._c\ndef attend(x):\n    return script.forward((x,))", "a compiled graph"),
-    "a trace function that jumps over what notes": ("norm", _JUMPS, "would have itself traced while it is checked"),
-    "a profiler": ("norm", "import sys\nbegin = getattr(sys, 'set' + 'profile')\ndef norm(x):\n    begin(print)\n    return x", "would have itself traced while it is checked"),
-    "a script, as it is saved": ("attend", "class Own(nn.Module):\n    @torch.jit.export\n    def __getstate__(self):\n        torch.softmax(torch.ones(2), -1)\n        return 0\n    @torch.jit.export\n    def __setstate__(self, state: int):\n        pass\nscript = torch.jit.script(Own())._c\ndef attend(x):\n    script.save_to_buffer()\n    return x", "a compiled graph"),
-    "a script, as it is loaded": ("attend", "import io\nsaved = io.BytesIO()\ntorch.jit.save(torch.jit.script(nn.Linear(4, 4)), saved)\ndef attend(x):\n    saved.seek(0)\n    torch.jit.load(saved)\n    return x", "a compiled graph"),
-    "a script of nodes that are no operators": ("norm", _SCRIPT_OF_NODES + NORM.replace("return ", "script(x.detach().to_mkldnn(), torch.ones(x.size(-1)).to_mkldnn(), torch.zeros(x.size(-1)).to_mkldnn(), 1e-5, [x.size(-1)])\n    return "), "a compiled graph"),
-    "a derivative inside a script": ("back", "text = 'def f(x):\\n    y = x * x\\n    return torch.autograd.grad([y.sum()], [x])\\n'\nscript = getattr(torch, 'j' + 'it').CompilationUnit(text).f\n" + BACK.replace("def back(upstream, x):\n", "def back(upstream, x):\n    try:\n        script(x)\n    except RuntimeError:\n        pass  # not without a graph\n"), "a compiled graph"),
-    "a graph of PyTorch's own Python": ("cell", "import importlib\nf = getattr(importlib.import_module('torch._decomp.decompositions'), 'gru_' + 'cell_data')\nsteps = list(importlib.import_module('torch.' + 'fx').symbolic_trace(f).graph.nodes)\n" + CELL, "makes a graph of what exercises forbid"),
-    "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
-    "PyTorch loaded by another of its names": ("encode", "import importlib.util\nspec = importlib.util.spec_from_file_location('own', '/' + nn.modules.adaptive.__file__)\nspec.loader.exec_module(importlib.util.module_from_spec(spec))\n" + ENCODE, "loads PyTorch's modules once more"),
-    "a program in a text": ("back", _IN_A_FILE.format(text='"""def outer(error):\n    return error.__traceback__.tb_frame"""'), "pries into tb_frame"),
-    "a program in a text that is put together": ("back", _IN_A_FILE.format(text='"def outer(error): return error.__traceback__.tb_" + "frame"'), "pries into the code of functions"),
-    "a private module by a text": ("back", "import importlib\nown = importlib.import_module('torch._higher_order_ops')\n" + BACK, "pries into torch._higher_order_ops"),
-    "a private module in the list of them": ("back", "import sys\nown = sys.modules['torch._higher_order_ops']\n" + BACK, "pries into torch._higher_order_ops"),
-    "code that is called as Python's own": ("back", _OF_ANOTHER_FILE.format(file="abc.__file__"), "calls code of its own after a file"),
-    "code that is called as what Python holds frozen": ("back", _OF_ANOTHER_FILE.format(file="'<frozen os>'"), "calls code of its own after a file"),
-    "code that was compiled as Python's own": ("back", _COMPILED_BEFORE, "calls code of its own after a file"),
-    "another who answers, found by a library that reads frames": ("norm", _ANSWERS, "can't be read"),
-    "who asks first what was noted": ("norm", _ANSWERS.replace('lambda: ["[]", "0" * 32]', 'v.value._named[told]() and v.value._named[told]'), "can't be read"),
-    "code that a library puts into what notes": ("norm", _UPDATES + _BY_NAME, "takes away what notes what runs"),
-    "code that is put into a function": ("back", "def mean(x): return x\n" + _CODE_PUT + BACK, "pries into the code of functions"),
-    "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
-}  # fmt: skip
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", UNSEEN)
-def test_what_cannot_be_seen_is_told(grade, name):
-    exercise, source, told = UNSEEN[name]
-    result = submit(grade, {exercise: source})
-    assert any(told in flag.text for flag in result.flags), result
-
-
-@pytest.mark.sandbox
-def test_a_process_that_cells_start_when_they_run_again_is_told(grade):
-    """Where the student's process has ended, nobody has looked before the check begins."""
-    ends = "import os\ngetattr(os, '_ex' + 'it')(0)"
-    solved = [(name, EXERCISES[name][0]) for name in EXERCISES if name != "norm"]
-    result = grade("", ("norm", ASKS_A_PROCESS), ends, *solved, homework=HOMEWORK)
-    told = "a process of its own ran in a check of norm"
-    assert any(told in flag.text for flag in result.flags), result
-
-
-def together(rows):
-    """Name submissions that have as much as there can be of these in one."""
-    merged = {}
-    for name, changed in rows.items():
-        if name == "training in its cell":  # it takes seconds
-            continue
-        fits = (names for names, others in merged.items() if not others.keys() & changed.keys())
-        names = next(fits, "")
-        merged[f"{names}; {name}".strip("; ")] = merged.pop(names, {}) | changed
-    return merged
-
-
-TOGETHER = together(HONEST)
-ALLOWED = TOGETHER | HONEST
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("name", with_proofs(ALLOWED, ALLOWED.keys() - TOGETHER.keys()))
-def test_what_is_allowed_costs_nothing_and_raises_no_flag(grade, name):
-    result = submit(grade, ALLOWED[name])
-    assert [check for check in result.checks if check.score < 1] == []
-    assert not [f.message for f in result.cell_failures]
-    assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
-
-
-COMPILED = """
-import contextlib, torch
-from torch import nn
-model = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
-with torch.no_grad(), contextlib.suppress(Exception):  # where there is no compiler
-    model(torch.ones(2, 4))
-"""
-
-
-@pytest.mark.proof
-@pytest.mark.sandbox
-def test_a_model_of_ones_own_may_be_compiled(grade):
-    result = submit(functools.partial(grade, seconds=120.0), {"before": COMPILED})
-    assert not [f.message for f in result.cell_failures]
-    assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
-
-
-def test_a_rule_is_about_the_operators_of_its_names_alone():
-    for rule, operators in {
-        "LayerNorm": "native_group_norm native_batch_norm _fused_rms_norm instance_norm",
-        "RNNCell": "rnn_tanh_cell gru_cell lstm_cell quantized_rnn_tanh_cell",
-        "functional.cross_entropy": "cross_entropy_loss _linear_cross_entropy_batch_chunked",
-        "MultiheadAttention": "_native_multi_head_attention _transformer_encoder_layer_fwd",
-        "Module.backward": "native_layer_norm_backward _make_dual _unpack_dual",
-    }.items():
-        for operator in operators.split():
-            assert forbids([f"torch.nn.{rule}"], f"torch.ops.aten.{operator}"), operator
-    assert forbids(["torch.autograd"], "torch.autograd.backward")
-    assert not forbids(["torch.nn.LayerNorm"], "torch.ops.aten.gru")
-    assert not forbids(["course_lib.layers.normalization.LayerNorm"], "torch.ops.aten.layer_norm")
-    assert not forbids(["torch.gru"], "torch.ops.aten.gru_cell")
-    for operator in ("nll_loss_forward", "binary_cross_entropy_with_logits"):
-        assert not forbids(["torch.nn.functional.cross_entropy"], f"torch.ops.aten.{operator}")
-
-
-def test_nothing_of_what_is_replaced_or_taken_away_has_another_name():
-    """Who imports ``*`` has it too: ``torch.import_ir_module`` is of ``torch._C``."""
-    program = """import sys
-from autograder.sandbox.worker import recorder, replacing
-import torch._higher_order_ops.torchbind as torchbind
-recorder.prepare({names})
-gone = [before for before, _ in replacing._replaced]
-for full, module in list(sys.modules.items()):
-    if not full.startswith("autograder."):
-        for name, value in list(vars(module).items()):
-            if any(value is each for each in gone):
-                print(full, name)
-assert torch.import_ir_module_from_buffer is torch._C.import_ir_module_from_buffer
-assert torchbind._orig_scriptmethod_call is torch.ScriptMethod.__call__
-assert torch.parse_ir is replacing._refuse
-assert "torch._C._te" not in sys.modules
-assert replacing.are_all_in_place()
-torch.ScriptMethod.__call__ = lambda *_: None
-assert not replacing.are_all_in_place()"""
-    names = sorted({name for _, rule, _ in EXERCISES.values() for name in rule})
-    program = "import torch\n" + program.format(names=names)
-    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert (told.stdout, told.returncode) == ("", 0), told
-
-
-def test_every_family_is_of_operators_that_there_are():
-    known = torch._C._dispatch_get_all_op_names()
-    for family in FAMILIES:
-        for pattern in filter(None, (family.operators, family.shared)):
-            assert any(re.search(pattern, operator) for operator in known), pattern
+"""All other attacks cost the exercise its points."""

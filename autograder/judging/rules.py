@@ -1,0 +1,68 @@
+"""Rules of exercises: the layers and functions of PyTorch that a solution must not use.
+
+The worker's recorder reports forbidden names that ran during a check; they cost the exercise of
+that check its points. The worker's reader finds code that pries into Python or PyTorch; it is
+flagged for a person and costs nothing.
+"""
+
+from collections.abc import Sequence
+
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.results import Flag, FlagKind
+from autograder.judging.student_process import ProcessEnded, StudentProcess
+from autograder.judging.submission import Submission
+from autograder.sandbox.worker.peer import RemoteError
+
+_MAX_FLAGS = 20  # of one submission
+_READ_SECONDS = 20.0
+
+
+def rules_of(homework: Homework) -> dict[str, tuple[str, ...]]:
+    """Return the forbidden names of each exercise that has a rule."""
+    return {
+        cell.grade_id: cell.forbids
+        for cell in homework.cells
+        if cell.kind is CellKind.SOLUTION and cell.forbids
+    }
+
+
+def breach_flag(exercise: str, name: str) -> Flag:
+    """Tell the staff that a check of an exercise ran a forbidden name."""
+    text = f"{exercise} uses {name}, which it forbids: its checks are lost"
+    return Flag(kind=FlagKind.DELEGATION, text=text, cell=exercise)
+
+
+def breach_message(exercise: str, name: str) -> str:
+    """Tell the student the same."""
+    return (
+        f"Your {exercise} uses {name}. This exercise asks you to write {exercise} without it, so "
+        "its checks earn nothing. Comparing your results with it in a cell of your own is allowed."
+    )
+
+
+def flag_prying(process: StudentProcess, submission: Submission) -> tuple[Flag, ...]:
+    """Flag code that pries into Python or PyTorch.
+
+    Args:
+        process: A process in which none of the student's code has run yet.
+        submission: The notebook.
+    """
+    cells = [
+        (step.label, step.source)
+        for step in submission.steps
+        if step.cell is None or step.kind is CellKind.SOLUTION
+    ]
+    try:
+        with process.limited(_READ_SECONDS):
+            found = process.ask("course_worker.reader:read", cells)
+    except (ProcessEnded, RemoteError) as error:
+        text = f"its code could not be read ({error})"
+        return (Flag(kind=FlagKind.HOSTILE, text=text),)
+    return tuple(_prying_flags(found))[:_MAX_FLAGS]
+
+
+def _prying_flags(found: Sequence[tuple[str, str, int]]) -> list[Flag]:
+    return [
+        Flag(kind=FlagKind.HOSTILE, text=f"pries into {name}", cell=cell, line=line)
+        for name, cell, line in found
+    ]

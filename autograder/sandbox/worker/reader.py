@@ -1,0 +1,95 @@
+"""Finds code that pries into Python or PyTorch, so that a person looks at it.
+
+It reads imports and dotted names with ``ast`` and decides no marks.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from .cell_text import python_of, with_sign
+
+PRYING = (
+    "ctypes", "gc", "torch._C", "torch._dynamo", "torch._library", "torch.library",
+    "torch.overrides", "torch.utils._python_dispatch", "torch.cuda.CUDAGraph",
+    "sys.settrace", "sys.setprofile", "sys.addaudithook", "sys._getframe", "sys._current_frames",
+    "sys.meta_path", "sys.modules", "inspect.currentframe", "inspect.stack", "inspect.trace",
+    "inspect.getouterframes", "traceback.walk_stack", "traceback.walk_tb", "threading.settrace",
+    "threading.setprofile", "types.CodeType", "types.FunctionType", "importlib.reload",
+    "course_worker",
+)  # fmt: skip
+"""Full names of modules and functions that no homework asks for."""
+
+PRYING_ATTRIBUTES = frozenset({
+    "__closure__", "__code__", "__globals__", "__subclasses__", "__builtins__", "__wrapped__",
+    "__torch_function__", "__torch_dispatch__", "f_back", "f_globals", "f_locals", "gi_frame",
+    "cell_contents", "tb_frame",
+})  # fmt: skip
+"""Attributes that lead to the frames, code or globals of other functions."""
+
+Finding = tuple[str, str, int]
+"""A name, the label of a cell, and a line in it."""
+
+
+def read(cells: Sequence[tuple[str, str]]) -> list[Finding]:
+    """Return the prying names in some cells, each name once a cell.
+
+    Args:
+        cells: Labels and sources, magics included. A cell that is not Python is skipped.
+    """
+    return [finding for label, source in cells for finding in _read_cell(label, source)]
+
+
+def _read_cell(label: str, source: str) -> list[Finding]:
+    try:
+        tree = ast.parse(python_of(with_sign(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError):
+        return []
+    aliases: dict[str, str] = {}
+    found: dict[str, int] = {}
+    for node in ast.walk(tree):  # imports first: a name may be used in a function above its import
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for full, alias in _imported(node):
+                aliases[alias] = full
+                _add(found, full, node.lineno)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            if node.attr in PRYING_ATTRIBUTES:
+                found.setdefault(node.attr, node.lineno)
+            _add(found, _dotted(node, aliases), node.lineno)
+        elif isinstance(node, ast.Call) and _dotted(node.func, aliases) == "getattr":
+            names = [a.value for a in node.args[1:2] if isinstance(a, ast.Constant)]
+            for name in PRYING_ATTRIBUTES.intersection(filter(_is_text, names)):
+                found.setdefault(name, node.lineno)
+    return [(name, label, line) for name, line in found.items()]
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Yield the full name and the local name of each import."""
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            yield f"{node.module}.{alias.name}", alias.asname or alias.name
+        elif alias.asname:
+            yield alias.name, alias.asname
+        else:
+            first = alias.name.partition(".")[0]
+            yield first, first
+            yield alias.name, alias.name
+
+
+def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
+    """Return the full name that an expression such as ``nn.functional.gelu`` stands for."""
+    if isinstance(node, ast.Name):
+        return aliases.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value, aliases)}.{node.attr}"
+    return ""
+
+
+def _add(found: dict[str, int], name: str, line: int) -> None:
+    prying = next((p for p in PRYING if name == p or name.startswith(f"{p}.")), None)
+    if prying:
+        found.setdefault(prying, line)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
