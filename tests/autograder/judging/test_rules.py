@@ -13,7 +13,7 @@ from tests.daily import with_proofs
 pytestmark = pytest.mark.sandbox
 
 DAILY = {
-    "a function", "a thread", "a backward pass in Python", "a hook", "forward mode",
+    "a layer of one group", "a thread", "a backward pass in Python", "a hook", "forward mode",
     *sorted(FLAGGED)[:1], *sorted(ACCEPTED)[:2],
 }  # fmt: skip
 
@@ -115,7 +115,8 @@ def test_later_exercise_is_not_blamed_for_an_earlier_one(grade):
 def test_comparison_in_a_cell_of_ones_own_is_allowed(grade):
     compare = "assert bool((torch.nn.Identity()(torch.ones(2)) * 2 == double(torch.ones(2))).all())"
     result = grade(DOUBLE, compare, HALF, homework=RULED)
-    assert (result.score, result.cell_failures, result.flags[1:]) == (3, (), ())
+    assert (result.score, result.cell_failures) == (3, ())
+    assert of_kind(result, FlagKind.DELEGATION) == []
 
 
 def test_homework_without_rules_records_nothing(grade):
