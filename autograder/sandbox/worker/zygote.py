@@ -66,12 +66,25 @@ def _import_everything() -> None:
     from .shell import make_shell
 
     torch.set_num_threads(1)
+    _let_nothing_compile()
     make_shell()
     tqdm.monitor_interval = 0  # a progress bar starts no thread
     reader.read([("", "%time x = 1")])  # fills the caches of the parsers
     # Looks at the processor once, for all: a worker has no /proc.
     torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
     _settle()
+
+
+def _let_nothing_compile() -> None:
+    """Have compilers return the function or module itself: their start takes more than a check."""
+    import torch
+
+    def compile(model: Any = None, **how: Any) -> Any:
+        """Return the model; without one, what returns it: a decorator."""
+        return compile if model is None else model
+
+    torch.compile = compile
+    torch.jit._state.disable()
 
 
 def _settle() -> None:

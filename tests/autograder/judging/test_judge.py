@@ -15,7 +15,7 @@ from autograder.judging import student_process
 from autograder.judging.check import CheckNamespace
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
-from autograder.judging.results import Status, SubmissionResult
+from autograder.judging.results import FlagKind, Status, SubmissionResult
 from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
 from autograder.sandbox.worker.peer import Peer, Proxy
@@ -39,6 +39,35 @@ def test_a_right_solution_gets_every_point(grade):
     assert (result.score, result.max_score) == (5.0, 6.0)
     assert result.sandboxed
     assert SubmissionResult.from_json(json.loads(json.dumps(result.to_json()))) == result
+
+
+_IN_A_MODULE = """
+class Double(torch.nn.Module):
+    def forward(self, x):
+        return x + x
+double = {0}
+"""
+COMPILED = {
+    "decorator": "@torch.compile\n{0}",
+    "mode": "@torch.compile(mode='max-autotune', dynamic=True)\n{0}",
+    "fullgraph": "{0}\ndouble = torch.compile(double, fullgraph=True)",
+    "method": _IN_A_MODULE.format("Double()").replace("    def", "    @torch.compile\n    def"),
+    "module": _IN_A_MODULE.format("torch.compile(Double())"),
+    "module in place": _IN_A_MODULE.format("Double()") + "double.compile(mode='reduce-overhead')",
+    "script": "@torch.jit.script\n{0}",
+    "scripted module": _IN_A_MODULE.format("torch.jit.script(Double())"),
+    "trace": "{0}\ndouble = torch.jit.trace(double, torch.ones(2, 3))",
+}
+
+
+@pytest.mark.parametrize("how", COMPILED)
+def test_compiled_solution_earns_full_marks(grade, how):
+    rule = ("torch.nn.functional.layer_norm",)  # so that what the code leads to is looked at
+    cells = [dataclasses.replace(c, forbids=rule * (c.grade_id == "double")) for c in DOUBLE.cells]
+    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
+    result = grade(("double", COMPILED[how].format(RIGHT[1])), homework=homework, seconds=2.0)
+    assert statuses(result) == ["pass", "pass", "manual"], result
+    assert [flag.text for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
 
 
 def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(grade):
