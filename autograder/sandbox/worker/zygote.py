@@ -66,7 +66,7 @@ def _import_everything() -> None:
     from .shell import make_shell
 
     torch.set_num_threads(1)
-    _let_nothing_compile()
+    _run_eagerly()
     make_shell()
     tqdm.monitor_interval = 0  # a progress bar starts no thread
     reader.read([("", "%time x = 1")])  # fills the caches of the parsers
@@ -75,13 +75,16 @@ def _import_everything() -> None:
     _settle()
 
 
-def _let_nothing_compile() -> None:
-    """Have compilers return the function or module itself: their start takes more than a check."""
+def _run_eagerly() -> None:
+    """Let ``torch.compile`` and scripting return the model itself.
+
+    A compiler takes longer to start than a check may take.
+    """
     import torch
+    import torch._decomp.decompositions_for_jvp  # scripts formulas of forward mode when imported
 
     def compile(model: Any = None, **how: Any) -> Any:
-        """Return the model; without one, what returns it: a decorator."""
-        return compile if model is None else model
+        return compile if model is None else model  # without a model it is a decorator
 
     torch.compile = compile
     torch.jit._state.disable()
