@@ -211,9 +211,7 @@ class Judge:
 
     def _start(self) -> StudentProcess:
         """Start a process for the instructor's own code."""
-        return StudentProcess(
-            self._sandbox, seconds=_OWN_SECONDS, submission_seconds=_OWN_SECONDS
-        )
+        return StudentProcess(self._sandbox, seconds=_OWN_SECONDS, submission_seconds=_OWN_SECONDS)
 
     @contextlib.contextmanager
     def _process(self, began: float | None = None) -> Iterator[StudentProcess]:
