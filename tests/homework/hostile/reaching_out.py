@@ -40,7 +40,7 @@ for pid in {os.getppid(), 1, 2, os.getpid() + 1, os.getpid() - 1} - {os.getpid()
         except OSError:
             continue
         raise SystemExit(f"FOUND {pid} {name}")
-""", "pries into /proc/"),
+"""),
     _reach("environment", "secrets of the environment", """
 import os
 secret = [name for name in os.environ if any(word in name.upper() for word in ("TOKEN", "KEY", "SECRET", "USER", "SSH"))]
@@ -110,7 +110,7 @@ if os.fork() == 0:
         import time
         time.sleep(86397)
     os._exit(0)
-""", "pries into subprocess"),
+"""),
     _reach("outlives", "a process that refuses to die with its parent", """
 import ctypes, os
 libc = ctypes.CDLL(None)
