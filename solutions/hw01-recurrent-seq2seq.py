@@ -1692,7 +1692,7 @@ telegrams = language_of(
 )
 
 
-# %% solution="greedy_search"
+# %% solution="greedy_search" withholds="course_lib.generation.greedy_search.greedy course_lib.generation.beam_search.beam_search"
 def greedy_search(next_logits, *, bos_id: int, eos_id: int, max_new_tokens: int):
     """Write the most probable token, again and again, until the end token.
 
@@ -1894,7 +1894,7 @@ if not bool(score.isfinite()):
 # before: candidates of one length need no normalising.
 
 
-# %% solution="beam_search"
+# %% solution="beam_search" withholds="course_lib.generation.greedy_search.greedy course_lib.generation.beam_search.beam_search course_lib.generation.diagnosis.score_sequences"
 def beam_search(
     next_logits, *, beam_size: int, bos_id: int, eos_id: int, max_new_tokens: int, alpha: float
 ):
@@ -2435,7 +2435,7 @@ assert_finite_scores(stubborn_language(*(-150 - 100 * torch.rand(2)).tolist()))
 # See [Search or model: who is at fault?](book:decoding#search-or-model) in the chapter.
 
 
-# %% solution="diagnose"
+# %% solution="diagnose" withholds="course_lib.generation.diagnosis.diagnose course_lib.generation.diagnosis.score_sequences"
 def diagnose(next_logits, *, output: list[int], reference: list[int], bos_id: int, alpha: float):
     """Say whether the search or the model is at fault for an output.
 

@@ -1631,7 +1631,7 @@ if device == "cpu":  # a GPU would compute nothing more after such an error
 # *ay* comes from nowhere. They are marked -1, and do not count.
 
 
-# %% solution="alignment_error"
+# %% solution="alignment_error" withholds="course_lib.metrics.alignment.alignment_error course_lib.metrics.alignment.misplaced_weight"
 def alignment_error(weights: Tensor, alignment: Tensor) -> float:
     """Return how often the largest weight lies elsewhere than at the true key.
 

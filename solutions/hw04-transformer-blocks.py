@@ -908,11 +908,11 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 #
 # **The rule of this part:** `layer_norm` and `rms_norm` are the formulas, written out. One that
 # leads to PyTorch's own `LayerNorm`, `RMSNorm`, `layer_norm` or `rms_norm`, or to the course
-# library's `RMSNorm`, loses the points of its tests; so does one that has another of PyTorch's
-# normalisations do the work, over a single group, say. Comparing yours with PyTorch's, in a cell of
-# your own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
+# library's `RMSNorm`, loses the points of its tests; so does one that has `group_norm`,
+# `instance_norm` or `batch_norm` do the work. Comparing yours with PyTorch's, in a cell of your own,
+# is a good idea. (`LayerNorm`, further down, may use what it likes.)
 
-# %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm"
+# %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm torch.nn.functional.group_norm torch.nn.functional.instance_norm torch.nn.functional.batch_norm" withholds="course_lib.layers.normalization.RMSNorm"
 
 # %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
 # Each token has mean 0 and variance 1, then a weight and a bias
@@ -1095,7 +1095,7 @@ hint = "subtract the mean before you square: the difference E[x^2] - E[x]^2 may 
 checked(layer_norm(constants, weight, bias), (400, 7), what="output for constants", hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm"
+# %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm torch.nn.functional.group_norm torch.nn.functional.instance_norm torch.nn.functional.batch_norm" withholds="course_lib.layers.normalization.RMSNorm"
 
 # %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
 # Each token has mean square 1, then a weight; its mean is left alone
@@ -1293,12 +1293,9 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 # gradient can ask for what normalisation takes away. The chapter goes through it step by step in
 # [The backward pass, by hand](book:layer-normalization#backward-by-hand).
 #
-# **The rule:** by hand means without autograd. A function that leads to anything in
-# `torch.autograd`, `torch.func` or `sympy`, to `torch.enable_grad`, `torch.set_grad_enabled` or
-# `torch.inference_mode` loses the points of its tests, which call it under `torch.no_grad()`; nor
-# may it call `backward`, or an operator that is PyTorch's own way back through a norm. To compare
-# yours with autograd's, in a cell of your own, is the best of tests.
-
+# **The rule:** by hand means without autograd. A function that uses anything of `torch.autograd` or
+# `torch.func`, or that calls `backward`, loses the points of its tests. To compare yours with
+# autograd's, in a cell of your own, is the best of tests.
 
 # %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.Tensor.backward"
 def layer_norm_backward(

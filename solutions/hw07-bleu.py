@@ -35,9 +35,7 @@
 #   asks for nothing beyond the docstring, the text and the part that you see.
 # - A mistake in one part costs no points in another: when your work is graded, what stands on a
 #   wrong part is tried with a right one in its place too. So hand in also what is only half done.
-# - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
-#   tool, `sacrebleu` (its `BLEU`, `corpus_bleu`, `raw_corpus_bleu` or `sentence_bleu`, or anything
-#   in its `metrics`), loses the points of its tests.
+# - **The rule of this homework:** the counting is yours, not that of the standard tool, `sacrebleu`.
 #   To compare your scores with it in a cell of your own is a good idea: it is installed with this
 #   homework. Put nothing else into that cell: where your work is graded there is no `sacrebleu`.
 # - `README.md`, beside this notebook, says how to open the course's book. Its page
@@ -48,7 +46,7 @@
 # **If you are stuck,** take a sentence of four words and count with a pencil. Then look at
 # [Common mistakes](book:bleu#bleu-common-mistakes) in the chapter.
 
-# %% setup="imports"
+# %% setup="imports" installs="sacrebleu"
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

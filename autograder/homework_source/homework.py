@@ -35,8 +35,10 @@ class Cell:
         exercise: grade_id of the solution cell that a test belongs to; empty otherwise.
         title: What a test checks, in words; for a written answer its heading.
         read: Where in the book to read on, as ``chapter#anchor``; may be empty.
-        forbids: For a solution, the full names that it may not lead to, such as
-            ``torch.nn.LayerNorm``: with one of them the checks of the exercise are lost.
+        forbids: For a solution, the full names of PyTorch's functions and layers that it may not
+            run, such as ``torch.nn.LayerNorm``: with one of them its checks are lost.
+        installs: For a setup cell, packages that students install for cells of their own; they are
+            missing where homework is graded.
         of: For a solution that course_lib holds, the module; else empty.
         prints: For a demo, a line that it prints once the homework is solved; may be empty.
         where: File and line of its ``# %%``, for messages: no part of what it is.
@@ -50,6 +52,7 @@ class Cell:
     title: str = ""
     read: str = ""
     forbids: tuple[str, ...] = ()
+    installs: tuple[str, ...] = ()
     of: str = ""
     prints: str = ""
     where: str = field(default="", compare=False, repr=False)

@@ -37,8 +37,8 @@ _WORDS = (CellKind.TEXT, CellKind.WRITTEN)
 _KINDS = ("setup", "solution", "test", "written", "demo", "variants")
 _OPTIONS = {
     CellKind.TEXT: set[str](),
-    CellKind.SETUP: set[str](),
-    CellKind.SOLUTION: {"of", "forbids"},
+    CellKind.SETUP: {"installs"},
+    CellKind.SOLUTION: {"of", "forbids", "withholds"},
     CellKind.TEST: {"points", "read"},
     CellKind.WRITTEN: {"points", "read"},
     CellKind.DEMO: {"prints"},
@@ -173,6 +173,7 @@ def _read_cell(cell: "NotebookNode", where: str, before: list[Cell]) -> Cell:
         read=str(labels.get("read", "")),
         exercise=_exercise(grade_id, kind, where, before),
         forbids=tuple(str(labels.get("forbids", "")).split()),
+        installs=tuple(str(labels.get("installs", "")).split()),
     )
 
 

@@ -229,9 +229,7 @@ def _as_published(homework: Homework, root: Path, bundle: Path) -> Homework:
 
 
 def _packages(homework: Homework) -> list[str]:
-    # With what an exercise forbids, students may compare their work in a cell of their own.
-    forbidden = {name.partition(".")[0] for cell in homework.cells for name in cell.forbids}
-    return [*STUDENT_PACKAGES, *sorted(forbidden - {*STUDENT_PACKAGES, PACKAGE})]
+    return [*STUDENT_PACKAGES, *(name for cell in homework.cells for name in cell.installs)]
 
 
 def _requirements(homework: Homework) -> str:

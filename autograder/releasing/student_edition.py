@@ -1,9 +1,9 @@
 """The course_lib that students get with a homework: what they are to write is withheld.
 
-Withheld are the layers of this homework and of every later one, and what their exercises forbid;
-earlier ones are there. What stands on a withheld name goes too, in its own module and in others:
-it could not run anyway. Importing a withheld name, from wherever the whole library has it, says
-which homework asks for it.
+Withheld are the layers of this homework and of every later one, and what their exercises withhold
+besides; earlier ones are there. What stands on a withheld name goes too, in its own module and in
+others: it could not run anyway. Importing a withheld name, from wherever the whole library has it,
+says which homework asks for it.
 """
 
 import ast
@@ -176,7 +176,7 @@ def _asked_for(homework: str, root: Path) -> Withheld:
 def _layers(source: str) -> Iterator[tuple[str, str]]:
     """Yield, as (module, name), what course_lib has of a homework's exercises.
 
-    That is what they are made from, and what they forbid: the solution by another name. Their
+    That is what they are made from, and what they withhold: the solution by another name. Their
     labels say it, and to read all of a source would take a hundred times as long.
     """
     for line in re.findall(r"^# %% (.+)", source, re.MULTILINE):
@@ -185,10 +185,9 @@ def _layers(source: str) -> Iterator[tuple[str, str]]:
             continue
         if "of" in labels:
             yield labels["of"], labels["solution"]
-        for name in labels.get("forbids", "").split():
-            if name.startswith(f"{PACKAGE}."):
-                module, _, last = name.rpartition(".")
-                yield module, last
+        for name in labels.get("withholds", "").split():
+            module, _, last = name.rpartition(".")
+            yield module, last
 
 
 def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:

@@ -14,7 +14,8 @@ PRYING = (
     "sys.settrace", "sys.setprofile", "sys.addaudithook", "sys._getframe", "sys._current_frames",
     "sys.meta_path", "sys.modules", "inspect.currentframe", "inspect.stack", "inspect.trace",
     "inspect.getouterframes", "traceback.walk_stack", "traceback.walk_tb", "threading.settrace",
-    "threading.setprofile", "os.fork", "os.kill", "socket", "types.CodeType", "types.FunctionType", "importlib.reload",
+    "threading.setprofile", "os.fork", "os.kill", "socket", "types.CodeType",
+    "types.FunctionType", "importlib.reload",
     "course_worker",
 )  # fmt: skip
 """Full names of modules and functions that no homework asks for."""

@@ -269,7 +269,7 @@ def test_links_to_the_book_become_addresses_or_plain_words(root):
     assert "[the chapter](https://book.example/small.html#start)" in notebook.cells[0].source
 
 
-def test_a_rule_reaches_the_judge_with_what_course_lib_holds(root):
+def test_rule_reaches_the_judge(root):
     ruled = 'solution="double" forbids="torch.nn.LayerNorm torch.mul"'
     text = GOOD.replace('solution="double"', ruled).replace(
         "Read [", "No `nn.LayerNorm`, no mul! ["
@@ -279,7 +279,7 @@ def test_a_rule_reaches_the_judge_with_what_course_lib_holds(root):
     rules = {c.grade_id: c.forbids for c in homework.cells if c.kind is CellKind.SOLUTION}
     assert rules == {
         "double": ("torch.nn.LayerNorm", "torch.mul"),
-        "double_all": ("layers.double_all",),
+        "double_all": (),
     }
 
 

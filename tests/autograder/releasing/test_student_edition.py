@@ -301,7 +301,7 @@ def test_every_module_of_the_real_edition_can_be_imported(real_edition):
     assert result.returncode == 0, result.stderr
 
 
-def test_what_an_exercise_forbids_of_the_library_is_withheld_too(tmp_path):
+def test_names_that_an_exercise_withholds_are_left_out(tmp_path):
     write_student_edition("hw01", ROOT, tmp_path)
     for module, name in (("greedy_search", "greedy"), ("beam_search", "beam_search")):
         text = (tmp_path / "course_lib" / "generation" / f"{module}.py").read_text()

@@ -10,7 +10,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 _EXERCISE = re.compile(r'^# %% solution="(?P<name>\w+)"(?P<rest>.*)$', flags=re.MULTILINE)
-_FORBIDDEN = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
+_WITHHELD = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 
 
 class folded_listing(nodes.General, nodes.Element):
@@ -25,12 +25,12 @@ def homework_of(pyobject: str, solutions: Path) -> Path | None:
         solutions: The folder of the homeworks' sources.
 
     Returns:
-        The first one's source, which names it as an exercise, or forbids course_lib's; else None.
+        The first one's source, which names it as an exercise, or withholds course_lib's; else None.
     """
     name = pyobject.partition(".")[0]
     for source in sorted(solutions.glob("hw*.py")):
         for exercise in _EXERCISE.finditer(source.read_text(encoding="utf-8")):
-            if name and name in (exercise["name"], *_FORBIDDEN.findall(exercise["rest"])):
+            if name and name in (exercise["name"], *_WITHHELD.findall(exercise["rest"])):
                 return source
     return None
 
