@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from .cell_text import python_of, with_sign
 
 PRYING = (
-    "ctypes", "gc", "torch._C", "torch._dynamo", "torch._library", "torch.library",
-    "torch.overrides", "torch.utils._python_dispatch", "torch.cuda.CUDAGraph",
-    "sys.settrace", "sys.setprofile", "sys.addaudithook", "sys._getframe", "sys._current_frames",
-    "sys.meta_path", "sys.modules", "inspect.currentframe", "inspect.stack", "inspect.trace",
-    "inspect.getouterframes", "traceback.walk_stack", "traceback.walk_tb", "threading.settrace",
-    "threading.setprofile", "os.fork", "os.kill", "socket", "types.CodeType",
-    "types.FunctionType", "importlib.reload",
+    "ctypes", "gc.get_objects", "gc.get_referents", "gc.get_referrers", "gc.callbacks", "torch._C",
+    "torch._dynamo", "torch._library", "torch.library", "torch.overrides",
+    "torch.utils._python_dispatch", "torch.cuda.CUDAGraph", "sys.settrace", "sys.setprofile",
+    "sys.addaudithook", "sys._getframe", "sys._current_frames", "sys.meta_path",
+    "inspect.currentframe", "inspect.stack", "inspect.trace", "inspect.getouterframes",
+    "traceback.walk_stack", "traceback.walk_tb", "threading.settrace", "threading.setprofile",
+    "os.fork", "os.kill", "socket", "types.CodeType", "types.FunctionType", "importlib.reload",
     "course_worker",
 )  # fmt: skip
 """Full names of modules and functions that no homework asks for."""
@@ -37,15 +37,15 @@ def read(cells: Sequence[tuple[str, str]]) -> list[Finding]:
     Args:
         cells: Labels and sources, magics included. A cell that is not Python is skipped.
     """
-    return [finding for label, source in cells for finding in _read_cell(label, source)]
+    aliases = {"torch": "torch"}  # imported by every homework
+    return [finding for label, source in cells for finding in _read_cell(label, source, aliases)]
 
 
-def _read_cell(label: str, source: str) -> list[Finding]:
+def _read_cell(label: str, source: str, aliases: dict[str, str]) -> list[Finding]:
     try:
         tree = ast.parse(python_of(with_sign(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError):
         return []
-    aliases: dict[str, str] = {}
     found: dict[str, int] = {}
     for node in ast.walk(tree):  # imports first: a name may be used in a function above its import
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -78,11 +78,12 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
-    """Return the full name that an expression such as ``nn.functional.gelu`` stands for."""
+    """Return the full name of an imported thing, such as ``nn.functional.gelu``; else ""."""
     if isinstance(node, ast.Name):
-        return aliases.get(node.id, node.id)
+        return aliases.get(node.id, "getattr" if node.id == "getattr" else "")
     if isinstance(node, ast.Attribute):
-        return f"{_dotted(node.value, aliases)}.{node.attr}"
+        base = _dotted(node.value, aliases)
+        return f"{base}.{node.attr}" if base else ""
     return ""
 
 

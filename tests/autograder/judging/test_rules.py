@@ -137,7 +137,10 @@ def test_code_that_no_parser_takes_costs_its_cell_alone(grade, source):
     ("source", "found"),
     [
         ("import ctypes", ("ctypes", 1)),
-        ("import gc as g\n\ng.collect()", ("gc", 1)),
+        ("import gc as g\n\ng.get_objects()", ("gc.get_objects", 3)),
+        ("import gc\ngc.collect()", None),
+        ("import sys\n'google.colab' in sys.modules", None),
+        ("socket = 1\nsocket.bit_length()", None),
         ("from torch import _C", ("torch._C", 1)),
         ("x = 1\ntorch._C._jit_clear()", ("torch._C", 2)),
         ("def f():\n    return f.__code__", ("__code__", 2)),
