@@ -20,6 +20,8 @@ from autograder.judging.results import CellOutput, CheckResult, Status, Submissi
 from autograder.judging.submission import read_submission
 
 _KEPT = "course_result"  # in the metadata of a graded notebook
+# A cell as it was handed out gets 0 points from nbgrader: this one is for a person to read.
+_ELSEWHERE = "\n\n*Nothing is written here; text of the student's stands in other cells.*"
 
 
 def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
@@ -43,6 +45,7 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
     for cell in nbformat.from_dict(released).cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         cell.source = answers.get(grade_id, cell.source)
+        cell.source += _ELSEWHERE if grade_id in submission.elsewhere else ""
         cells.append(cell)
         if grade_id:
             cells += own_cells(grade_id)

@@ -15,6 +15,10 @@ GRADE_ID = "fetch-edition"
 MARKER = "EDITION"
 """A file in a student edition that names its homework; the whole library has none."""
 
+FOLDED = """**Run everything from the top.** The folded cell comes first: where this notebook is
+alone, as on Colab, it fetches the course's library; beside that it does nothing."""
+"""What the text above it says of the cell."""
+
 _TITLE = "# @title The course's library, where it is not beside this notebook: else nothing happens"
 
 

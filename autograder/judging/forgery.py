@@ -4,32 +4,41 @@ It counts for nothing, as only the student's own cells are read: it is told to t
 """
 
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.added_text import bare
 from autograder.judging.results import Flag, FlagKind
 
 _FLAGS = ("grade", "locked", "solution", "task")
 _RUNNERS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
 
 
-def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> Iterator[Flag]:
+def changed_cell(
+    official: Cell, source: str, metadata: Mapping[str, Any], *, runs: bool = False
+) -> Iterator[Flag]:
     """Compare a cell with the instructor's.
 
     Args:
         official: The instructor's cell.
         source: The text that was handed in.
         metadata: The metadata that was handed in.
+        runs: Whether code was added to it that runs as the student's own.
 
     Yields:
         A remark for each thing that was changed and is not the student's.
     """
     locked = official.kind in (CellKind.TEST, CellKind.SETUP)
-    if locked and source not in (texts := _its_texts(official)) and _bare(source) not in texts:
+    if runs:
+        yield _forged(
+            official, "its text was changed: the code added to it runs as the student's own"
+        )
+    elif locked and source not in (texts := _its_texts(official)) and bare(source) not in texts:
         yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
-    nbgrader = metadata["nbgrader"]  # it has a grade_id
+    nbgrader = metadata.get("nbgrader")
+    nbgrader = nbgrader if isinstance(nbgrader, dict) else {}
     points = nbgrader.get("points", official.points)
     kept = type(points) in (int, float) and points == official.points
     if official.kind is CellKind.TEST and not kept:
@@ -46,6 +55,12 @@ def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> It
     runners = [tag for tag in _RUNNERS_TAGS if isinstance(tags, list) and tag in tags]
     if runners:
         yield _forged(official, f"it was tagged {', '.join(runners)}")
+
+
+def copied_cell(official: Cell) -> Flag:
+    """Return a remark on a cell of which only the last copy counts, as in nbgrader."""
+    text = f"the cell {official.grade_id} occurs more than once"
+    return Flag(kind=FlagKind.FORGED, text=text, cell=official.grade_id)
 
 
 def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
@@ -70,21 +85,36 @@ def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
             yield Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id)
 
 
-def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
-    """Say so if a text fits the checksum that it carries, as that of any release does.
+def lost_metadata(names: Sequence[str]) -> Iterator[Flag]:
+    """Yield a remark if cells of the instructor's have no grade_id any more.
+
+    Args:
+        names: Their grade_ids, known by another sign.
+    """
+    if names:
+        cells = f"{len(names)} of the instructor's cells"
+        yield Flag(kind=FlagKind.FORGED, text=f"{cells} have lost their metadata: {names[0]} first")
+
+
+def is_released(source: str, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a text fits the checksum that it carries, as that of any release does.
 
     Who forges a text can forge its checksum: this only tells where to look first.
     """
     from nbformat import NotebookNode
     from nbgrader.utils import compute_checksum  # it takes a second, and few need it
 
-    nbgrader = metadata["nbgrader"]
-    cell = NotebookNode(source=source, cell_type="code", metadata=NotebookNode(nbgrader=nbgrader))
     try:
-        fits = nbgrader.get("checksum") == compute_checksum(cell)
+        nbgrader = NotebookNode(nbgrader=metadata["nbgrader"])
+        cell = NotebookNode(source=source, cell_type="code", metadata=nbgrader)
+        return bool(metadata["nbgrader"].get("checksum") == compute_checksum(cell))
     except Exception:  # it may hold anything, or lack what nbgrader writes
-        return ""
-    return ", or is of another release: it fits its own checksum" if fits else ""
+        return False
+
+
+def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
+    is_earlier = is_released(source, metadata)
+    return ", or is of another release: it fits its own checksum" if is_earlier else ""
 
 
 def _brief(value: Any) -> str:
@@ -103,12 +133,7 @@ def _wanted(official: Cell, flag: str) -> bool:
 def _its_texts(official: Cell) -> frozenset[str]:
     """Return a cell's text as the instructor and as students have it, and both bare."""
     texts = {official.source, students_text(official)}
-    return frozenset(texts | {_bare(text) for text in texts})
-
-
-def _bare(source: str) -> str:
-    """Leave out what editors change by themselves: space at line ends, and empty lines."""
-    return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
+    return frozenset(texts | {bare(text) for text in texts})
 
 
 def _forged(cell: Cell, what: str) -> Flag:

@@ -33,10 +33,10 @@ from autograder.judging.submission import (
     SubmissionError,
     instructors_step,
     read_submission,
-    unanswered_questions,
 )
 from autograder.judging.transcript import Transcript
 from autograder.judging.trusted_code import names_of_checks
+from autograder.judging.unwritten import name_place
 from autograder.judging.variant_runs import VariantRuns
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.zygote import SandboxError, Zygote
@@ -121,7 +121,6 @@ class Judge:
             submission = read_submission(notebook, self._homework)
         except SubmissionError as error:
             return ungraded(self._homework, student, str(error), seed=seed)
-        unanswered = unanswered_questions(submission, self._homework)
         self._reach_device()
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 
@@ -182,7 +181,9 @@ class Judge:
             homework=self._homework.id,
             title=self._homework.title,
             checks=tuple(
-                results.get(c.grade_id) or _by_hand(c, is_blank=c.grade_id in unanswered)
+                name_place(results[c.grade_id], submission.locked)
+                if c.grade_id in results
+                else _by_hand(c, is_blank=c.grade_id in submission.unanswered)
                 for c in self._homework.checks
             ),
             cell_failures=_first_of(tuple(first.failures.values())),

@@ -1,13 +1,13 @@
 """One notebook from start to end: the student's cells in their process, the checks here."""
 
-import ast
 import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.homework_source.magics import without_magics
+from autograder.judging.added_text import names_made
 from autograder.judging.check import run_check
 from autograder.judging.check_limits import CheckLimits
 from autograder.judging.outputs import MAX_BYTES, check_shown
@@ -104,7 +104,9 @@ class NotebookRun:
             assert step.cell is not None
             run_setup(step.cell, self._trusted, self._device)
         failure = self._run_cell(step.label, step.source)
-        if failure is not None and not (step.cell is None and self._needs_a_demo(failure)):
+        if failure is not None and not (
+            step.cell is None and self._needs_what_is_left_out(failure)
+        ):
             self.failures[step.label] = failure
         if step.kind is CellKind.SOLUTION:
             room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
@@ -112,10 +114,10 @@ class NotebookRun:
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
 
-    def _needs_a_demo(self, failure: CellFailure) -> bool:
+    def _needs_what_is_left_out(self, failure: CellFailure) -> bool:
         """Whether a cell of the student's plays with what a cell made that grading leaves out."""
         missing = _UNKNOWN_NAME.search(failure.message)
-        return missing is not None and missing[1] in _names_of_demos(self._homework.cells)
+        return missing is not None and missing[1] in _names_left_out(self._homework.cells)
 
     def _run_cell(self, label: str, source: str) -> CellFailure | None:
         self.on_cell(label)
@@ -167,10 +169,7 @@ class NotebookRun:
 
 
 @functools.cache
-def _names_of_demos(cells: tuple[Cell, ...]) -> frozenset[str]:
-    """Return the variables that are made by cells which do not run when grading."""
-    demos = [cell for cell in cells if cell.kind is CellKind.DEMO]
-    nodes = (node for cell in demos for node in ast.walk(without_magics(cell.source)))
-    return frozenset(
-        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+def _names_left_out(cells: tuple[Cell, ...]) -> frozenset[str]:
+    """Return the variables of the cells that do not run in the student's process."""
+    left_out = (cell for cell in cells if cell.kind in (CellKind.TEST, CellKind.DEMO))
+    return frozenset[str]().union(*(names_made(students_text(cell)) for cell in left_out))

@@ -9,14 +9,29 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from autograder.homework_source.cell_text import ANSWER_STUB, students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.judging.forgery import changed_cell, missing_cells
-from autograder.judging.results import NOTHING_HANDED_IN, Flag, FlagKind
+from autograder.judging.added_text import (
+    LOCKED,
+    NOTHING_ADDED,
+    added_code,
+    added_lines,
+    defined_names,
+    find_added,
+    find_locked,
+    is_text,
+)
+from autograder.judging.forgery import (
+    changed_cell,
+    copied_cell,
+    is_released,
+    lost_metadata,
+    missing_cells,
+)
+from autograder.judging.results import NOTHING_HANDED_IN, Flag
 
 MAX_NOTEBOOK_BYTES = 20 << 20
 MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
@@ -25,6 +40,7 @@ MAX_CELLS = 10_000
 MAX_PARTS = 500_000
 """Strings, lists, objects and commas of a notebook's JSON: each costs far more once it is read."""
 
+_CODE = (CellKind.SOLUTION, *LOCKED)
 _PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a string is one, however long
 
 
@@ -73,12 +89,19 @@ class Submission:
         answers: grade_id to the student's text, for each written answer that the notebook holds.
         own_cells: grade_id of the known cell that they follow to the student's own cells; they
             follow none where it is empty.
+        unanswered: grade_ids of the questions to which nothing in the notebook can be the answer.
+        elsewhere: grade_ids of the questions whose cell is blank, in a notebook with other text of
+            the student's.
+        locked: grade_id to the submitted text of each of the instructor's code cells.
     """
 
     steps: tuple[Step, ...]
     flags: tuple[Flag, ...]
     answers: dict[str, str]
     own_cells: dict[str, list[OwnCell]]
+    unanswered: frozenset[str]
+    elsewhere: frozenset[str]
+    locked: dict[str, str]
 
 
 def read_submission(data: bytes, homework: Homework) -> Submission:
@@ -94,37 +117,30 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     Raises:
         SubmissionError: The bytes or the code are too many, or it is no notebook of format 4.
     """
-    known = {cell.grade_id: cell for cell in homework.cells if cell.grade_id}
-    flags: list[Flag] = []
-    sources: dict[str, str] = {}
-    all_cells = list(_cells(data))
-    cells = [cell for cell in all_cells if cell.kind == "code"]
-    _check_amount(cells)
-    last_place = {cell.grade_id: place for place, cell in enumerate(cells)}
-    for place, cell in enumerate(cells):
-        official = known.get(cell.grade_id)
-        if official and last_place[cell.grade_id] == place:
-            sources[cell.grade_id] = cell.source
-            flags += changed_cell(official, cell.source, cell.metadata)
-        elif official:  # a copied cell: the last one counts, as in nbgrader
-            text = f"the cell {cell.grade_id} occurs more than once"
-            flags.append(Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id))
-
-    own_cells = _own_cells(all_cells, homework)
-    steps = _own_steps(own_cells, "")
+    cells = _with_official(list(_cells(data)), homework)
+    _check_amount([cell for cell in cells if cell.is_code or cell.kind in _CODE])
+    own, flags = _sort(cells, homework)
+    sources = {cell.name: cell.source for cell in cells if cell.official and cell.counts}
+    steps = _own_steps(own, "")
     for official in homework.cells:
         steps += _steps(official, sources)
-        steps += _own_steps(own_cells, official.grade_id) if official.grade_id else []
+        steps += _own_steps(own, official.grade_id) if official.grade_id else []
     numbers = itertools.count(1)
     steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
+    flags += lost_metadata([cell.name for cell in cells if cell.name and not cell.grade_id])
     flags += missing_cells(homework, sources)
-    questions = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
-    answers = {cell.grade_id: cell.source for cell in all_cells if cell.grade_id in questions}
+    kinds = {cell.grade_id: cell.kind for cell in homework.cells}
+    answers = {name: text for name, text in sources.items() if kinds[name] is CellKind.WRITTEN}
+    blank = _blank_questions(answers, homework)
+    elsewhere = frozenset(question for question in blank if _has_text(own, question, homework))
     return Submission(
         steps=tuple(steps),
         flags=tuple(dict.fromkeys(flags)),
         answers=answers,
-        own_cells=own_cells,
+        own_cells=own,
+        unanswered=blank - elsewhere,
+        elsewhere=elsewhere,
+        locked={name: text for name, text in sources.items() if kinds[name] in LOCKED},
     )
 
 
@@ -162,65 +178,148 @@ def _own_steps(own_cells: dict[str, list[OwnCell]], place: str) -> list[Step]:
     ]
 
 
-def unanswered_questions(submission: Submission, homework: Homework) -> set[str]:
-    """Find the written questions under which the student has put nothing.
-
-    Args:
-        submission: The notebook.
-        homework: The instructor's.
-
-    Returns:
-        Their grade_ids.
-    """
-    return {
+def _blank_questions(answers: Mapping[str, str], homework: Homework) -> frozenset[str]:
+    return frozenset(
         cell.grade_id
         for cell in homework.cells
         if cell.kind is CellKind.WRITTEN
-        and _lines(submission.answers.get(cell.grade_id, ""))
-        <= _lines(students_text(cell)) | {ANSWER_STUB}
-    }
+        and not added_lines(answers.get(cell.grade_id, ""), homework)
+    )
 
 
-def _lines(text: str) -> set[str]:
-    return {line.strip() for line in text.split("\n")} - {""}
+def _has_text(own: Mapping[str, list[OwnCell]], question: str, homework: Homework) -> bool:
+    """Return whether a notebook holds text anywhere, or an own cell of code beside a question."""
+    beside = ""
+    for cell in itertools.takewhile(lambda cell: cell.grade_id != question, homework.cells):
+        beside = cell.grade_id if cell.kind in _CODE else beside
+    texts = (not cell.is_code or is_text(cell.source) for cells in own.values() for cell in cells)
+    return bool(own.get(beside)) or any(texts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _SubmittedCell:
-    """A cell as handed in; the texts may be empty, the metadata anything."""
+    """A cell as handed in; the texts may be empty, the metadata anything.
 
-    kind: str
+    Attributes:
+        is_code: Whether its type is code.
+        grade_id: nbgrader's name for it.
+        cell_id: The notebook format's.
+        source: Its text.
+        metadata: Its metadata.
+        official: The instructor's cell that it is; None for a cell that the student added.
+        counts: Whether it does: of a copied cell the last one, as in nbgrader.
+    """
+
+    is_code: bool
     grade_id: str
+    cell_id: str
     source: str
     metadata: dict[str, Any]
+    official: Cell | None = None
+    counts: bool = False
+
+    @property
+    def name(self) -> str:
+        """The instructor's grade_id; empty for a cell that the student added."""
+        return self.official.grade_id if self.official else ""
+
+    @property
+    def kind(self) -> CellKind | None:
+        """The instructor's kind."""
+        return self.official.kind if self.official else None
 
 
-def _own_cells(cells: list[_SubmittedCell], homework: Homework) -> dict[str, list[OwnCell]]:
+def _with_official(cells: list[_SubmittedCell], homework: Homework) -> list[_SubmittedCell]:
+    """Find the instructor's cell that each cell is, whatever its type is by now.
+
+    One without a grade_id is known by its id, a locked one by its text, a solution that is missing
+    otherwise by its name. Copies of locked cells, without metadata, are left out.
+    """
+    known = {cell.grade_id: cell for cell in homework.cells if cell.grade_id}
+    cells = [replace(cell, official=known.get(cell.grade_id)) for cell in cells]
+    missing = known.keys() - {cell.name for cell in cells}
+    found: list[_SubmittedCell] = []
+    for cell in cells:
+        if not cell.official and not cell.grade_id:
+            locked = find_locked(cell.source, homework)
+            cell = _recognised(cell, locked, {name: known[name] for name in missing}, homework)
+            missing -= {cell.name}
+            added = find_added(cell.source, locked, homework) if locked else None
+            if not cell.official and added == NOTHING_ADDED:
+                continue
+        found.append(cell)
+    last = {cell.name: place for place, cell in enumerate(found)}
+    last |= {
+        cell.name: place
+        for place, cell in enumerate(found)
+        if cell.is_code and cell.kind is not CellKind.WRITTEN
+    }
+    return [replace(cell, counts=last[cell.name] == place) for place, cell in enumerate(found)]
+
+
+def _recognised(
+    cell: _SubmittedCell, locked: Cell | None, missing: Mapping[str, Cell], homework: Homework
+) -> _SubmittedCell:
+    if cell.cell_id in missing:
+        return replace(cell, official=missing[cell.cell_id])
+    if locked and locked.grade_id in missing:
+        return replace(cell, official=locked)
+    for name in defined_names(cell.source) if len(cell.source) <= MAX_CODE_CHARACTERS else ():
+        if name in missing and missing[name].kind is CellKind.SOLUTION:
+            source = cell.source if cell.is_code else added_code(cell.source, homework)
+            return replace(cell, official=missing[name], source=source)
+    return cell
+
+
+def _sort(
+    cells: list[_SubmittedCell], homework: Homework
+) -> tuple[dict[str, list[OwnCell]], list[Flag]]:
     """Find what the student wrote elsewhere than where the instructor asked for it.
 
-    That includes what stands in a copy of the instructor's cell, as splitting one leaves it, and
-    texts of the instructor's that were changed. Code is put behind cells that run alone, so that
-    it is in the order of the steps.
+    That includes what stands in a copy of the instructor's cell, as splitting one leaves it, what
+    was added to a locked cell, and texts of the instructor's that were changed. Code is put behind
+    cells that run alone, so that it is in the order of the steps; what was added to a test, before
+    the first test of its exercise.
+
+    Returns:
+        The student's own cells, as in ``Submission``, and remarks on the instructor's.
     """
-    kinds = {cell.grade_id: cell.kind for cell in homework.cells if cell.grade_id}
-    texts = {cell.source.strip() for cell in homework.cells if cell.kind is CellKind.TEXT} | {""}
-    last = {cell.grade_id: place for place, cell in enumerate(cells)}
-    last_code = {c.grade_id: place for place, c in enumerate(cells) if c.kind == "code"}
+    before_tests = _before_tests(homework)
     own: dict[str, list[OwnCell]] = defaultdict(list)
+    flags: list[Flag] = []
     behind = behind_code = ""
-    for place, cell in enumerate(cells):
-        kind = kinds.get(cell.grade_id)
-        is_last = last[cell.grade_id] == place
-        behind = cell.grade_id if kind and is_last else behind
-        is_answer = kind is CellKind.WRITTEN and is_last
-        if cell.kind == "code" and kind is not CellKind.WRITTEN:
-            if kind and last_code[cell.grade_id] == place:
-                behind_code = cell.grade_id
-            elif kind in (None, CellKind.SOLUTION):
-                own[behind_code].append(OwnCell(source=cell.source, is_code=True))
-        elif not is_answer and cell.source.strip() not in texts:
-            own[behind].append(OwnCell(source=cell.source, is_code=False))
-    return dict(own)
+    for cell in cells:
+        official, code, text = cell.official, "", ""
+        if official and cell.counts:
+            behind = cell.name
+            behind_code = behind_code if official.kind is CellKind.WRITTEN else cell.name
+        place = behind_code
+        if official and official.kind in LOCKED:
+            added = find_added(cell.source, official, homework)
+            if added != NOTHING_ADDED and not is_released(cell.source, cell.metadata):
+                code, text = added.code, added.words
+            place = before_tests.get(official.exercise, cell.name)
+        elif not (official and cell.counts):
+            is_code = cell.is_code and cell.kind is not CellKind.WRITTEN
+            code, text = (cell.source, "") if is_code else ("", cell.source)
+        if code.strip():
+            own[place].append(OwnCell(source=code, is_code=True))
+        if added_lines(text, homework):
+            own[behind].append(OwnCell(source=text, is_code=False))
+        if official and official.kind is not CellKind.WRITTEN:
+            remarks = changed_cell(official, cell.source, cell.metadata, runs=bool(code))
+            flags += remarks if cell.counts else [copied_cell(official)]
+    return dict(own), flags
+
+
+def _before_tests(homework: Homework) -> dict[str, str]:
+    """Return for each exercise the grade_id of the cell before its first test."""
+    before, found = "", dict[str, str]()
+    for cell in homework.cells:
+        if cell.kind is CellKind.TEST:
+            found.setdefault(cell.exercise, before)
+        before = cell.grade_id or before
+    return found
 
 
 def _check_amount(cells: list[_SubmittedCell]) -> None:
@@ -301,9 +400,11 @@ def _cells(data: bytes) -> Iterator[_SubmittedCell]:
         if isinstance(cell, dict):
             metadata = cell.get("metadata")
             metadata = metadata if isinstance(metadata, dict) else {}
+            cell_id = cell.get("id")
             yield _SubmittedCell(
-                kind=str(cell.get("cell_type")),
+                is_code=cell.get("cell_type") == "code",
                 grade_id=_grade_id(metadata),
+                cell_id=cell_id if isinstance(cell_id, str) else "",
                 source=_source(cell),
                 metadata=metadata,
             )

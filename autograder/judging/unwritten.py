@@ -1,11 +1,12 @@
-"""What is told where a check called a stub: which exercise is not written, or where its code is."""
+"""What is told where code is missing: which exercise is not written, or where its code stands."""
 
 import ast
 import re
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 
-from autograder.judging.results import UNWRITTEN
+from autograder.judging.results import UNWRITTEN, CheckResult
 
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _ABOVE = (
@@ -14,6 +15,37 @@ _ABOVE = (
 _ELSEWHERE = (
     "Another cell defines {0}, but its own cell still holds what was handed out: write it there."
 )
+
+
+_MISSING = re.compile(rf"^(\w+) {UNWRITTEN}|NameError: name '(\w+)' is not defined", re.MULTILINE)
+_IN_LOCKED = (
+    "`{0}` stands in the cell {1}, whose text is the instructor's when your work is graded: move "
+    "it into its own cell, or into a cell that you add."
+)
+
+
+def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
+    """Name the locked cell in which code stands that a check has missed.
+
+    Args:
+        found: The outcome.
+        locked: Label to the submitted text of each of the instructor's code cells.
+
+    Returns:
+        The outcome, with a hint if there is such a cell.
+    """
+    missing = _MISSING.search(found.message)
+    if not missing:
+        return found
+    name = missing[1] or missing[2]
+    makes = re.compile(
+        rf"^[ \t]*(?:(?:async )?(?:def|class) {name}\b|{name}[ \t]*(?::[^=\n]+)?=[^=]"
+        rf"|(?:from \S+ )?import [^\n]*\b{name}\b)",
+        re.MULTILINE,
+    )
+    places = (label for label, text in locked.items() if makes.search(text))
+    place = next(places, "")
+    return replace(found, hint=_IN_LOCKED.format(name, place)) if place else found
 
 
 def unwritten(traceback: str, exercise: str, cells: Mapping[str, str]) -> dict[str, str]:

@@ -89,9 +89,6 @@ search finds each section.
 """
 
 
-_FOLDED = """**Run everything from the top.** The folded cell comes first: where this notebook is
-alone, as on Colab, it fetches the course's library; beside that it does nothing."""
-
 _DEVICE = "COURSE_DEVICE"  # which notebooks read from the environment
 _NO_CARD = "The notebook needs no graphics card, and has no use for one."
 
@@ -219,9 +216,6 @@ def _as_published(homework: Homework, root: Path, bundle: Path) -> Homework:
     cells = list(homework.cells)
     place = next(i for i, cell in enumerate(cells) if cell.kind is CellKind.FETCH)
     cells[place] = fetch
-    if place and cells[place - 1].kind is CellKind.TEXT:
-        before = cells[place - 1]
-        cells[place - 1] = replace(before, source=f"{before.source}\n\n{_FOLDED}")
     if (line := badges(homework.id, root)) and cells[0].kind is CellKind.TEXT:
         title, _, text = cells[0].source.partition("\n")
         cells[0] = replace(cells[0], source=f"{title}\n\n{line}\n{text}")

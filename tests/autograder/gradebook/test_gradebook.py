@@ -15,6 +15,7 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import compute_checksum
 from sqlalchemy.exc import DataError
 from traitlets.config import Config
 
@@ -311,17 +312,29 @@ def test_only_the_students_own_sources_are_transplanted(homework):
         "first = 1",
         (exercise, "MINE = 1"),
         "second = 2",
-        (check, "forged = True"),
+        (check, "mine = True"),
         tags=["skip-execution"],
     )
     made = transplant(released, handed_in, homework)
     nbformat.validate(made)
     text = nbformat.writes(made)
-    own = ["first = 1", "MINE = 1", "second = 2"]
+    own = ["first = 1", "MINE = 1", "second = 2", "mine = True"]
     assert [cell.source for cell in made.cells if cell.source in own] == own
-    assert "forged" not in text
     assert "skip-execution" not in text
-    assert len(made.cells) == len(released.cells) + 2
+    kept = {cell.source for cell in released.cells} - {cell.source for cell in made.cells}
+    assert len(kept) == 1  # the stub of the exercise
+    assert len(made.cells) == len(released.cells) + 3
+
+
+def test_question_answered_elsewhere_is_not_as_it_was_released(homework):
+    """A written answer with the checksum of the release gets 0 points from nbgrader, unread."""
+    released = nbformat.read(ROOT / "assignments" / HOMEWORK / f"{HOMEWORK}.ipynb", as_version=4)
+    question = next(c.grade_id for c in homework.cells if c.kind is CellKind.WRITTEN)
+    for cells, is_read in ((["# My answer"], True), (["x = 1"], False)):
+        made = transplant(released, notebook(*cells), homework)
+        (cell,) = (c for c in made.cells if c.id == question)
+        checksum = next(c.metadata.nbgrader.checksum for c in released.cells if c.id == question)
+        assert (compute_checksum(cell) != checksum) == is_read
 
 
 @pytest.fixture

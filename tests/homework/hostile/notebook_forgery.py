@@ -156,7 +156,7 @@ ATTACKS: tuple[Attack, ...] = (
     _forged("copied", "a test cell copied, the copies empty", _copy, "padding_mask-values occurs more than once"),
     _forged("moved", "cells in another order", _move, ""),
     _forged("renamed", "a test cell with another's name", _rename, "causal_mask-values occurs more than once"),
-    _forged("unmarked", "test cells that are marked no more", _unmark, "padding_mask-values is missing"),
+    _forged("unmarked", "test cells that are marked no more", _unmark, "cells have lost their metadata"),
     _forged("as-solution", "a test cell marked as a solution", _mark(solution=True, locked=False), "marked anew: locked, solution"),
     _forged("as-task", "a test cell marked as a task for a person", _mark(task=True, grade=False), "marked anew: grade, task"),
     _forged("points", "points raised to 99", _raise_points, "its points were changed to 99"),
