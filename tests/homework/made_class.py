@@ -11,6 +11,7 @@ _STUDENTS = (
     "mira", "nils", "olga", "pavel",
 )  # fmt: skip
 _WRONG = 8  # students with a mistake
+_ANSWER = "### {0}\n\nAs the chapter says, and in words of my own: a person reads this."
 
 
 def submission_of(variant: Variant, student: str = "") -> Submission:
@@ -30,12 +31,15 @@ def make_sample_class(homework: Homework) -> tuple[Submission, ...]:
     """Return sixteen students: ``make course`` grades those of homework 3."""
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     right = {e: [v for v in homework.variants if v.exercise == e and v.is_right] for e in exercises}
+    written = [cell for cell in homework.cells if cell.kind is CellKind.WRITTEN]
+    answers = {cell.grade_id: _ANSWER.format(cell.title) for cell in written}
     students = iter(_STUDENTS)
     made = [
         Submission(
             student=next(students),
             what=f"right, in style {number + 1}",
-            edits={e: styles[number].source for e, styles in right.items() if styles[number:]},
+            edits={e: styles[number].source for e, styles in right.items() if styles[number:]}
+            | (answers if number < 2 else {}),
         )
         for number in range(3)
     ]

@@ -16,12 +16,14 @@ from autograder.judging.added_text import LOCKED
 from autograder.judging.results import FlagKind
 from autograder.judging.submission import read_submission
 from tests.autograder.conftest import DOUBLE
-from tests.homework.tables import ROOT, load_homework, released_notebook
+from tests.homework.tables import ROOT, load_homework, read_released, released_notebook
 
 HW03 = "hw03-self-attention"
 QUESTION = "why-scale"
 LAST_TEST = "MultiHeadAttention-gradients"
 DEMO = "mirror-reading"
+TEXTS = [cell.id for cell in read_released(HW03).cells if cell.id.startswith("text-")]
+FIRST_TEXT, ABOVE, BELOW = TEXTS[2], TEXTS[-2], TEXTS[-1]
 ANSWER = "The scores have variance d_k, so dividing by its root keeps the softmax from saturating."
 IS_RIGHT = "def double(x):\n    return x + x"
 STUB = 'def double(x):\n    # YOUR CODE HERE\n    raise NotImplementedError("your code goes here")'
@@ -77,8 +79,8 @@ class Notebook:
         return json.dumps({"cells": self.cells, "metadata": {}, "nbformat": 4}).encode()
 
 
-def released():
-    return Notebook(json.loads(released_notebook(HW03).read_text())["cells"])
+def released(homework_id=HW03):
+    return Notebook(json.loads(released_notebook(homework_id).read_text())["cells"])
 
 
 def fill(notebook):
@@ -118,9 +120,9 @@ ANSWERED = {
     "prose in a code cell": lambda nb: nb.insert(code(ANSWER), after=QUESTION),
     "printed": lambda nb: nb.insert(code(f"print('{ANSWER}')"), after=QUESTION),
     "a variable": lambda nb: nb.insert(code(f"answer = '{ANSWER}'"), before=QUESTION),
-    "in the text above": lambda nb: nb.append("text-30", f"\n{ANSWER}"),
-    "in the text below": lambda nb: nb.put("text-32", f"{ANSWER}\n\n{nb.text('text-32')}"),
-    "in another text": lambda nb: nb.append("text-04", f"\n{ANSWER}"),
+    "in the text above": lambda nb: nb.append(ABOVE, f"\n{ANSWER}"),
+    "in the text below": lambda nb: nb.put(BELOW, f"{ANSWER}\n\n{nb.text(BELOW)}"),
+    "in another text": lambda nb: nb.append(FIRST_TEXT, f"\n{ANSWER}"),
     "comment in the test above": lambda nb: nb.append(LAST_TEST, f"# {ANSWER}"),
     "comment in the midst of a test": lambda nb: in_the_middle(nb, LAST_TEST, f"# {ANSWER}"),
     "comment at a line's end": lambda nb: nb.append(LAST_TEST, f"print(query)  # {ANSWER}"),
@@ -128,9 +130,9 @@ ANSWERED = {
     "comment in setup": lambda nb: nb.append("imports", f"\n# {ANSWER}"),
     "comment in the demo": lambda nb: nb.put(DEMO, f"# {ANSWER}\n{nb.text(DEMO)}"),
     "prose in a test": lambda nb: nb.append(LAST_TEST, ANSWER),
-    "merged into the text above": lambda nb: merge_and_fill(nb, "text-30", QUESTION),
+    "merged into the text above": lambda nb: merge_and_fill(nb, ABOVE, QUESTION),
     "merged into the test above": lambda nb: merge_and_fill(nb, LAST_TEST, QUESTION),
-    "merged with the text below": lambda nb: merge_and_fill(nb, QUESTION, "text-32"),
+    "merged with the text below": lambda nb: merge_and_fill(nb, QUESTION, BELOW),
     "merged with the demo": lambda nb: merge_and_fill(nb, QUESTION, DEMO),
     "split": split,
     "split, the first half is known": lambda nb: split(nb, keeps="first"),
@@ -149,10 +151,10 @@ BLANK = {
     "metadata lost": lambda nb: nb.strip(QUESTION),
     "everything lost": lambda nb: nb.strip(ids=True),
     "as code": lambda nb: nb.cell(QUESTION).update(cell_type="code"),
-    "merged into the text above": lambda nb: nb.merge("text-30", QUESTION),
+    "merged into the text above": lambda nb: nb.merge(ABOVE, QUESTION),
     "merged into the test above": lambda nb: nb.merge(LAST_TEST, QUESTION),
     "empty cells": lambda nb: (nb.cells.append(markdown(" \n")), nb.cells.append(code(" "))),
-    "a copied text": lambda nb: nb.cells.append(markdown(nb.text("text-04"))),
+    "a copied text": lambda nb: nb.cells.append(markdown(nb.text(FIRST_TEXT))),
     "solved": lambda nb: nb.put("causal_mask", f"# the lower triangle\n{nb.text('causal_mask')}"),
     "a cell that computes": lambda nb: nb.insert(code("x = 'a'  # try"), after="causal_mask"),
     "an import in setup": lambda nb: nb.append("imports", "import numpy as np"),
@@ -182,10 +184,10 @@ def test_question_without_text_is_unanswered(how):
 @pytest.mark.parametrize("homework_id", all_homeworks(ROOT))
 def test_released_notebook_holds_nothing_of_the_students(homework_id):
     homework = load_homework(homework_id)
-    cells = Notebook(json.loads(released_notebook(homework_id).read_text())["cells"])
-    for lose in (lambda: None, cells.strip, lambda: cells.strip(ids=True)):
+    notebook = released(homework_id)
+    for lose in (lambda: None, notebook.strip, lambda: notebook.strip(ids=True)):
         lose()
-        submission = read_submission(cells.data(), homework)
+        submission = read_submission(notebook.data(), homework)
         own = [cell.source for each in submission.own_cells.values() for cell in each]
         assert [text for text in own if "YOUR CODE HERE" not in text] == []
         assert submission.unanswered
@@ -343,10 +345,9 @@ def test_solution_is_found(grade, how):
 @pytest.mark.parametrize("homework_id", all_homeworks(ROOT))
 def test_instructors_cell_without_metadata_is_nothing_of_the_students(homework_id, ids):
     homework = load_homework(homework_id)
-    cells = json.loads(released_notebook(homework_id).read_text())["cells"]
     for cell in homework.cells:
         if cell.kind in LOCKED:
-            notebook = Notebook(cells)
+            notebook = released(homework_id)
             notebook.cells.append(copy.deepcopy(notebook.cell(cell.grade_id)) | {"id": "copy"})
             notebook.strip("copy", cell.grade_id, ids=ids)
             read = read_submission(notebook.data(), homework)
