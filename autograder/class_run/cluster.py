@@ -45,10 +45,12 @@ class Cluster:
     def __post_init__(self) -> None:
         """Refuse addresses that can't work, or must not."""
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")):
-            raise ValueError(f"scheduler must begin with tcp:// or tls://, got {self.scheduler!r}")
+            raise ValueError(
+                f"--scheduler must begin with tcp:// or tls://, got {self.scheduler!r}"
+            )
         certificates = (self.ca_file, self.cert_file, self.key_file)
         if self.scheduler.startswith("tls://") and None in certificates:
-            raise ValueError("a tls:// scheduler needs ca_file, cert_file and key_file")
+            raise ValueError("a tls:// scheduler needs --tls-ca, --tls-cert and --tls-key")
         if self.scheduler.startswith("tcp://") and not self.trusted_network:
             raise ValueError(
                 f"anyone who reaches {self.scheduler} can run code as you and read the solutions; "

@@ -13,8 +13,10 @@ from autograder.class_run.submissions import (
     is_marked_late,
     read_handed_in,
     read_notebook,
+    refuse_other_homework,
+    unread,
 )
-from autograder.judging.results import SubmissionResult, ungraded
+from autograder.judging.results import Flag, FlagKind, SubmissionResult
 
 Given = tuple[Path, int | None]
 """A notebook, and what its inputs are drawn with, if that is settled."""
@@ -58,13 +60,15 @@ class Due:
             mates[team].append(student)
         for student, path in notebooks.items():
             try:
-                made_from = fingerprint(self._course, read_notebook(path))
+                notebook = read_notebook(path)
+                refuse_other_homework(notebook, self._course.homework)
+                made_from = fingerprint(self._course, notebook)
             except UnreadableError as error:
-                yield ungraded(self._course.homework, student, str(error))
+                yield unread(self._course.homework, student, error)
                 continue
             team = self._teams.get(student, "")
             if known := self._known(student, made_from, mates.get(team, ())):
-                yield self._dated_anew(known, path)
+                yield self._handed_in_anew(known, path)
                 continue
             same = (team, made_from) if team else (student, "")
             waiting = self._waiting.setdefault(same, [])
@@ -86,7 +90,7 @@ class Due:
             made_from: Its fingerprint; empty if it must be redone, and so is not kept.
         """
         for student, path in self._waiting.pop(self._leads.pop(found.student)):
-            result = _dated(dataclasses.replace(found, student=student), path)
+            result = _handed_in(dataclasses.replace(found, student=student), path)
             if self._store and made_from:
                 self._store.keep(result, made_from)
             yield result
@@ -105,23 +109,28 @@ class Due:
                 return known
         return None
 
-    def _dated_anew(self, known: SubmissionResult, path: Path) -> SubmissionResult:
-        dated = _dated(known, path)
-        if self._store and dated != known:
-            self._store.amend(dated)
-        return dated
+    def _handed_in_anew(self, known: SubmissionResult, path: Path) -> SubmissionResult:
+        result = _handed_in(known, path)
+        if self._store and result != known:
+            self._store.amend(result)
+        return result
 
     def _seed(self, student: str, made_from: str) -> int | None:
-        if self._store and not self._options.force and self._options.seed is None:
+        if self._store and self._options.seed is None:
             return self._store.find_seed(student, made_from)
         return self._options.seed
 
 
-def _dated(result: SubmissionResult, notebook: Path) -> SubmissionResult:
-    """Say when a notebook was handed in."""
+def _handed_in(result: SubmissionResult, notebook: Path) -> SubmissionResult:
+    """Add to a result when its notebook was handed in, and under which other name."""
     moment = read_handed_in(notebook.parent)
+    flags = [flag for flag in result.flags if flag.kind is not FlagKind.MISNAMED]
+    if notebook.stem != result.homework:
+        text = f"handed in as {notebook.name}, the only notebook there"
+        flags.insert(0, Flag(kind=FlagKind.MISNAMED, text=text))
     return dataclasses.replace(
         result,
         handed_in=moment.isoformat() if moment else "",
         marked_late=is_marked_late(notebook.parent),
+        flags=tuple(flags),
     )

@@ -39,9 +39,14 @@ def main(descriptor: int, library: str, device: str, isolation: str) -> None:
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it decides what ends
     groups = _claim_groups()  # before there are others to move
-    sandbox = Sandbox(
-        Path(library), limits=Limits(), device=device, isolated=isolation == "isolated"
-    )
+    try:
+        sandbox = Sandbox(
+            Path(library), limits=Limits(), device=device, isolated=isolation == "isolated"
+        )
+    except SandboxError as error:
+        if control.recv(65536):  # a request; none comes if the command was refused before it
+            control.sendall(json.dumps({"sandbox": str(error)}).encode())
+        return
     sandbox.groups = groups
     _import_everything()
     judges: set[int] = set()

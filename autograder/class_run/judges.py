@@ -46,7 +46,7 @@ class JudgePool:
     def __init__(self, scratch: Path | None = None) -> None:
         self._scratch = scratch
         self._servers: dict[str, _Server] = {}  # in the order in which they were asked for last
-        self._last: tuple[str, list[JudgeProcess]] = "", []
+        self._last: tuple[object, list[JudgeProcess]] = None, []
         atexit.register(self.close)
 
     def prepare(self, *, isolated: bool, device: str) -> None:
@@ -121,7 +121,7 @@ class JudgePool:
         Raises:
             SandboxError: The sandbox does not start.
         """
-        key = repr((count, course.digest, course.homework, options, others))
+        key = (count, course, options, others)
         if self._last[0] != key:
             for judge in self._last[1]:
                 judge.close()

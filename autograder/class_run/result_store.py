@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BEFORE = ".before"  # ends the name of the copy that a regrade compares with
 _HALF = 32
+_NO_COURSE = "?" * _HALF  # begins what an interrupted result was made from
 _LONGEST = 240  # bytes of a name: a file system takes 255, suffix included
 
 
@@ -36,7 +37,7 @@ def fingerprint(course: "Course", notebook: bytes) -> str:
     Returns:
         64 hexadecimal digits: half of them for the course, half for the notebook.
     """
-    parts = (course.digest.encode(), notebook)
+    parts = (course.digest_for(notebook).encode(), notebook)
     return "".join(hashlib.sha256(part).hexdigest()[:_HALF] for part in parts)
 
 
@@ -47,7 +48,8 @@ def made_by_other_tests(before: str, after: str) -> bool:
         before: The ``fingerprint`` that it was graded with.
         after: The one that it is graded with now.
     """
-    return before[_HALF:] == after[_HALF:] and before[:_HALF] != after[:_HALF]
+    courses = {before[:_HALF], after[:_HALF]}
+    return before[_HALF:] == after[_HALF:] and len(courses) == 2 and _NO_COURSE not in courses
 
 
 def result_file(student: str) -> str:
@@ -139,6 +141,21 @@ class ResultStore:
         text = json.dumps({"made_from": made_from, "result": result.to_json()})
         write_atomically(self._path(result.student), text)
 
+    def keep_ungraded(self, result: SubmissionResult) -> None:
+        """Write a result that the next run replaces, with the seed of the one that was there.
+
+        Args:
+            result: Of a notebook that could not be graded.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        made_from, kept = "", self._find(result.student)
+        if kept and result.interrupted:  # the notebook may be the same
+            made_from = _NO_COURSE + kept.made_from[_HALF:]
+            result = replace(result, seed=kept.result.seed)
+        self.keep(result, made_from)
+
     def amend(self, result: SubmissionResult) -> None:
         """Write a result in the place of the student's, made from what that was made from.
 
@@ -164,6 +181,15 @@ class ResultStore:
         kept = self._find(student)
         return kept.result if kept and kept.made_from == made_from else None
 
+    def has_graded(self, course: "Course") -> bool:
+        """Return whether a result is kept that these very tests and libraries gave.
+
+        Args:
+            course: The homework and its libraries.
+        """
+        made_from = fingerprint(course, b"")[:_HALF]
+        return any(kept.startswith(made_from) for kept in self.fingerprints().values())
+
     def find_seed(self, student: str, made_from: str) -> int | None:
         """Return the seed that the same notebook was graded with before, if it was.
 
@@ -174,8 +200,10 @@ class ResultStore:
             made_from: The submission's ``fingerprint``.
         """
         kept = self._find(student)
-        same = kept and kept.made_from[_HALF:] == made_from[_HALF:]
-        return kept.result.seed if kept and same and not kept.result.error else None
+        if not kept or kept.made_from[_HALF:] != made_from[_HALF:]:
+            return None
+        was_drawn = not kept.result.error or kept.result.interrupted
+        return kept.result.seed or None if was_drawn else None
 
     def read_all(
         self,

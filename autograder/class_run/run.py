@@ -7,6 +7,7 @@ import math
 import queue
 import secrets
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sized
@@ -26,9 +27,12 @@ from autograder.class_run.submissions import (
     UnreadableError,
     find_submissions,
     read_notebook,
+    unread,
 )
-from autograder.homework_source.homework import Homework
-from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult, ungraded
+from autograder.clean_text import one_line
+from autograder.homework_source.homework import Homework, HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
+from autograder.judging.results import Status, SubmissionResult, interrupted
 from autograder.sandbox.sandbox import check_sandbox
 from autograder.sandbox.zygote import SandboxError
 from autograder.teams import read_teams
@@ -37,6 +41,7 @@ _TRIES = 3
 _PAUSE_SECONDS = 0.5
 _REJOIN_SECONDS = 15.0  # in which a worker that died may be started again
 _ASK_SECONDS = 0.5  # between two questions whether there are further notebooks
+_MOST_NAMED = 5  # checks that the reference solution does not pass
 _RECOUNT_SECONDS = 1.0  # between two looks at how many workers there are
 
 _turn = threading.Lock()  # a worker has one judge, whatever number of threads Dask gives it
@@ -74,18 +79,21 @@ def grade_class(
         SandboxError: The sandbox does not work here.
         ClusterError: The scheduler does not answer or is gone, has no worker, or has one that
             would grade otherwise than this machine. What was graded is kept.
-        HomeworkError: The homework's source is not well formed.
+        HomeworkError: The homework's source is not well formed, or its reference solution does not
+            pass a check: see ``try_reference``.
         OSError: A result can't be kept, on a full disk, say. Those kept before it stay.
     """
     notebooks = find_submissions(submissions.resolve(), homework.id)
     if options.isolated and not options.cluster.scheduler:  # else each worker finds out for itself
         check_sandbox()
     course = Course.load(homework, root)
-    on_start(len(notebooks))
     results = []
     with contextlib.ExitStack() as opened:
         if judges is None:
             judges = opened.enter_context(contextlib.closing(JudgePool()))
+        if options.force or not store or not store.has_graded(course):
+            try_reference(course, options, judges)
+        on_start(len(notebooks))
         teams = read_teams(submissions, homework.id)
         for result in grade_notebooks(
             course, notebooks, options, judges=judges, store=store, teams=teams
@@ -93,6 +101,48 @@ def grade_class(
             results.append(result)
             on_result(result)
     return sorted(results, key=lambda result: result.student)
+
+
+def try_reference(course: Course, options: GradingOptions, judges: JudgePool) -> None:
+    """Grade the reference solution, so that no broken check takes points from a class.
+
+    Args:
+        course: The homework and its libraries.
+        options: How to grade.
+        judges: Give out those that grade on this machine.
+
+    Raises:
+        HomeworkError: As ``check_reference``.
+        SandboxError, ClusterError: As ``grade_class``.
+    """
+    homework = course.homework
+    with tempfile.TemporaryDirectory(prefix="reference-") as folder:
+        path = Path(folder, f"{homework.id}.ipynb")
+        path.write_text(instructors_notebook(homework), encoding="utf-8")
+        given = {"reference": (path, options.seed)}
+        for graded in _grade_in_parallel(course, given, options, judges, None):
+            for result, _ in graded:
+                check_reference(result)
+
+
+def check_reference(result: SubmissionResult) -> None:
+    """Raise an error if the reference solution lost points.
+
+    Args:
+        result: The reference solution's.
+
+    Raises:
+        HomeworkError: The message names the checks, the first few of many, and says why.
+    """
+    reference = f"nobody was graded: the reference solution of {result.homework}"
+    if result.interrupted:
+        raise HomeworkError(f"{reference} can't be graded: {one_line(result.flags[0].text, 400)}")
+    lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
+    if lost:
+        names = ", ".join(check.check for check in lost[:_MOST_NAMED])
+        more = f" and {len(lost) - _MOST_NAMED} more checks" if lost[_MOST_NAMED:] else ""
+        why = one_line(lost[0].message or lost[0].status, 400)
+        raise HomeworkError(f"{reference} does not pass {names}{more}; {lost[0].check} says: {why}")
 
 
 def grade_notebooks(
@@ -185,9 +235,9 @@ def _grade_here(
             result = grade_patiently(judge, notebook, student, seed)
             return result, fingerprint(course, notebook)
         except UnreadableError as error:
-            return ungraded(course.homework, student, str(error)), ""
+            return unread(course.homework, student, error), ""
         except SandboxError as error:
-            return _lost(course.homework, student, error), ""
+            return _failed(course.homework, student, error), ""
         finally:
             idle.put(judge)
 
@@ -229,7 +279,7 @@ def _grade_on_cluster(
             try:
                 notebook = read_notebook(path)
             except UnreadableError as error:
-                vanished.append(ungraded(course.homework, student, str(error)))
+                vanished.append(unread(course.homework, student, error))
                 return None
             made_from[student] = fingerprint(course, notebook)
             return client.submit(
@@ -266,7 +316,7 @@ def _grade_on_cluster(
             if result := _result_of(future):
                 yield result, made_from[student]
             else:
-                yield _lost(course.homework, student, _error_of(future, client)), ""
+                yield _failed(course.homework, student, _error_of(future, client)), ""
         yield from ((result, "") for result in vanished)
 
 
@@ -390,8 +440,5 @@ def grade_patiently(
     return judge.grade(notebook, student, seed=seed)
 
 
-def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
-    reason = "Grading was interrupted on the course's side; it will be run again."
-    result = ungraded(homework, student, reason)
-    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {type(error).__name__}: {error}")
-    return SubmissionResult(**{**vars(result), "flags": (flag,)})
+def _failed(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
+    return interrupted(homework, student, f"grading failed: {type(error).__name__}: {error}")

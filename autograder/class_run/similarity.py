@@ -20,7 +20,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
-from autograder.class_run.submissions import UnreadableError, read_notebook
+from autograder.class_run.submissions import UnreadableError, find_notebook, read_notebook
 from autograder.homework_source.homework import CellKind, Homework, HomeworkError
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
@@ -141,9 +141,8 @@ def flag_similar(
     Raises:
         HomeworkError: ``released`` is no notebook.
     """
-    name = f"{homework.id}.ipynb"
     solutions = {
-        result.student: _solution_cells(submissions / result.student / homework.id / name, homework)
+        result.student: _solution_cells(submissions / result.student / homework.id, homework)
         for result in results
         if not result.error
     }
@@ -233,9 +232,9 @@ def _released_cells(notebook: Path) -> dict[str, str]:
     return {c.metadata.nbgrader.grade_id: c.source for c in cells if "nbgrader" in c.metadata}
 
 
-def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
+def _solution_cells(folder: Path, homework: Homework) -> dict[str, str]:
     try:
-        steps = read_submission(read_notebook(notebook), homework).steps
+        steps = read_submission(read_notebook(find_notebook(folder, homework.id)), homework).steps
     except (UnreadableError, SubmissionError):  # it may have gone since it was graded
         return {}
     return {s.label: s.source for s in steps if s.kind is CellKind.SOLUTION}

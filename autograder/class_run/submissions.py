@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
 
-from autograder.judging.results import NOTHING_HANDED_IN
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.results import (
+    NOTHING_HANDED_IN,
+    OTHER_HOMEWORK,
+    SubmissionResult,
+    interrupted,
+    ungraded,
+)
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES, too_large
 from autograder.moments import plausible
 from autograder.open_regular import open_regular
@@ -19,6 +27,10 @@ TIMESTAMP = "timestamp.txt"
 MARKED_LATE = "late.txt"
 """Where ``collect`` writes that a platform, which tells no time, calls it late."""
 _MAX_TIMESTAMP_BYTES = 200
+_ASKED = (CellKind.SOLUTION, CellKind.TEST, CellKind.WRITTEN)
+_GRADE_ID = re.compile(rb'"grade_id"\s*:\s*"([\w-]+)"')
+# the call in a notebook's first code cell, as JSON: see ``fetch_edition``
+_NAMED = re.compile(rb'fetch_edition\((?:\\n|[\s",])*\\"hw([0-9]{2})-')
 
 
 class SubmissionsError(ValueError):
@@ -27,6 +39,10 @@ class SubmissionsError(ValueError):
 
 class UnreadableError(ValueError):
     """A notebook that is not read; the message tells the student why."""
+
+
+class NoAccessError(UnreadableError):
+    """A notebook that the grader's account can't read; the message tells the staff why."""
 
 
 def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
@@ -45,7 +61,7 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
     if not submissions.is_dir():
         raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
     students = sorted(p.name for p in submissions.iterdir() if _is_folder(p) and p.name[0] != ".")
-    notebooks = {s: submissions / s / homework_id / f"{homework_id}.ipynb" for s in students}
+    notebooks = {s: find_notebook(submissions / s / homework_id, homework_id) for s in students}
     if not any(_is_folder(path.parent) for path in notebooks.values()):
         raise SubmissionsError(
             f"no submission of {homework_id} in {submissions}; expected "
@@ -61,6 +77,29 @@ def _is_folder(path: Path) -> bool:
         return True
 
 
+def find_notebook(folder: Path, homework_id: str) -> Path:
+    """Return the path of a student's notebook.
+
+    Args:
+        folder: The student's, for this homework.
+        homework_id: Such as ``hw03-self-attention``.
+
+    Returns:
+        The file with the homework's name; where it is missing, the only notebook there is, if any.
+    """
+    path = folder / f"{homework_id}.ipynb"
+    others = [] if os.path.lexists(path) else _notebooks_in(folder)
+    return others[0] if len(others) == 1 else path
+
+
+def _notebooks_in(folder: Path) -> list[Path]:
+    try:
+        found = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".ipynb")
+        return [path for path in found if path.name[0] != "." and path.is_file()]
+    except OSError:  # no folder, or it can't be opened: reading the notebook will tell
+        return []
+
+
 def read_notebook(path: Path) -> bytes:
     """Read a submitted file: anything may lie there, and it may vanish at any time.
 
@@ -71,7 +110,8 @@ def read_notebook(path: Path) -> bytes:
         Its bytes.
 
     Raises:
-        UnreadableError: It is missing, too large, no file, or may not be read.
+        UnreadableError: It is missing, too large, or no file.
+        NoAccessError: This account can't read it.
     """
     try:
         if path.is_symlink() or path.parent.is_symlink():
@@ -79,13 +119,47 @@ def read_notebook(path: Path) -> bytes:
             raise UnreadableError(words)
         notebook, size = _read_file(path)
     except (FileNotFoundError, NotADirectoryError):
+        if others := ", ".join(other.name for other in _notebooks_in(path.parent)):
+            reason = f"None of the notebooks is called {path.name}, but {others}: which one counts?"
+            raise UnreadableError(reason) from None
         raise UnreadableError(f"{NOTHING_HANDED_IN}: {path.name} is missing.") from None
     except OSError as error:
-        reason = f"The notebook can't be read ({error.strerror}). Tell the course's staff."
-        raise UnreadableError(reason) from error
+        raise NoAccessError(f"{path} can't be read: {error.strerror}") from error
     if size > MAX_NOTEBOOK_BYTES:
         raise UnreadableError(too_large("The notebook", size))
     return notebook
+
+
+def refuse_other_homework(notebook: bytes, homework: Homework) -> None:
+    """Raise an error if a notebook is another homework's.
+
+    It is if it has cells of nbgrader's, and none of them is an exercise or a question of this one.
+
+    Args:
+        notebook: The file's bytes.
+        homework: The homework that it was handed in for.
+
+    Raises:
+        UnreadableError: The message names the homework, if the notebook does.
+    """
+    found = {name.decode() for name in _GRADE_ID.findall(notebook)}
+    if found and not found & {cell.grade_id for cell in homework.cells if cell.kind in _ASKED}:
+        named = _NAMED.search(notebook)
+        words = f"homework {int(named[1])}" if named else "another homework"
+        raise UnreadableError(f"{OTHER_HOMEWORK}: this is the notebook of {words}.")
+
+
+def unread(homework: Homework, student: str, error: UnreadableError) -> SubmissionResult:
+    """Return the result of a submission that was not read.
+
+    Args:
+        homework: The instructor's notebook.
+        student: The student's id.
+        error: The reason.
+    """
+    if isinstance(error, NoAccessError):
+        return interrupted(homework, student, str(error))
+    return ungraded(homework, student, str(error))
 
 
 def _read_file(path: Path) -> tuple[bytes, int]:

@@ -17,7 +17,7 @@ from autograder.cli.commands.stored import feedback, report
 from autograder.cli.commands.students import students
 
 # What nbgrader logs there, with its traceback, it raises as well: we say it in a line.
-logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
+logging.getLogger("tornado.application").addFilter(lambda record: False)
 
 app = typer.Typer(
     help="Release homework, collect it, grade a class in a sandbox, see how it went, export the "

@@ -1,7 +1,10 @@
 """Grading as ``grade`` and ``regrade`` do it: with a bar, into the gradebook, and kept."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+import typer
 
 from autograder.class_folders import NBGRADER
 from autograder.clean_text import one_line, without_sql
@@ -41,8 +44,32 @@ def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool
     return judges
 
 
+@contextlib.contextmanager
+def telling_what_is_kept(plan: Plan) -> Iterator[None]:
+    """Tell what is kept, and how to go on, if Ctrl-C ends the block.
+
+    Args:
+        plan: The grading.
+
+    Raises:
+        Exit: With code 130, in place of KeyboardInterrupt.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = len(plan.store.fingerprints())
+        whose = f"the results of {kept} {'student' if kept == 1 else 'students'} are"
+        words = f"{whose} kept in {plan.out}; the same command goes on from there"
+        typer.echo(f"Ended by Ctrl-C: {words if kept else 'nothing was graded yet'}.", err=True)
+        raise typer.Exit(130) from None
+
+
 def grade_and_record(
-    plan: Plan, options: "GradingOptions", judges: "JudgePool"
+    plan: Plan,
+    options: "GradingOptions",
+    judges: "JudgePool",
+    *,
+    on_start: Callable[[], object] = lambda: None,
 ) -> tuple[list[SubmissionResult], str]:
     """Grade what is not graded yet, and write results into nbgrader's gradebook as they come.
 
@@ -50,6 +77,7 @@ def grade_and_record(
         plan: What to grade, and where to write.
         options: How to grade.
         judges: What grades on this machine.
+        on_start: Called before the first submission is graded, if grading can begin.
 
     Returns:
         One result for each student; and what nbgrader refused, in a line, empty if nothing.
@@ -67,6 +95,7 @@ def grade_and_record(
         with gradebook_writer(plan) as writer:
 
             def begin() -> None:  # not before grading can begin: nothing is written if it can't
+                on_start()
                 write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
 
             results = _grade(plan, options, judges, begin, writer.record)
@@ -161,7 +190,7 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
         output().print(words + listed(left), soft_wrap=True)
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
-            plan.store.keep(result, made_from="")
+            plan.store.keep_ungraded(result)
     if len(results) < 2:  # nobody to be compared with
         return list(results)
     from autograder.class_run.similarity import flag_similar

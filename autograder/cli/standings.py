@@ -36,7 +36,9 @@ def standings_of(
     """
     if not results:
         return []
-    if nobody := sorted(dates.extensions.keys() - {result.student for result in results}):
+    homework = results[0].homework
+    extended = {student for student, until in dates.extensions.items() if homework in until}
+    if nobody := sorted(extended - {result.student for result in results}):
         words = f"dates.toml grants extensions to students without a submission: {listed(nobody)}"
         typer.echo(f"Warning: {words}", err=True)
     return _join(results, kept, db_url, dates)

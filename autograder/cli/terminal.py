@@ -18,9 +18,15 @@ from rich.text import Text
 from autograder.clean_text import one_line
 from autograder.collecting.collect import Collection, Line
 from autograder.collecting.placing import Outcome
-from autograder.judging.results import UNUSABLE, UNWRITTEN, Status, SubmissionResult
+from autograder.judging.results import (
+    OTHER_HOMEWORK,
+    UNUSABLE,
+    UNWRITTEN,
+    Status,
+    SubmissionResult,
+)
 from autograder.marks.changes import Change
-from autograder.marks.standing import Standing
+from autograder.marks.standing import Standing, class_scores
 from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds
 
 _MAX_ROWS = 60
@@ -138,7 +144,7 @@ def print_grades(standings: Sequence[Standing], console: Console) -> None:
     for standing in standings[:_MAX_ROWS]:
         table.add_row(
             Text(one_line(standing.student, 40)),
-            format_points(standing.score),
+            _points(standing),
             format_points(standing.max_score),
             _symbols(standing.result),
             format_seconds(standing.result.seconds),
@@ -150,16 +156,21 @@ def print_grades(standings: Sequence[Standing], console: Console) -> None:
     used = {check.status for result in results for check in result.checks}
     named = [f"{w.symbol} {w.short}" for status, w in STATUS_WORDS.items() if status in used]
     console.print(Text("\n" + "   ".join(named), style="dim"))
-    answered = [standing for standing in standings if not standing.is_blank]
-    median = format_points(statistics.median(s.score for s in answered or standings))
-    top = format_points(max(result.max_score for result in results))
+    points = class_scores(standings)
+    median, top = (format_points(p) for p in (statistics.median(points.scores), points.max_score))
+    left_out = " without written answers" if points.unread else ""
     flagged = sum(bool(result.flags) for result in results)
     many = "submission" if len(results) == 1 else "submissions"
-    blank = len(results) - len(answered)
-    unread = sum(result.is_unreadable for result in results)
-    kinds = [f"{n} {what}" for n, what in ((blank - unread, "blank"), (unread, "unreadable")) if n]
+    counts = {
+        "blank": sum(s.is_blank and not s.result.is_unreadable for s in standings),
+        "unreadable": sum(result.is_unreadable and not result.interrupted for result in results),
+        "interrupted": sum(result.interrupted for result in results),
+    }
+    kinds = [f"{count} {what}" for what, count in counts.items() if count]
     told = f"{len(results)} {many}" + (f", {' and '.join(kinds)}" if kinds else "")
-    console.print(f"{told}, median {median} of {top} points, {flagged} flagged")
+    console.print(f"{told}, median {median} of {top} points{left_out}, {flagged} flagged")
+    for error, students in _of_other_homeworks(results).items():
+        console.print(f"{listed(students)}: {error}")
     for check, count in _failed_for_all(results):
         words = f"check {check} failed in its own code for all {count} submissions"
         console.print(Text(f"{words}: look at its test", style="bold red"))
@@ -177,11 +188,24 @@ def print_marks(standing: Standing, console: Console) -> None:
         standing: A submission.
         console: Where to.
     """
-    points = f"{format_points(standing.score)} of {format_points(standing.max_score)}"
+    points = f"{_points(standing)} of {format_points(standing.max_score)}"
     line = Text(f"{one_line(standing.student, 40)}  {points}  ")
     line.append_text(_symbols(standing.result))
     line.append(f"  {format_seconds(standing.result.seconds)}  {_remarks(standing)}".rstrip())
     console.print(line, soft_wrap=True)
+
+
+def _points(standing: Standing) -> str:
+    return "–" if standing.result.interrupted else format_points(standing.score)
+
+
+def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[str]]:
+    """Return who handed in another homework's notebook, by what is said of it."""
+    found = defaultdict[str, list[str]](list)
+    for result in results:
+        if result.error.startswith(OTHER_HOMEWORK):
+            found[result.error].append(result.student)
+    return found
 
 
 def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:

@@ -85,7 +85,7 @@ class _Watch:
 
     def __init__(self, plan: Plan, options: "GradingOptions", judges: "JudgePool") -> None:
         from autograder.class_run.course import Course
-        from autograder.class_run.run import judges_here
+        from autograder.class_run.run import judges_here, try_reference
         from autograder.sandbox.sandbox import check_sandbox
 
         if not plan.submissions.is_dir():
@@ -100,6 +100,8 @@ class _Watch:
         self.ended = Event()
         self._fresh: list[SubmissionResult] = []  # neither recorded nor written yet
         self._keep_at = 0.0
+        if options.force or not plan.store.has_graded(self._course):
+            try_reference(self._course, options, judges)
         count = judges_here(options)
         judges.acquire(count, self._course, options, others=count - 1)  # as they will be asked for
         output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)

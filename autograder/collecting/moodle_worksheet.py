@@ -6,8 +6,9 @@ times are those of the download.
 
 import csv
 import io
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from autograder.text_file import TextFileError, text_of
 
 _NUMBER, _NAME, _WHEN = "Identifier", "Full name", "Last modified (submission)"
+_MAXIMUM = ("maximum grade", "scale")  # one of them, in small letters: versions of Moodle differ
 _ID_NUMBER, _EMAIL = "ID number", "Email address"  # shown or not, as the site's settings say
 # Moodle's importer takes the leading digits of anything for a number
 _PARTICIPANT = re.compile(r"Participant ([1-9][0-9]{0,17})")
@@ -36,6 +38,8 @@ class Participant:
         name: In full, as the student has chosen it.
         id_number, email: May be empty.
         handed_in: When; None if that is not known.
+        maximum: The points to be had in the assignment, or the words of its scale, as Moodle writes
+            them; may be empty.
     """
 
     number: str
@@ -43,6 +47,7 @@ class Participant:
     id_number: str = ""
     email: str = ""
     handed_in: datetime | None = None
+    maximum: str = ""
 
 
 def read_worksheet(path: Path, zone: tzinfo | None) -> Mapping[str, Participant]:
@@ -79,6 +84,33 @@ def read_worksheet(path: Path, zone: tzinfo | None) -> Mapping[str, Participant]
         raise WorksheetError(f"{path} can't be read: {error}") from error
 
 
+def maximum_grade(participants: Iterable[Participant]) -> float | None:
+    """Return the points to be had in a Moodle assignment.
+
+    Args:
+        participants: Of its worksheet.
+
+    Returns:
+        The points; None if the worksheet has no such column.
+
+    Raises:
+        WorksheetError: The assignment is graded by a scale, or not at all.
+    """
+    told = {participant.maximum for participant in participants} - {""}
+    if not told:
+        return None
+    try:
+        (maximum,) = {float(points.replace(",", ".")) for points in told}
+    except ValueError:
+        maximum = 0.0
+    if not 0 < maximum < math.inf:
+        words = "let its grade type be Point, and download the worksheet again"
+        raise WorksheetError(
+            f"Moodle's assignment has no maximum grade, but {min(told)!r}: {words}"
+        )
+    return maximum
+
+
 def _participant(row: Mapping[str, str | None], zone: tzinfo | None, where: str) -> Participant:
     def cell(column: str) -> str:
         return (row.get(column) or "").strip()
@@ -95,6 +127,7 @@ def _participant(row: Mapping[str, str | None], zone: tzinfo | None, where: str)
         id_number=cell(_ID_NUMBER),
         email=cell(_EMAIL),
         handed_in=None if when in ("", "-") else _moment(when, zone, where),
+        maximum=next((cell(name) for name in row if (name or "").lower() in _MAXIMUM), ""),
     )
 
 

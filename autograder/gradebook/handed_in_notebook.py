@@ -12,10 +12,11 @@ from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.preprocessors import OverwriteCells
 
-from autograder.class_run.submissions import read_notebook
+from autograder.class_run.submissions import read_notebook, refuse_other_homework
 from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.graded_notebook import transplant
 from autograder.gradebook.preprocessor import HANDED_IN, TrustedJudge
+from autograder.homework_source.homework import Homework
 from autograder.homework_source.source import load_homework
 
 
@@ -40,27 +41,28 @@ class HandedInNotebook(NotebookExporter):
         """Convert a notebook.
 
         Raises:
-            UnreadableError, SubmissionError: The submission is too large or not a notebook.
-                nbgrader names its student and goes on.
+            UnreadableError, SubmissionError: The submission is too large, not a notebook, or another
+                homework's. nbgrader names its student and goes on.
             GradebookError: There is no released notebook.
         """
         place = Path(filename)
         if place.parent == self._folder("submitted_directory", resources):
+            assignment = resources["nbgrader"]["assignment"]
+            homework = load_homework(assignment, Path(TrustedJudge(config=self.config).root))
             self._handed_in = read_notebook(place)
-            notebook = self._transplanted(place.name, resources)
+            refuse_other_homework(self._handed_in, homework)
+            notebook = self._transplanted(place.name, resources, homework)
             return self.from_notebook_node(notebook, resources=resources, **kw)
         resources["nbgrader"][HANDED_IN] = self._handed_in
         return super().from_filename(filename, resources=resources, **kw)
 
-    def _transplanted(self, name: str, resources: Any) -> NotebookNode:
-        assignment = resources["nbgrader"]["assignment"]
-        homework = load_homework(assignment, Path(TrustedJudge(config=self.config).root))
+    def _transplanted(self, name: str, resources: Any, homework: Homework) -> NotebookNode:
         path = self._folder("release_directory", resources, student=".") / name
         try:
             released = nbformat.read(path, as_version=4)
         except (OSError, ValueError) as error:
             raise GradebookError(
-                f"{path} can't be read; make it with: nbgrader generate_assignment {assignment}"
+                f"{path} can't be read; make it with: nbgrader generate_assignment {homework.id}"
             ) from error
         return transplant(released, self._handed_in, homework)
 

@@ -5,19 +5,22 @@ It writes into each test cell the output from which nbgrader's ``SaveAutoGrades`
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.class_folders import LOG
 from autograder.class_run.course import Course
+from autograder.class_run.judge_process import JudgeProcess
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
-from autograder.class_run.run import grade_patiently
+from autograder.class_run.run import check_reference, grade_patiently
 from autograder.clean_text import one_line
 from autograder.gradebook.graded_notebook import write_outcomes
 from autograder.gradebook.judge_settings import JudgeSettings
+from autograder.homework_source.homework import HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import stand
@@ -30,12 +33,18 @@ HANDED_IN = "handed_in"
 class TrustedJudge(JudgeSettings, NbGraderPreprocessor):
     """Grades a submitted notebook with the judge and writes the outcomes into its test cells."""
 
-    _judges = JudgePool()  # shared: nbgrader makes a new preprocessor for each notebook
+    # shared: nbgrader makes a new preprocessor for each notebook
+    _judges = JudgePool()
+    _tried: ClassVar[dict[str, HomeworkError | None]] = {}
 
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Grade the bytes in ``resources["nbgrader"][HANDED_IN]``; log flags and marks."""
+        """Grade the bytes in ``resources["nbgrader"][HANDED_IN]``; log flags and marks.
+
+        Raises:
+            HomeworkError: The reference solution does not pass a check.
+        """
         root = Path(self.root)
         ids = resources["nbgrader"]
         course = Course.load(load_homework(ids["assignment"], root), root)
@@ -55,4 +64,17 @@ class TrustedJudge(JudgeSettings, NbGraderPreprocessor):
             device=self.device,
         )
         judge = self._judges.acquire_one(course, options)
+        self._try_reference(course, judge)
         return grade_patiently(judge, handed_in, student)
+
+    def _try_reference(self, course: Course, judge: JudgeProcess) -> None:
+        """Refuse to grade by tests that the reference solution does not pass; tried once."""
+        if course.digest not in self._tried:
+            notebook = instructors_notebook(course.homework).encode()
+            try:
+                check_reference(grade_patiently(judge, notebook, "reference"))
+                self._tried[course.digest] = None
+            except HomeworkError as error:
+                self._tried[course.digest] = error
+        if refused := self._tried[course.digest]:
+            raise refused

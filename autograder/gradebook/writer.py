@@ -19,6 +19,7 @@ from autograder.atomic_write import write_atomically
 from autograder.class_folders import AUTOGRADED, SUBMITTED
 from autograder.class_run.submissions import (
     TIMESTAMP,
+    find_notebook,
     read_handed_in,
     read_notebook,
     read_timestamp,
@@ -98,6 +99,7 @@ class GradebookWriter:
     ) -> None:
         self._submissions = submissions.resolve()
         self._homework = homework
+        self._name = f"{homework.id}.ipynb"
         self._course = course_folder.resolve()
         self._db_url = gradebook_url(self._course, db_url)
         self._dates = dates or Dates()
@@ -135,10 +137,13 @@ class GradebookWriter:
     def record(self, result: SubmissionResult) -> None:
         """Write a result, at once or together with the next ones in one transaction.
 
+        An interrupted one is no mark, and is not written.
+
         Args:
             result: Of a student whose notebook is in the folder of submissions.
         """
-        self._waiting.append(result)
+        if not result.interrupted:
+            self._waiting.append(result)
         is_due = time.monotonic() - self._written > _MAX_WAIT_SECONDS
         if is_due or len(self._waiting) == _MAX_TOGETHER:
             self._flush()
@@ -192,12 +197,11 @@ class GradebookWriter:
         student = result.student
         if reason := id_problem(student):
             raise GradebookError(reason)
-        name = f"{self._homework.id}.ipynb"
         handed_in = self._submissions / student / self._homework.id
         if result.error:
             notebook = nbformat.from_dict(self._released)
         else:
-            data = read_notebook(handed_in / name)
+            data = read_notebook(find_notebook(handed_in, self._homework.id))
             notebook = transplant(self._released, data, self._homework)
         submitted = notebook_text(notebook)
         restore_instructors_cells(notebook, rows.sources)
@@ -211,7 +215,7 @@ class GradebookWriter:
             timestamp=in_utc(moment) if moment else None,
             extension=in_utc(own) - in_utc(due) if due and own and own != due else None,
             penalty=self._lateness(result).share * result.max_score or None,
-            unchanged=_same_answers(self._place(SUBMITTED, student) / name, notebook),
+            unchanged=_same_answers(self._place(SUBMITTED, student) / self._name, notebook),
         )
         timestamp = read_timestamp(handed_in) if moment else ""
         return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
@@ -227,9 +231,8 @@ class GradebookWriter:
 
     def _write_files(self, ready: _Ready) -> None:
         copy, graded = (self._place(step, ready.student) for step in (SUBMITTED, AUTOGRADED))
-        name = f"{self._homework.id}.ipynb"
         autograded = notebook_text(ready.autograded.notebook)
-        files = {copy / name: ready.submitted, graded / name: autograded}
+        files = {copy / self._name: ready.submitted, graded / self._name: autograded}
         if ready.timestamp:
             files |= {folder / TIMESTAMP: ready.timestamp for folder in (copy, graded)}
         for path, text in files.items():

@@ -221,7 +221,7 @@ def _check_markers(cell: Cell) -> None:
 def _check_syntax(cell: Cell) -> None:
     """Refuse what every student would lose points by: code of ours that is no Python."""
     read: Callable[[str], ast.Module]
-    if cell.kind is CellKind.SETUP:
+    if cell.kind in (CellKind.SETUP, CellKind.SOLUTION):
         texts, read = {"": cell.source}, without_magics
     elif cell.kind is CellKind.TEST:
         texts, read = {"": cell.source, " without its hidden part": students_text(cell)}, ast.parse

@@ -8,7 +8,7 @@ they are shown. Nothing here holds hidden source, hidden values or seeds, but fo
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from autograder.homework_source.homework import Cell, Homework
 UNUSABLE = "What your code returned could not be used by the check"  # begins such a message
 STOPPED = "Your code was stopped after"  # begins such a message
 NOTHING_HANDED_IN = "Nothing was handed in"  # begins the reason why such a one is not graded
+OTHER_HOMEWORK = f"{NOTHING_HANDED_IN} for this homework"  # likewise
 DEFERRED = "Not run with your own"  # begins the message of a check that waits for its second try
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
 
@@ -119,6 +120,7 @@ class FlagKind(enum.StrEnum):
     FORGED = "forged"  # what is the instructor's was changed in the notebook
     HOSTILE = "hostile"  # the code touches what no solution has business with
     INTERRUPTED = "interrupted"  # grading failed on the course's side
+    MISNAMED = "misnamed"  # handed in under another file name
     SIMILAR = "similar"  # nearly the same as another's
 
 
@@ -320,6 +322,19 @@ def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
         check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status, score=0.0,
         max_score=cell.points, message=message, read=cell.read,
     )  # fmt: skip
+
+
+def interrupted(homework: Homework, student: str, cause: str) -> SubmissionResult:
+    """Return the result of a submission that the course failed to grade: it is no mark.
+
+    Args:
+        homework: The instructor's notebook.
+        student: The student's id.
+        cause: What went wrong, in words for the staff.
+    """
+    reason = "Grading was interrupted on the course's side; it will be run again."
+    flag = Flag(kind=FlagKind.INTERRUPTED, text=cause)
+    return replace(ungraded(homework, student, reason), flags=(flag,))
 
 
 def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) -> SubmissionResult:

@@ -9,6 +9,7 @@ from typing import Any
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.homework_source.magics import without_magics
+from autograder.sandbox.zygote import SandboxError
 from course_lib import testing
 
 _RUN = {CellKind.SETUP, CellKind.SOLUTION}
@@ -27,9 +28,17 @@ def run_setup(cell: Cell, namespace: dict[str, Any], device: str) -> None:
         cell: A setup cell, or a solution.
         namespace: Gets what it defines.
         device: Where the tests put their tensors.
+
+    Raises:
+        SandboxError: The cell raised an exception: nothing can be graded.
     """
-    with _course_device(device):
-        exec(compile_setup(cell.grade_id, cell.source), namespace)  # noqa: S102 -- the instructor's
+    code = compile_setup(cell.grade_id, cell.source)
+    try:
+        with _course_device(device):
+            exec(code, namespace)  # noqa: S102 -- the instructor's
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+        raise SandboxError(f"the {cell.kind} cell {cell.grade_id} raised {raised}") from error
 
 
 def names_of_checks(homework: Homework, device: str) -> dict[str, Any]:

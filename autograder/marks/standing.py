@@ -111,6 +111,48 @@ def stand(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClassScores:
+    """The points that a class's median, mean and histogram are made of.
+
+    While some written answers wait for a person, the points for written answers are left out.
+
+    Attributes:
+        present: Those who handed in something, or everybody if nobody did.
+        scores: Their points, in the same order.
+        max_score: Points to be had.
+        unread: How many of them have a written answer that waits for a person.
+    """
+
+    present: tuple[Standing, ...]
+    scores: tuple[float, ...]
+    max_score: float
+    unread: int
+
+
+def class_scores(standings: Sequence[Standing]) -> ClassScores:
+    """Collect the points of a class.
+
+    Args:
+        standings: Of one homework, at least one.
+    """
+    present = tuple(s for s in standings if not s.is_blank) or tuple(standings)
+    unread = sum(any(c.status is Status.MANUAL for c in s.result.checks) for s in present)
+    tests = [[c for c in s.result.checks if c.exercise] for s in present]  # a question has none
+    return ClassScores(
+        present=present,
+        scores=tuple(
+            sum(check.score for check in checks) if unread else standing.score
+            for standing, checks in zip(present, tests, strict=True)
+        ),
+        max_score=max(
+            sum(check.max_score for check in checks) if unread else standing.max_score
+            for standing, checks in zip(present, tests, strict=True)
+        ),
+        unread=unread,
+    )
+
+
 def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
     """Find teams whose members have other points than one another: a person gave them to some.
 

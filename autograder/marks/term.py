@@ -89,8 +89,12 @@ def terms_of(
     """
     now = now or datetime.now(UTC)
     by_student: dict[str, list[Standing]] = defaultdict(list)
+    ungraded = set()
     for standing in standings:
-        by_student[standing.student].append(standing)
+        if standing.result.interrupted:  # no mark, and nothing missed
+            ungraded.add((standing.student, standing.result.homework))
+        else:
+            by_student[standing.student].append(standing)
     if graded is None:
         graded = {s.result.homework for of_one in by_student.values() for s in of_one}
     return {
@@ -100,7 +104,8 @@ def terms_of(
             missed=[
                 name
                 for name in graded
-                if _is_over(dates.due_for(student, name), now) and not is_unread(student, name)
+                if _is_over(dates.due_for(student, name), now)
+                if (student, name) not in ungraded and not is_unread(student, name)
             ],
             excused=dates.excused.get(student, ()),
         )

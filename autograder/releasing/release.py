@@ -18,7 +18,11 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework
 from autograder.releasing.generated_assignment import generate_assignment
 from autograder.releasing.likely_mistakes import find_likely_mistakes
-from autograder.releasing.student_edition import PACKAGE, write_student_edition
+from autograder.releasing.student_edition import (
+    PACKAGE,
+    importable_answers,
+    write_student_edition,
+)
 from autograder.releasing.students_branch import (
     badges,
     edition_address,
@@ -111,6 +115,7 @@ class Release:
         folder: What students download.
         archive: The same as a zip.
         bundle: The student edition alone as a zip, for notebooks that are opened without it.
+        warnings: What the instructor should change.
     """
 
     homework: Homework
@@ -120,6 +125,7 @@ class Release:
     folder: Path
     archive: Path
     bundle: Path
+    warnings: tuple[str, ...] = ()
 
 
 def release(homework_id: str, root: Path) -> Release:
@@ -159,6 +165,7 @@ def release(homework_id: str, root: Path) -> Release:
         folder, edition = stage / "folder", stage / "edition"
         folder.mkdir()
         write_student_edition(homework.id, root, edition)
+        made = replace(made, warnings=_warnings(homework, edition))
         if homework.variants:
             known = find_likely_mistakes(homework, root)
             text = json.dumps(known, ensure_ascii=False) + "\n"
@@ -183,6 +190,14 @@ def release(homework_id: str, root: Path) -> Release:
         ):
             _put(new, old)
     return made
+
+
+def _warnings(homework: Homework, edition: Path) -> tuple[str, ...]:
+    return tuple(
+        f'{exercise} can be answered by importing {name}: withhold it by forbids="{name}" in the '
+        f"label of the exercise, or give it another name"
+        for exercise, name in importable_answers(homework, edition)
+    )
 
 
 def _readme(homework: Homework, root: Path) -> str:

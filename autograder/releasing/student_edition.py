@@ -18,7 +18,13 @@ from pathlib import Path
 from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.definitions import defined_by
 from autograder.homework_source.fetch_edition import MARKER
-from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
+from autograder.homework_source.homework import (
+    Cell,
+    CellKind,
+    Homework,
+    HomeworkError,
+    resolve_homework,
+)
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.source import read_source
 
@@ -115,6 +121,35 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
         (target / paths[module].relative_to(root / PACKAGE)).write_text(text, encoding="utf-8")
     _write_placeholder(target / RECIPES)
     (target / MARKER).write_text(f"{homework}\n", encoding="utf-8")
+
+
+def importable_answers(homework: Homework, edition: Path) -> list[tuple[str, str]]:
+    """Return what students could import instead of writing it.
+
+    Args:
+        homework: The homework.
+        edition: Folder that holds its student edition of ``course_lib``.
+
+    Returns:
+        For each function or class of an exercise that the edition has under the same name, the
+        grade_id of the exercise and its full name there, ``course_lib.layers.masks.causal_mask``.
+    """
+    asked = {
+        name: cell.grade_id
+        for cell in homework.cells
+        if cell.kind is CellKind.SOLUTION
+        for name in _public_names(without_magics(cell.source))
+    }
+    return [
+        (asked[name], f"{_module_name(path, edition)}.{name}")
+        for path in sorted((edition / PACKAGE).rglob("*.py"))
+        for name in sorted(asked.keys() & _public_names(ast.parse(path.read_text("utf-8"))))
+    ]
+
+
+def _public_names(module: ast.Module) -> set[str]:
+    defined = [n for n in module.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    return {node.name for node in defined if node.name[0] != "_"}
 
 
 def withhold(text: str, names: set[str]) -> str:

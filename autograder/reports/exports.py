@@ -111,11 +111,13 @@ def canvas_csv(marks: Iterable[Mark], column: str) -> str:
     )
 
 
-def moodle_csv(marks: Iterable[Mark]) -> str:
+def moodle_csv(marks: Iterable[Mark], maximum: float | None = None) -> str:
     """Write a grading worksheet, as Moodle's assignments import it.
 
     Args:
         marks: A mark a student. ``lms_id`` is the number of Moodle's "Participant 123456".
+        maximum: Points to be had in Moodle's assignment, to which those of the homework are scaled;
+            those of the homework if None.
 
     Returns:
         CSV. It gives no time of last change: grades that were changed in Moodle stay, unless the
@@ -131,8 +133,8 @@ def moodle_csv(marks: Iterable[Mark]) -> str:
             (
                 inert(f"Participant {m.lms_id}"),
                 inert(m.name or m.student),
-                _points(m.score),
-                _points(m.max_score),
+                _points(m.score * maximum / m.max_score if maximum else m.score),
+                _points(maximum or m.max_score),
                 "",
                 _in_words(m),
             )

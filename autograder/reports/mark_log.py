@@ -70,8 +70,9 @@ def _lines(standing: Standing) -> Iterator[str]:
         facts.append(
             f"-{format_points(standing.penalty)}: {one_line(standing.lateness.words, 400)}"
         )
-    yield _line(*start, _WHOLE, _score(standing.score, standing.max_score), "; ".join(facts))
-    for check in result.checks:
+    score = "no mark" if result.interrupted else _score(standing.score, standing.max_score)
+    yield _line(*start, _WHOLE, score, "; ".join(facts))
+    for check in result.checks if not result.interrupted else ():
         reason = check.message or result.error or STATUS_WORDS[check.status].fallback
         reason = "" if check.status is Status.PASS else one_line(reason, 1000)
         if check.hint:

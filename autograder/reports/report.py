@@ -13,7 +13,7 @@ from autograder.clean_text import one_line
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
 from autograder.marks.changes import Change
-from autograder.marks.standing import Standing
+from autograder.marks.standing import Standing, class_scores
 from autograder.reports.feedback import feedback_path
 from autograder.reports.histogram import draw_histogram
 from autograder.reports.item_statistics import ItemStatistics, item_statistics
@@ -30,6 +30,7 @@ _FLAG_WORDS = {
     FlagKind.FORGED: "notebook changed",
     FlagKind.HOSTILE: "suspicious code",
     FlagKind.INTERRUPTED: "grading interrupted",
+    FlagKind.MISNAMED: "other file name",
     FlagKind.SIMILAR: "near-identical",
 }
 
@@ -142,17 +143,9 @@ def render_report(
     results = [standing.result for standing in ordered]
     tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
     rows = [_row(standing, tests) for standing in ordered]
-    # Who handed in nothing says nothing about the homework, unless nobody did.
-    present = [standing for standing in ordered if not standing.is_blank] or ordered
-    answered = [standing.result for standing in present]
-    unread = sum(any(c.status is Status.MANUAL for c in result.checks) for result in answered)
-    if unread:  # what a person gave to some is compared with nothing
-        scores, top = (
-            [_judged_score(result, tests) for result in answered],
-            _judged_max(results, tests),
-        )
-    else:
-        scores, top = [standing.score for standing in present], max(r.max_score for r in results)
+    points = class_scores(ordered)
+    scores, top = points.scores, points.max_score
+    answered = [standing.result for standing in points.present]
     times = [result.seconds for result in results]
     earlier = [result for result in before if not result.is_blank]
     checks = _check_rows(answered, homework, tests, item_statistics(earlier, tests))
@@ -163,7 +156,7 @@ def render_report(
         homework=homework,
         rows=rows,
         top=top,
-        unread=unread,
+        unread=points.unread,
         by_hand=max(result.max_score for result in results) - top,
         late=sum(bool(standing.lateness.words) for standing in ordered),
         median_score=statistics.median(scores),
@@ -172,6 +165,7 @@ def render_report(
         unrun=sum("unrun" in row.groups for row in rows),
         blank=sum("blank" in row.groups for row in rows),
         unreadable=sum("unreadable" in row.groups for row in rows),
+        interrupted=sum(row.result.interrupted for row in rows),
         flagged=sum(bool(row.result.flags) for row in rows),
         flag_groups=_flag_groups(rows),
         similar=any(flag.students for result in results for flag in result.flags),
@@ -240,7 +234,7 @@ def _row(standing: Standing, tests: set[str]) -> _Row:
     groups += ["flagged"] if result.flags else []
     groups += sorted({f"flagged-{flag.kind}" for flag in result.flags})
     groups += ["unrun"] if _did_not_run(result) else []
-    if standing.is_blank:
+    if standing.is_blank and not result.interrupted:
         groups += ["unreadable" if result.is_unreadable else "blank"]
     groups += ["late"] if standing.lateness.words else []
     groups += ["waiting"] if standing.waiting else []

@@ -25,7 +25,11 @@ from autograder.cli.standings import standings_of, tell_unequal_teams
 from autograder.cli.stored_results import KeptResults, stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.moodle_people import MoodlePeople
-from autograder.collecting.moodle_worksheet import WorksheetError, read_worksheet
+from autograder.collecting.moodle_worksheet import (
+    WorksheetError,
+    maximum_grade,
+    read_worksheet,
+)
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.marks.standing import Standing
@@ -44,6 +48,7 @@ from autograder.reports.exports import (
     refuse_shared_ids,
 )
 from autograder.reports.feedback import render_feedback
+from autograder.reports.status_words import format_points
 
 
 class Target(enum.StrEnum):
@@ -124,8 +129,10 @@ def export(
         terms = usable_dates(dates)
         gradebook = usable_gradebook(db, out / NBGRADER, is_read=True)
         standings = standings_of(results, kept, gradebook, terms)
+        maximum = None
         if worksheet:
             told = read_worksheet(worksheet, terms.zone)
+            maximum = maximum_grade(told.values())
             moodle = MoodlePeople(told.values(), people)
             marks = [_moodle_mark(standing, people, moodle) for standing in standings]
         else:
@@ -138,7 +145,7 @@ def export(
             else:
                 known = [mark for mark in marks if mark.lms_id]
                 refuse_shared_ids(known)
-                text = moodle_csv(known) if to is Target.MOODLE else canvas_csv(known, column)
+                text = moodle_csv(known, maximum) if worksheet else canvas_csv(known, column)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(file, text)
                 if feedback:
@@ -147,6 +154,8 @@ def export(
                     write_atomically(feedback, said)
         except OSError as error:
             raise not_written(file, error) from error
+    if worksheet and marks:
+        _tell_maximum(maximum, max(mark.max_score for mark in marks))
     unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
     waiting = sum(standing.waiting for standing in standings)
     by = "--worksheet and --roster tell" if worksheet else "--roster tells"
@@ -158,6 +167,16 @@ def export(
     is_left = _tell(file, len(marks) - len(unknown), left_out, waiting)
     if tell_unequal_teams(standings) or is_left or unread:
         raise typer.Exit(1)
+
+
+def _tell_maximum(moodles: float | None, ours: float) -> None:
+    if moodles is None:
+        words = f"the worksheet tells no maximum: see that Moodle's is {format_points(ours)} points"
+    elif moodles != ours:
+        words = f"scaled from {format_points(ours)} points to {format_points(moodles)}, Moodle's"
+    else:
+        return
+    output().print(f"Points: {words}")
 
 
 def _check_worksheet(to: Target, worksheet: Path | None, file: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import begin_judges, grade_and_record
+from autograder.cli.grading import begin_judges, grade_and_record, telling_what_is_kept
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
@@ -92,7 +92,7 @@ def grade(
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
             1, if nbgrader refused to record a grade, somebody's grading was interrupted, or a
-            result can't be read; with
+            result can't be read; with code 130, if Ctrl-C ended it; with
             code 0, if it watched and nothing came.
     """
     if watch and scheduler:
@@ -105,7 +105,7 @@ def grade(
             trusted_network=trusted_network,
             time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
         )  # fmt: skip
-        with alone_in(plan.out):
+        with alone_in(plan.out), telling_what_is_kept(plan):
             before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
             if not options.force:
                 _refuse_a_file_without_their_tests(plan, before)

@@ -3,7 +3,7 @@
 import contextlib
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import begin_judges, grade_and_record
+from autograder.cli.grading import begin_judges, grade_and_record, telling_what_is_kept
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
@@ -53,7 +53,8 @@ def regrade(
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
+            1, if nbgrader refused to record a grade, or somebody's grading was interrupted; with
+            code 130, if Ctrl-C ended it.
     """
     from autograder.marks.changes import compare
 
@@ -64,15 +65,17 @@ def regrade(
             trusted_network=trusted_network,
             time_limit=time_limit, sandbox=sandbox, device=device,
         )  # fmt: skip
-        with alone_in(plan.out):
-            with told_in_one_line(OSError):
+        with alone_in(plan.out), telling_what_is_kept(plan):
+            with told_in_one_line():
                 if not plan.kept.of(plan.homework_id):
                     readable = " that can be read" if plan.kept.unread else ""
                     raise BadInputError(
                         f"{out} holds no results of {plan.homework_id}{readable}: grade it first"
                     )
-                earlier = plan.store.keep_copy()
-            results, refused = grade_and_record(plan, options, judges)
+            results, refused = grade_and_record(
+                plan, options, judges, on_start=plan.store.keep_copy
+            )
+            earlier = plan.store.keep_copy()
             interrupted = {result.student for result in results if result.interrupted}
             compared = compare(earlier.read_all(), results)
             changes = [change for change in compared if change.student not in interrupted]

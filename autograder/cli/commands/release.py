@@ -23,6 +23,8 @@ def release(homework: HomeworkName) -> None:
         from autograder.releasing.release import release as make_release
 
         made = make_release(homework_id, ROOT)
+    for warning in made.warnings:
+        typer.echo(f"Warning: {warning}", err=True)
     typer.echo(f"Released {homework_id}:")
     for name, path in (
         ("notebook", made.assignment),

@@ -98,13 +98,14 @@ def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
     assert not alive
 
 
-def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch):
+def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))  # no bubblewrap
     with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
         judges.prepare(isolated=True, device="cpu")
         judges.preload(DOUBLE)
-        with pytest.raises(SandboxError, match="server"):
+        with pytest.raises(SandboxError, match="bubblewrap is not installed; install it with: "):
             judges.open(COURSE, GradingOptions())
+    assert capfd.readouterr().err == ""
 
 
 def test_judges_serve_as_long_as_the_same_are_asked_for(judges):

@@ -24,9 +24,9 @@ from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint, result_file
 from autograder.class_run.run import grade_class
 from autograder.class_run.submissions import SubmissionsError, find_submissions
-from autograder.homework_source.source import load_homework
+from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.check_limits import TimeLimits
-from autograder.judging.results import Flag, FlagKind, Status, ungraded
+from autograder.judging.results import Flag, FlagKind, Status, interrupted, ungraded
 from autograder.sandbox.zygote import SandboxError
 from autograder.teams import read_all_teams
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
@@ -131,8 +131,10 @@ def test_only_what_is_missing_or_has_changed_is_graded(grade, tmp_path, monkeypa
     (tmp_path / "results" / "bo.json").write_text('{"made_from": "half')
     kept = grade(folder, store=store)
     assert {result.student: result.score for result in kept} == {"ada": 0.0, "bo": 0.0}
-    again = grade(folder, store=store, force=True)
-    assert not {result.seed for result in again} & {result.seed for result in kept}
+    with monkeypatch.context() as context:
+        context.setattr(store, "find", None)  # would fail if asked
+        again = grade(folder, store=store, force=True)
+    assert [result.seed for result in again] == [result.seed for result in kept]
 
 
 def test_when_it_was_handed_in_is_kept_and_told_anew(tmp_path, monkeypatch):
@@ -236,17 +238,110 @@ def test_a_changed_hidden_test_makes_results_stale(tmp_path):
     assert store.find("bo", fingerprint(course, RIGHT)) is None
 
 
-def test_no_mark_depends_on_the_cell_that_fetches_the_library():
-    homework = load_homework("hw03", ROOT)
-    other = dataclasses.replace(
-        homework,
-        cells=tuple(
-            dataclasses.replace(cell, source="other") if cell.kind == "fetch" else cell
-            for cell in homework.cells
-        ),
+def broken(exercise: str, old: str, new: str) -> Homework:
+    """The small homework with one cell changed by an instructor."""
+    cells = tuple(
+        dataclasses.replace(cell, source=cell.source.replace(old, new))
+        if cell.grade_id == exercise
+        else cell
+        for cell in DOUBLE.cells
     )
-    assert other != homework
-    assert Course.load(other, ROOT).digest == Course.load(homework, ROOT).digest
+    assert cells != DOUBLE.cells
+    return dataclasses.replace(DOUBLE, cells=cells)
+
+
+@pytest.mark.parametrize(
+    ("cell", "old", "new", "words"),
+    [
+        (
+            "double-values",
+            "factor * secret",
+            "3 * secret",
+            "pass double-values; double-values says",
+        ),
+        ("double-values", "factor * secret", "no_such_name", "does not pass double-values"),
+        ("double-gradient", "torch.randn(5", "torch.rand(-5", "does not pass double-gradient"),
+        ("double-gradient", "x.grad", "0.5", "does not pass double-gradient"),
+        ("double", "2 * x", "3 * x", "does not pass double-values, double-gradient"),
+        ("imports", "factor = 2.0", "factor = two", "the setup cell imports raised NameError: "),
+    ],
+)
+@pytest.mark.usefixtures("course")
+def test_a_broken_test_or_solution_is_named_and_nobody_is_graded(
+    judges, tmp_path, monkeypatch, cell, old, new, words
+):
+    hand_in(tmp_path / "class", "ada", RIGHT)
+    homework = broken(cell, old, new)
+    small = Course(homework=homework, library=Course.load(DOUBLE, ROOT).library)
+    monkeypatch.setattr(Course, "load", classmethod(lambda cls, homework, root: small))
+    monkeypatch.setattr(class_run, "_PAUSE_SECONDS", 0.01)
+    store, begun = ResultStore(tmp_path / "results"), []
+    limits = TimeLimits(check_seconds=5.0, submission_seconds=600.0)
+    options = GradingOptions(limits=limits, cluster=Cluster(workers=1), isolated=False)
+    with pytest.raises(HomeworkError, match=words) as refused:
+        grade_class(
+            homework, tmp_path / "class", options,
+            root=ROOT, judges=judges, store=store, on_start=begun.append,
+        )  # fmt: skip
+    assert str(refused.value).startswith("nobody was graded: the reference solution of hw00-double")
+    assert begun == store.read_all() == []
+
+
+def test_the_reference_is_tried_once_for_the_same_tests(tmp_path, monkeypatch):
+    one, two = (Course(homework=DOUBLE, library={}, digest=digest) for digest in ("one", "two"))
+    hand_in(tmp_path / "class", "ada", RIGHT)
+    store, tried = ResultStore(tmp_path / "results"), []
+
+    def grade(course, missing, *others):
+        for student, (path, _) in missing.items():
+            if student == "reference":
+                tried.append(course.digest)
+                yield []
+            else:
+                made_from = fingerprint(course, path.read_bytes())
+                yield [(dataclasses.replace(ungraded(DOUBLE, student, ""), seed=7), made_from)]
+
+    monkeypatch.setattr(class_run, "_grade_in_parallel", grade)
+    for course, how in ((one, {}), (one, {}), (two, {}), (two, {"force": True})):
+        monkeypatch.setattr(Course, "load", classmethod(lambda *given, course=course: course))
+        options = GradingOptions(isolated=False, **how)
+        judges = types.SimpleNamespace()
+        grade_class(DOUBLE, tmp_path / "class", options, root=ROOT, judges=judges, store=store)
+    assert tried == ["one", "two", "two"]
+
+
+def test_a_notebook_that_gets_its_right_name_is_flagged_no_more(tmp_path, monkeypatch):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    path = hand_in(tmp_path / "class", "ada", RIGHT)
+    monkeypatch.setattr(class_run, "_grade_in_parallel", lambda c, missing, *a: list(missing))
+    store = ResultStore(tmp_path / "results")
+    similar = Flag(kind=FlagKind.SIMILAR, text="as another's")
+    found = dataclasses.replace(ungraded(DOUBLE, "ada", ""), flags=(similar,))
+    store.keep(found, fingerprint(course, RIGHT))
+    other = path.rename(path.with_name("mine.ipynb"))
+    for where, kinds in ((other, ["misnamed", "similar"]), (other, ["misnamed", "similar"])):
+        (result,) = class_run.grade_notebooks(
+            course, {"ada": where}, GradingOptions(), judges=None, store=store
+        )
+        assert [flag.kind for flag in result.flags] == kinds
+    path = other.rename(path)
+    (result,) = class_run.grade_notebooks(
+        course, {"ada": path}, GradingOptions(), judges=None, store=store
+    )
+    assert result.flags == (similar,)
+    assert store.read_all() == [result]
+
+
+def test_an_interrupted_grading_does_not_lose_the_seed(tmp_path):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    store = ResultStore(tmp_path)
+    store.keep(dataclasses.replace(ungraded(DOUBLE, "ada", ""), seed=7), fingerprint(course, RIGHT))
+    for _ in range(2):
+        store.keep_ungraded(interrupted(DOUBLE, "ada", "the disk is away"))
+        assert store.find("ada", fingerprint(course, RIGHT)) is None
+        assert store.find_seed("ada", fingerprint(course, RIGHT)) == 7
+        assert store.find_seed("ada", fingerprint(course, WRONG)) is None
+    assert not store.has_graded(course)
 
 
 def test_a_missing_folder_is_named(tmp_path):
@@ -291,7 +386,12 @@ def test_a_notebook_that_cant_be_read_stops_nobody_else(grade, tmp_path, monkeyp
     assert {student: result.score for student, result in results.items()} == {
         "ada": 5.0, "bo": 0.0, "cy": 5.0,
     }  # fmt: skip
-    assert "can't be read (Permission denied)" in results["bo"].error
+    assert [student for student, made in results.items() if made.interrupted] == ["bo"]
+    assert (
+        results["bo"]
+        .flags[0]
+        .text.endswith("bo/hw00-double/hw00-double.ipynb can't be read: Permission denied")
+    )
 
 
 @pytest.mark.usefixtures("course")
@@ -308,7 +408,10 @@ def test_a_folder_that_cant_be_opened_stops_nobody_else(grade, tmp_path, monkeyp
     monkeypatch.setattr(Path, "stat", refuse)
     ada, bo = grade(tmp_path, isolated=False)
     assert (ada.score, bo.score) == (0.0, 5.0)
-    assert "can't be read (Permission denied)" in ada.error
+    assert ada.interrupted
+    assert ada.flags[0].text.endswith(
+        "ada/hw00-double/hw00-double.ipynb can't be read: Permission denied"
+    )
 
 
 @pytest.mark.usefixtures("course")
@@ -529,7 +632,7 @@ def test_a_scheduler_that_does_not_answer_is_named(grade, tmp_path, monkeypatch)
     [
         ("127.0.0.1:8786", "must begin with tcp://"),
         ("http://host:1", "must begin with tcp://"),
-        ("tls://host:1", "ca_file"),
+        ("tls://host:1", "--tls-ca, --tls-cert and --tls-key"),
         ("tcp://host:1", "anyone who reaches tcp://host:1 can run code as you.*--trusted-network"),
     ],
 )

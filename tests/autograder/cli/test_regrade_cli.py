@@ -15,7 +15,7 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli import outputs, plan, stored_results
 from autograder.cli.app import app
 from autograder.gradebook import writer
-from autograder.homework_source.homework import all_homeworks
+from autograder.homework_source.homework import HomeworkError, all_homeworks
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
 from tests.autograder.cli.test_cli import Recorder
@@ -43,8 +43,11 @@ def grade(tmp_path, monkeypatch):
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
     monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
 
-    def run(command, results, *, killed_after=None, made_from=""):
-        def grade_class(homework, submissions, options, *, store, **rest):
+    def run(command, results, *, killed_after=None, made_from="", refused=""):
+        def grade_class(homework, submissions, options, *, store, on_start, **rest):
+            if refused:
+                raise HomeworkError(refused)
+            on_start(1)
             graded = []
             for number, made in enumerate(results):
                 if number == killed_after:
@@ -213,6 +216,54 @@ def test_changes_of_an_earlier_regrade_do_not_stay(grade, tmp_path):
 
 def lost(student):
     return result(student, Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+def test_what_is_kept_is_told_if_ctrl_c_ends_grading(grade, tmp_path, command):
+    assert grade("grade", make_class()[:1]).exit_code == 0
+    outcome = grade(command, make_class(), killed_after=4)
+    assert outcome.exit_code == 130
+    assert outcome.stderr.splitlines()[-1] == (
+        f"Ended by Ctrl-C: the results of 4 students are kept in {tmp_path}/out; the same command "
+        "goes on from there."
+    )
+    assert grade(command, make_class()).exit_code == 0
+
+
+def test_nothing_is_kept_if_ctrl_c_comes_before_the_first_result(grade):
+    outcome = grade("grade", make_class(), killed_after=0)
+    assert outcome.exit_code == 130
+    assert outcome.stderr.splitlines()[-1] == "Ended by Ctrl-C: nothing was graded yet."
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+def test_refused_tests_leave_all_as_it_was(grade, tmp_path, command):
+    def files():
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    assert grade("grade", make_class()).exit_code == 0
+    before = files()
+    outcome = grade(command, make_class(), refused="the reference does not pass double-values")
+    assert outcome.exit_code == 2
+    assert outcome.stderr == "Error: the reference does not pass double-values\n"
+    assert files() == before
+
+
+def test_interrupted_grading_is_no_mark_anywhere(grade, tmp_path):
+    out = tmp_path / "out"
+    assert grade("grade", [lost("ada"), *make_class()[1:]]).exit_code == 1
+    for table in ("grades.csv", "course.csv"):
+        assert "ada" not in {row["student"] for row in csv.DictReader((out / table).open())}
+    log = (out / "marks.log").read_text().splitlines()
+    (line,) = (line.split("\t") for line in log if "\tada\t" in line)
+    assert line[3:5] == ["(all)", "no mark"]
+    page = (out / "report.html").read_text()
+    row = page[page.index(">ada<") : page.index(">ben<")]
+    assert "<strong>–</strong>" in row
+    assert "data-groups" not in row or "unreadable" not in row
+    assert "<dt>grading interrupted</dt><dd>1</dd>" in page
+    feedback = (out / "feedback" / "ada" / f"{HOMEWORK.id}.html").read_text()
+    assert '<p class="marks"><strong>–</strong> of 6 points' in feedback
 
 
 @pytest.mark.parametrize("command", ["grade", "regrade"])

@@ -9,6 +9,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -26,9 +27,15 @@ from autograder.gradebook.errors import GradebookError
 from autograder.gradebook.graded_notebook import transplant
 from autograder.gradebook.preprocessor import TrustedJudge
 from autograder.gradebook.rows import GradebookRows
-from autograder.homework_source.homework import CellKind
+from autograder.homework_source.homework import CellKind, HomeworkError
 from autograder.homework_source.nbgrader_settings import configure
-from autograder.judging.results import CheckResult, Status, SubmissionResult, ungraded
+from autograder.judging.results import (
+    CheckResult,
+    Status,
+    SubmissionResult,
+    interrupted,
+    ungraded,
+)
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.conftest import HOMEWORK
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
@@ -87,6 +94,47 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
         gradebook.db.commit()
     record_in_gradebook(results, submissions, homework, **options)
     assert scores(course) == {"ada": automatic - lost + 2.0, "bo": 0.0}
+
+
+def test_an_interrupted_grading_is_no_grade(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    for student in ("ada", "bo"):
+        hand_in(submissions, student, source.read_bytes())
+    ada = result_of(homework, "ada", {})
+    lost = [interrupted(homework, student, "the disk is away") for student in ("ada", "bo")]
+    record_in_gradebook([ada], submissions, homework, course_folder=course)
+    before = scores(course)
+    record_in_gradebook(lost, submissions, homework, course_folder=course)
+    assert scores(course) == before == {"ada": ada.score}
+
+
+def test_a_notebook_of_another_name_is_recorded_under_the_right_one(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    hand_in(submissions, "ada", source.read_bytes())
+    path = submissions / "ada" / HOMEWORK / f"{HOMEWORK}.ipynb"
+    path.rename(path.with_name("mynotebook.ipynb"))
+    ada = result_of(homework, "ada", {})
+    record_in_gradebook([ada], submissions, homework, course_folder=course)
+    assert scores(course) == {"ada": ada.score}
+    kept = course / "submitted" / "ada" / HOMEWORK
+    assert [path.name for path in kept.iterdir()] == [f"{HOMEWORK}.ipynb"]
+
+
+def test_nbgrader_grades_nobody_by_tests_that_the_reference_does_not_pass(monkeypatch, homework):
+    asked = []
+
+    def grade(notebook, student, *, seed):
+        asked.append(student)
+        return result_of(homework, student, {0: (Status.FAIL, 0.0)})
+
+    judge = SimpleNamespace(grade=grade)
+    monkeypatch.setattr(TrustedJudge, "_tried", {})
+    monkeypatch.setattr(TrustedJudge._judges, "acquire_one", lambda *given: judge)
+    course = Course(homework=homework, library={}, digest="with a broken test")
+    for student in ("ada", "bo"):
+        with pytest.raises(HomeworkError, match=f"does not pass {homework.checks[0].grade_id};"):
+            TrustedJudge()._grade(course, b"", student)
+    assert asked == ["reference"]
 
 
 def test_words_that_are_no_text_cost_nobody_the_record(tmp_path, homework, source):

@@ -306,6 +306,19 @@ def test_every_command_shows_what_the_dates_say(graded):
     assert scores == {"ada": 3.0, "bo": 1.8}
 
 
+def test_no_extension_of_another_homework_is_warned_of(graded):
+    dates = graded / "dates.toml"
+    dates.write_text(
+        "[due]\nhw03 = 2026-10-05T12:00:00Z\nhw04 = 2026-11-05T12:00:00Z\n"
+        "[extensions.ada]\nhw04 = 2026-11-12T12:00:00Z\n"
+        "[extensions.zoe]\nhw04 = 2026-11-12T12:00:00Z\n"
+    )
+    for command in ("report", "feedback"):
+        outcome = run(command, "hw03", "--out", graded / "out", "--dates", dates)
+        assert outcome.exit_code == 0, outcome.output
+        assert "Warning" not in outcome.stderr
+
+
 @pytest.mark.parametrize("command", ["report", "feedback", "grade", "export"])
 def test_dates_that_cannot_be_are_refused_before_anything_is_done(graded, command):
     (graded / "dates.toml").write_text("[late]\npercent_per_dya = 1")

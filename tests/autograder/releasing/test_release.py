@@ -35,6 +35,24 @@ def made(tmp_path_factory):
     return release("hw03", fresh_root(tmp_path_factory.mktemp("released")))
 
 
+def test_an_exercise_that_can_be_answered_by_importing_is_warned_of(tmp_path):
+    root = fresh_root(tmp_path)
+    with (root / "solutions" / f"{HOMEWORK}.py").open("a") as source:
+        source.write(
+            '\n# %% solution="TokenEmbedding"\nclass TokenEmbedding:\n    """Tokens."""\n\n'
+            "    ### BEGIN SOLUTION\n    x = 1\n    ### END SOLUTION\n"
+            '\n# %% test="TokenEmbedding-values" points=1\nassert TokenEmbedding.x == 1\n'
+        )
+    (warning,) = release("hw03", root).warnings
+    name = "course_lib.layers.embedding.TokenEmbedding"
+    assert warning.startswith(f"TokenEmbedding can be answered by importing {name}: ")
+    assert f'forbids="{name}"' in warning
+
+
+def test_nothing_is_warned_of_a_homework_that_is_in_order(made):
+    assert made.warnings == ()
+
+
 def test_stubs_are_valid_python_that_keep_signature_and_docstring(made):
     cells = {c.id: c for c in nbformat.read(made.assignment, as_version=4).cells}
     for name in ("scaled_dot_product_attention", "causal_mask", "padding_mask"):

@@ -6,8 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from autograder.homework_source.homework import HomeworkError
-from autograder.releasing.student_edition import withhold, write_student_edition
+from autograder.homework_source.homework import (
+    Cell,
+    CellKind,
+    Homework,
+    HomeworkError,
+    all_homeworks,
+)
+from autograder.homework_source.source import load_homework
+from autograder.releasing.student_edition import (
+    importable_answers,
+    withhold,
+    write_student_edition,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -188,6 +199,31 @@ def test_imports_that_wait_or_are_for_type_checkers_alone_do_no_harm(edition):
     lazy = importlib.import_module("course_lib.lazy")
     with pytest.raises(ImportError, match="hw02-late asks you to write it"):
         lazy.call(1)
+
+
+def exercise(name, source):
+    return Cell(kind=CellKind.SOLUTION, grade_id=name, source=source)
+
+
+def test_an_answer_that_the_edition_has_under_the_same_name_is_found(edition):
+    cells = (
+        exercise("early", "def early(x):\n    return x\n\ndef own(x):\n    return x"),
+        exercise("late", "def late(x):\n    return x"),  # withheld
+        exercise("part", "%matplotlib inline\nclass Fields:\n    early = 1"),
+        exercise("private", "def _build():\n    return 1"),
+        exercise("import", "import math"),
+    )
+    asked = Homework(id="hw02-late", title="", cells=cells)
+    assert importable_answers(asked, edition.parent) == [
+        ("part", "course_lib.fields.Fields"),
+        ("early", "course_lib.layers.early"),
+    ]
+
+
+@pytest.mark.parametrize("name", all_homeworks(ROOT))
+def test_no_homework_can_be_answered_by_importing(tmp_path, name):
+    write_student_edition(name, ROOT, tmp_path)
+    assert importable_answers(load_homework(name, ROOT), tmp_path) == []
 
 
 def test_other_files_are_copied_but_no_compiled_ones_and_no_recipes(edition):

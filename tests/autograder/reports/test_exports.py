@@ -92,6 +92,43 @@ def written(file, told):
     return grades, numbers
 
 
+MAXIMUM = [
+    ("Maximum grade", "100.00", "50", "scaled from 6 points to 100"),
+    ("Maximum Grade", "3.00", "1.5", "scaled from 6 points to 3"),
+    ("Maximum grade", "6.00", "3", ""),
+    ("Status", "Submitted", "3", "the worksheet tells no maximum: see that Moodle's is 6 points"),
+]
+
+
+@pytest.mark.parametrize(("column", "cell", "grade", "words"), MAXIMUM)
+def test_points_are_scaled_to_the_maximum_of_moodles_assignment(
+    graded, tmp_path, column, cell, grade, words
+):
+    people, file = worksheet(tmp_path, (311, "ada", "", "")), tmp_path / "marks.csv"
+    heads, *lines = people.read_text().splitlines()
+    people.write_text("\n".join([f"{heads},{column}", *(f"{line},{cell}" for line in lines)]))
+    arguments = ["--worksheet", people, "--file", file]
+    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", *arguments)
+    assert f"Points: {words}" in outcome.stdout if words else "Points:" not in outcome.stdout
+    (row,) = rows(file.read_text("utf-8"))
+    assert row["Grade"] == grade
+    assert float(row["Maximum Grade"]) == (float(cell) if "grade" in column.lower() else 6)
+    assert row["Feedback comments"].startswith("3 of 6 points")
+
+
+@pytest.mark.parametrize("column", ["Scale,Fail-Pass", "Maximum grade,0.00", "Maximum grade,none"])
+def test_moodles_assignment_without_points_is_rejected(graded, tmp_path, column):
+    people, file = worksheet(tmp_path, (311, "ada", "", "")), tmp_path / "marks.csv"
+    head, cell = column.split(",")
+    heads, line = people.read_text().splitlines()
+    people.write_text(f"{heads},{head}\n{line},{cell}\n")
+    arguments = ["--worksheet", people, "--file", file]
+    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", *arguments)
+    assert outcome.exit_code == 2
+    assert f"Moodle's assignment has no maximum grade, but '{cell}'" in outcome.stderr
+    assert not file.exists()
+
+
 @pytest.mark.parametrize("lms_id", ["s7", "ada@x.org", "Ada L", None])
 def test_moodle_is_given_the_numbers_of_this_assignment(graded, tmp_path, lms_id):
     file, told, roster = tmp_path / "marks.csv", tmp_path / "told.zip", tmp_path / "class.csv"
