@@ -41,8 +41,8 @@ class HandedInNotebook(NotebookExporter):
         """Convert a notebook.
 
         Raises:
-            UnreadableError, SubmissionError: The submission is too large, not a notebook, or another
-                homework's. nbgrader names its student and goes on.
+            UnreadableError, SubmissionError: The submission is too large, not a notebook, or of
+                another homework. nbgrader names its student and goes on.
             GradebookError: There is no released notebook.
         """
         place = Path(filename)

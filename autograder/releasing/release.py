@@ -194,8 +194,8 @@ def release(homework_id: str, root: Path) -> Release:
 
 def _warnings(homework: Homework, edition: Path) -> tuple[str, ...]:
     return tuple(
-        f'{exercise} can be answered by importing {name}: withhold it by forbids="{name}" in the '
-        f"label of the exercise, or give it another name"
+        f'{exercise} can be answered by importing {name}: add withholds="{name}" to its label, or '
+        "give it another name"
         for exercise, name in importable_answers(homework, edition)
     )
 

@@ -46,7 +46,7 @@ def test_an_exercise_that_can_be_answered_by_importing_is_warned_of(tmp_path):
     (warning,) = release("hw03", root).warnings
     name = "course_lib.layers.embedding.TokenEmbedding"
     assert warning.startswith(f"TokenEmbedding can be answered by importing {name}: ")
-    assert f'forbids="{name}"' in warning
+    assert f'withholds="{name}"' in warning
 
 
 def test_nothing_is_warned_of_a_homework_that_is_in_order(made):
