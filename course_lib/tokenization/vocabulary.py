@@ -87,8 +87,8 @@ class Vocabulary:
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, got {min_count}")
         counts = Counter(token for sentence in sentences for token in sentence)
-        kept = [t for t, count in counts.items() if count >= min_count and t not in cls.specials]
-        kept.sort(key=lambda token: (-counts[token], token))
+        kept = sorted(t for t, c in counts.items() if c >= min_count and t not in cls.specials)
+        kept.sort(key=counts.__getitem__, reverse=True)  # leaves equally frequent ones in order
         return cls(tokens=(*cls.specials, *kept))
 
     @classmethod

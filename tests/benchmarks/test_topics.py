@@ -1,5 +1,6 @@
 """Does every topic of the benchmarks run, and hold both to the same result, at toy sizes?"""
 
+import importlib
 import re
 
 import pytest
@@ -14,6 +15,7 @@ from benchmarks import (
     generation,
     measure,
     recurrent,
+    tokenization,
     transformer,
 )
 from benchmarks.measure import compare, readable, table
@@ -29,7 +31,8 @@ def hurried(monkeypatch):
     def few(*args, pairs=2, **options):
         return compare(*args, pairs=2, **options)
 
-    for topic in (attention, beam_search, bert, bleu, generation, recurrent, transformer):
+    for name in TOPICS:
+        topic = importlib.import_module(f"benchmarks.{name}")
         monkeypatch.setattr(topic, "compare", few)
     monkeypatch.setattr(recurrent, "LENGTH", 6)
     monkeypatch.setattr(beam_search, "NEW_TOKENS", 4)
@@ -60,6 +63,7 @@ TOPICS = {
     ],
     "generation": greedy_rows,
     "recurrent": recurrent.rows,
+    "tokenization": lambda: [tokenization.row("tiny", "low lower é 日本" * 20, length=50)],
     "transformer": lambda: [
         transformer.step_row(2, 8, 16, 2, 32, 1, dropout=0.1, pairs=2, device="cpu")
     ],
