@@ -28,7 +28,7 @@ from autograder.releasing.students_branch import (
     students_repository,
 )
 from autograder.releasing.wheel import wheel_name, write_wheel
-from autograder.sandbox.student_packages import NOTEBOOK_SERVER
+from autograder.sandbox.student_packages import STUDENT_PACKAGES
 from course_lib.likely_mistakes import FILE
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
@@ -236,7 +236,8 @@ def _as_published(homework: Homework, root: Path, wheel: Path) -> Homework:
 
 def _requirements(homework: Homework) -> str:
     # A local version such as 2.13.0+cpu names a build, not a release.
-    pins = [f"{name}=={version(name).partition('+')[0]}" for name in [*needs(homework.cells), NOTEBOOK_SERVER]]
+    names = dict.fromkeys([*STUDENT_PACKAGES, *needs(homework.cells)])
+    pins = [f"{name}=={version(name).partition('+')[0]}" for name in names]
     return "\n".join(pins) + "\n"
 
 
