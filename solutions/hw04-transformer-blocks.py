@@ -1297,6 +1297,7 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 # `torch.func`, or that calls `backward`, loses the points of its tests. To compare yours with
 # autograd's, in a cell of your own, is the best of tests.
 
+
 # %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.Tensor.backward"
 def layer_norm_backward(
     upstream: Tensor, x: Tensor, weight: Tensor, *, eps: float = 1e-5

@@ -79,7 +79,9 @@ MAY_IMPORT = {
     "autograder": "course_lib autograder",
     "autograder/sandbox/worker": "",
     "autograder/sandbox": "autograder.sandbox.worker",
-    "autograder/homework_source": "autograder.sandbox.worker autograder.text_file",
+    "autograder/homework_source": (
+        "autograder.sandbox.student_packages autograder.sandbox.worker autograder.text_file"
+    ),
     "autograder/releasing": (
         "course_lib autograder.homework_source autograder.sandbox.student_packages"
         " autograder.sandbox.worker"

@@ -16,7 +16,7 @@ from autograder.homework_source.cell_text import (
     regions,
     students_text,
 )
-from autograder.homework_source.fetch_edition import FOLDED, fetch_cell
+from autograder.homework_source.fetch_edition import FOLDED, fetch_cell, needs
 from autograder.homework_source.homework import (
     Cell,
     CellKind,
@@ -68,7 +68,8 @@ def load_homework(name: str, root: Path) -> Homework:
     code = next((i for i, cell in enumerate(cells) if cell.kind not in _WORDS), len(cells))
     if code and cells[code - 1].kind is CellKind.TEXT:
         before = cells[code - 1]
-        cells[code - 1] = replace(before, source=f"{before.source}\n\n{FOLDED}")
+        folded = FOLDED.format(packages=", ".join(needs(cells)))
+        cells[code - 1] = replace(before, source=f"{before.source}\n\n{folded}")
     cells.insert(code, fetch_cell(homework_id))
     _check_unique(cells)
     given = tuple(cell for cell in cells if cell.kind is not CellKind.VARIANTS)

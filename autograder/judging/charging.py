@@ -59,7 +59,7 @@ def _charge_exercise(
         left = _settle(results, charged, found, left, explained[found[0]] & left)
         made += found
     if left and made:  # two mistakes at once
-        pairs = (compose(one, other) for one in made for other in mistakes if other not in made)
+        pairs = (compose(one, other) for one in made for other in mistakes if other != one)
         fitting = [pair for pair in pairs if pair]
         unexplained = {check: failed[check] for check in left}
         everything = {pair: _explained(pair, unexplained, run) for pair in fitting}

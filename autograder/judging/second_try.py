@@ -155,7 +155,14 @@ def _texts_in(homework: Homework) -> set[str]:
 
 
 def told(check: CheckResult) -> str:
-    """Say to the student what came of the second time; empty if there was none."""
+    """Tell the student why a check counts as passed, or what came of its second time.
+
+    Empty if there is nothing to tell.
+    """
+    if check.charged_in:
+        return (
+            f"The same mistake costs its points in {check.charged_in}: so it counts as passed here."
+        )
     if not check.tried_with or UNWRITTEN in check.message:
         return ""
     pieces = f"a right {_names(check.tried_with)}"

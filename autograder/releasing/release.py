@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import re
 import shutil
 import tempfile
-import tomllib
 import zipfile
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -13,7 +11,7 @@ from pathlib import Path
 
 from autograder.homework_source.book_headings import find_headings
 from autograder.homework_source.book_links import book_address
-from autograder.homework_source.fetch_edition import fetch_cell
+from autograder.homework_source.fetch_edition import fetch_cell, needs
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework
 from autograder.releasing.generated_assignment import generate_assignment
@@ -29,7 +27,8 @@ from autograder.releasing.students_branch import (
     edition_file,
     students_repository,
 )
-from autograder.sandbox.student_packages import NOTEBOOK_SERVER, STUDENT_PACKAGES
+from autograder.releasing.wheel import wheel_name, write_wheel
+from autograder.sandbox.student_packages import STUDENT_PACKAGES
 from course_lib.likely_mistakes import FILE
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
@@ -59,8 +58,8 @@ gets a smaller PyTorch than the second one above:
 **VS Code:** open this folder (*File > Open Folder*), not the notebook alone; take *Python: Create
 Environment*, or the lines above, and choose `.venv` as the notebook's kernel, at its upper right.
 
-**Colab, Kaggle:** there a notebook is alone. Its first cell fetches what it needs, or says what to
-upload ({number}.zip, as you got it), and leaves the PyTorch that is there as it is. Download the
+**Colab, Kaggle:** there a notebook is alone. Its first cell installs what it needs, or asks you to
+upload {number}.zip, as you got it, and leaves the PyTorch that is there as it is. Download the
 notebook as `{homework}.ipynb` to hand it in.
 
 {card}
@@ -81,6 +80,7 @@ notebook as `{homework}.ipynb` to hand it in.
 
 Save the notebook after *Kernel > Restart kernel and run all cells*, keep its name, and hand in that
 one file. Only the cells that ask for your code or your answer, and cells that you add, are read.
+Work is graded with {packages} and Python's own modules; other packages are not installed there.
 """
 
 _BOOK_AT = """The notebook leads to sections of the course's book, {address}.
@@ -114,7 +114,7 @@ class Release:
         edition: Folder that holds the student edition of ``course_lib``, for the judge's workers.
         folder: What students download.
         archive: The same as a zip.
-        bundle: The student edition alone as a zip, for notebooks that are opened without it.
+        wheel: The student edition alone, for notebooks that are opened without it.
         warnings: What the instructor should change.
     """
 
@@ -124,7 +124,7 @@ class Release:
     edition: Path
     folder: Path
     archive: Path
-    bundle: Path
+    wheel: Path
     warnings: tuple[str, ...] = ()
 
 
@@ -140,7 +140,7 @@ def release(homework_id: str, root: Path) -> Release:
     Returns:
         Where the pieces are: ``assignments/<id>/<id>.ipynb``, ``build/source/<id>/<id>.ipynb``,
         ``build/student/<id>/``, and ``dist/hwNN/``, ``dist/hwNN.zip`` and
-        ``dist/editions/hwNN.zip``.
+        ``dist/editions/course_lib-N-py3-none-any.whl``.
 
     Raises:
         HomeworkError: There is no such homework, its source is not well formed, or nbgrader
@@ -157,7 +157,7 @@ def release(homework_id: str, root: Path) -> Release:
         edition=root / "build" / "student" / homework.id,
         folder=root / "dist" / number,
         archive=root / "dist" / f"{number}.zip",
-        bundle=root / "dist" / "editions" / f"{number}.zip",
+        wheel=root / "dist" / "editions" / wheel_name(homework.id),
     )
     (root / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".release-", dir=root / "build") as stage_name:
@@ -170,21 +170,20 @@ def release(homework_id: str, root: Path) -> Release:
             known = find_likely_mistakes(homework, root)
             text = json.dumps(known, ensure_ascii=False) + "\n"
             (edition / PACKAGE / FILE).write_text(text, encoding="utf-8")
-        # Stored as it is: how well a Python packs it would change the checksum in the notebook.
-        _write_archive(edition, stage / "bundle.zip", homework.id, zipfile.ZIP_STORED)
-        published = _as_published(homework, root, stage / "bundle.zip")
+        write_wheel(edition, homework.id, needs(homework.cells), stage / made.wheel.name)
+        published = _as_published(homework, root, stage / made.wheel.name)
         notebook = generate_assignment(published, course, f"sqlite:///{course / 'gradebook.db'}")
         shutil.copytree(edition, folder, dirs_exist_ok=True)
         shutil.copyfile(notebook, folder / name)
         (folder / "README.md").write_text(_readme(homework, root), encoding="utf-8")
         (folder / "requirements.txt").write_text(_requirements(homework), encoding="utf-8")
-        _write_archive(folder, stage / "archive.zip", homework.id, zipfile.ZIP_DEFLATED)
+        _write_archive(folder, stage / "archive.zip", homework.id)
         # Nothing can fail from here on but the file system.
         for new, old in (
             (edition, made.edition),
             (folder, made.folder),
             (stage / "archive.zip", made.archive),
-            (stage / "bundle.zip", made.bundle),
+            (stage / made.wheel.name, made.wheel),
             (course / "source" / homework.id / name, made.source),
             (notebook, made.assignment),
         ):
@@ -212,22 +211,20 @@ def _readme(homework: Homework, root: Path) -> str:
         homework=homework.id,
         number=homework.id.split("-")[0],
         points=points,
+        packages=", ".join(needs(homework.cells)),
         book=book.strip(),
         card=card.format(homework=homework.id),
     )
 
 
-def _as_published(homework: Homework, root: Path, bundle: Path) -> Homework:
+def _as_published(homework: Homework, root: Path, wheel: Path) -> Homework:
     """Tell the notebook where it can be opened, and where its library can be fetched."""
     repository = students_repository(root)
-    sha256 = hashlib.sha256(bundle.read_bytes()).hexdigest() if repository else ""
-    file = edition_file(homework.id, sha256)
-    fetch = fetch_cell(
-        homework.id,
-        address=edition_address(repository, file) if repository else "",
-        sha256=sha256,
-        needs=_needs(homework, root),
-    )
+    fetch = fetch_cell(homework.id)
+    if repository:
+        sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        address = edition_address(repository, edition_file(wheel.name, sha256))
+        fetch = fetch_cell(homework.id, wheel=address, sha256=sha256)
     cells = list(homework.cells)
     place = next(i for i, cell in enumerate(cells) if cell.kind is CellKind.FETCH)
     cells[place] = fetch
@@ -237,31 +234,19 @@ def _as_published(homework: Homework, root: Path, bundle: Path) -> Homework:
     return replace(homework, cells=tuple(cells))
 
 
-def _packages(homework: Homework) -> list[str]:
-    return [*STUDENT_PACKAGES, *(name for cell in homework.cells for name in cell.installs)]
-
-
 def _requirements(homework: Homework) -> str:
     # A local version such as 2.13.0+cpu names a build, not a release.
-    pins = [f"{name}=={version(name).partition('+')[0]}" for name in _packages(homework)]
+    names = dict.fromkeys([*STUDENT_PACKAGES, *needs(homework.cells)])
+    pins = [f"{name}=={version(name).partition('+')[0]}" for name in names]
     return "\n".join(pins) + "\n"
 
 
-def _needs(homework: Homework, root: Path) -> dict[str, str]:
-    """Return what the notebook runs on, whatever shows it, and the least version of each."""
-    path = root / "pyproject.toml"
-    project = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    lines = "\n".join(project.get("project", {}).get("dependencies", []))
-    least = dict(re.findall(r"^([\w-]+)>=([\d.]+)", lines, re.MULTILINE))
-    return {name: least.get(name, "0") for name in _packages(homework) if name != NOTEBOOK_SERVER}
-
-
-def _write_archive(folder: Path, archive: Path, top: str, method: int) -> None:
-    with zipfile.ZipFile(archive, "w", method) as out:
+def _write_archive(folder: Path, archive: Path, top: str) -> None:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(f"{top}/{path.relative_to(folder).as_posix()}", _EPOCH)
             entry.external_attr = 0o644 << 16
-            entry.compress_type = method
+            entry.compress_type = zipfile.ZIP_DEFLATED
             out.writestr(entry, path.read_bytes())
 
 

@@ -45,17 +45,17 @@ def students_repository(root: Path) -> str:
     return address
 
 
-def edition_file(homework_id: str, sha256: str) -> str:
-    """Return where in the branch the zip with a homework's library lies.
+def edition_file(wheel: str, sha256: str) -> str:
+    """Return where in the branch the wheel with a homework's library lies.
 
-    It is named by what it holds, and stays when a newer one comes: an older notebook still finds
-    the one that it was released with.
+    Its folder is named by its contents, and stays when a newer one comes: an older notebook still
+    finds the one that it was released with.
 
     Args:
-        homework_id: The homework.
-        sha256: The zip's checksum.
+        wheel: The wheel's file name.
+        sha256: Its checksum.
     """
-    return f"editions/{homework_id}-{sha256[:12]}.zip"
+    return f"editions/{sha256[:12]}/{wheel}"
 
 
 def edition_address(repository: str, file: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder.homework_source.homework import HomeworkError
 from autograder.releasing.students_branch import badges, edition_file
+from autograder.releasing.wheel import wheel_name
 
 _README = """# Homework
 
@@ -17,7 +18,7 @@ Each folder has a notebook, a `README.md` that says how to begin on your own mac
 notebook needs of the course's library.
 
 - **Binder, Codespaces** and a **JupyterHub** have the whole folder, and all that it needs.
-- **Colab** and **Kaggle** open a notebook alone: its first cell fetches the library.
+- **Colab** and **Kaggle** open a notebook alone: its first cell installs the library.
 - **VS Code:** *Git: Clone*, then *Reopen in Container*, or open one homework's folder as its
   `README.md` says.
 
@@ -52,13 +53,15 @@ def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) ->
     for homework, source in released.items():
         if not (source / f"{homework}.ipynb").is_file():
             raise HomeworkError(f"{homework} is not released: make release HW={source.name}")
-    (folder / "editions").mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     pins: dict[str, None] = {}  # in the order in which they come
     for homework, source in released.items():
         shutil.copytree(source, folder / homework)
-        bundle = (root / "dist" / "editions" / f"{source.name}.zip").read_bytes()
-        edition = edition_file(homework, hashlib.sha256(bundle).hexdigest())
-        (folder / edition).write_bytes(bundle)
+        wheel = root / "dist" / "editions" / wheel_name(homework)
+        data = wheel.read_bytes()
+        edition = folder / edition_file(wheel.name, hashlib.sha256(data).hexdigest())
+        edition.parent.mkdir(parents=True)
+        edition.write_bytes(data)
         pins |= dict.fromkeys((source / "requirements.txt").read_text("utf-8").splitlines())
     (folder / ".devcontainer").mkdir()
     for name, text in {

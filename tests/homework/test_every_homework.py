@@ -8,6 +8,7 @@ about. ``make test`` runs two right ones, and for each check a mistake that lose
 import ast
 import dataclasses
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -22,12 +23,14 @@ from _pytest.mark import ParameterSet
 from course_book.notebooks.used_files import UsedFiles
 
 import course_lib.checked_results
-from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
+from autograder.homework_source import source
+from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS, students_text
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
 from autograder.judging.trusted_code import names_of_checks
 from course_lib.course_map import COURSE_MAP
 from course_lib.usual_errors import hint_for
+from tests.homework.in_process import Kernel, lost
 from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, with_checks_of
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import (
@@ -102,6 +105,76 @@ def run_its_own_checks(homework: str, submission: Submission, **settings) -> lis
 
 
 # ---- the notebook ----
+
+
+WITH_VARIANTS = [homework for homework in HOMEWORKS if load_homework(homework).variants]
+each_with_variants = pytest.mark.parametrize("homework", WITH_VARIANTS)
+CONTRACT = re.compile(r"assert_raises|assert_keeps_inputs|\.dtype|\.double\(\)")
+
+
+@each_with_variants
+def test_a_notebook_is_short(homework):
+    cells = read_released(homework).cells
+    lines = {cell.id: cell.source.count("\n") + 1 for cell in cells}
+    kinds = {c.grade_id: c.kind for c in load_homework(homework).cells}
+    assert sum(lines.values()) <= 450
+    assert sum(n for name, n in lines.items() if kinds.get(name) is CellKind.SETUP) <= 25
+    tests = {name: n for name, n in lines.items() if kinds.get(name) is CellKind.TEST}
+    assert max(tests.values()) <= 15, tests
+
+
+@each_with_variants
+def test_contracts_are_worth_a_tenth_of_the_points_at_most(homework):
+    tests = [c for c in load_homework(homework).checks if c.kind is CellKind.TEST]
+    contracts = [c for c in tests if len(CONTRACT.findall(students_text(c))) > 2]
+    assert sum(c.points for c in contracts) <= sum(c.points for c in tests) / 10
+
+
+@each_with_variants
+def test_errors_are_asked_for_in_one_exercise_of_three_at_most(homework):
+    cells = load_homework(homework).cells
+    exercises = {c.grade_id for c in cells if c.kind is CellKind.SOLUTION}
+    asking = {c.exercise for c in cells if "assert_raises(" in c.source}
+    assert len(asking) <= max(1, len(exercises) // 3)
+
+
+@each_with_variants
+def test_an_exercise_has_two_right_styles_and_a_mistake_for_each_check(homework):
+    variants = load_homework(homework).variants
+    for cell in load_homework(homework).cells:
+        of_cell = [v for v in variants if v.exercise == cell.grade_id]
+        if cell.kind is CellKind.SOLUTION:
+            assert sum(v.is_right for v in of_cell) >= 2, cell.grade_id
+        if cell.kind is CellKind.TEST:
+            assert any(cell.grade_id in v.lost for v in variants), cell.grade_id
+
+
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in range(1, 5))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@each_with_variants
+def test_a_variant_costs_what_it_says_whatever_the_seed(homework, seed):
+    graded = load_homework(homework)
+    kernel = Kernel(graded, seed)
+    daily = {name: v for v in graded.variants for name in v.lost or [v.exercise] if v.source}
+    chosen = daily.values() if seed == 0 else [v for v in graded.variants if v.source]
+    for variant in dict.fromkeys(chosen):
+        results = kernel.grade({variant.exercise: variant.source})
+        assert lost(results) == set(variant.lost), variant.name
+        assert all(variant.hint in results[check].hint for check in variant.lost), variant.name
+
+
+def test_the_template_that_a_homework_begins_with_holds(tmp_path):
+    (tmp_path / "solutions").mkdir()
+    shutil.copy(ROOT / "scripts" / "templates" / "hw09-angles.py", tmp_path / "solutions")
+    template = source.load_homework("hw09", tmp_path)
+    kernel = Kernel(template)
+    for variant in template.variants:
+        results = kernel.grade({variant.exercise: variant.source})
+        assert lost(results) == set(variant.lost), variant.name
+    blank = dict.fromkeys(("cosine", "nearest"), "raise NotImplementedError")
+    assert len(lost(kernel.grade(blank))) == 2
 
 
 OF_THE_COURSE = "hw08"  # and those before it; one of your own, with a later number, may be smaller

@@ -9,6 +9,7 @@ import sys
 import zipfile
 from functools import cache
 
+import nbclient
 import nbformat
 import pytest
 
@@ -231,6 +232,47 @@ def test_the_released_notebook_runs_top_to_bottom_once_solved(made):
     of_cells = [cell.get("outputs", []) for cell in nbformat.read(path, as_version=4).cells]
     (told,) = [each for each in of_cells if delight in "".join(o.get("text", "") for o in each)]
     assert any("image/png" in output.get("data", {}) for output in told)
+
+
+@pytest.mark.parametrize("made", [SAMPLE], indirect=True)
+def test_a_failing_test_says_what_came_the_likely_mistake_and_where_to_read(made):
+    """In a kernel of its own, with no more than students have."""
+    name = "scaled_dot_product_attention"
+    by_name = {v.name: v.source for v in made.homework.variants if v.exercise == name}
+    shown = {}
+    for mistake, test in (
+        ("softmax over dimension 1", f"{name}-values"),
+        ("key.T", f"{name}-shape"),
+    ):
+        notebook = nbformat.read(made.folder / f"{made.homework.id}.ipynb", as_version=4)
+        kept = {"imports": None, name: by_name[mistake], test: None}
+        notebook.cells = [cell for cell in notebook.cells if cell.id in kept]
+        for cell in notebook.cells:
+            cell.source = kept[cell.id] or cell.source
+        client = nbclient.NotebookClient(
+            notebook,
+            allow_errors=True,
+            kernel_name="python3",
+            resources={"metadata": {"path": made.folder}},
+        )
+        client.execute(env={**os.environ, "PYTHONPATH": str(made.folder)})
+        (error,) = [o for o in notebook.cells[-1].outputs if o.output_type == "error"]
+        shown[mistake] = error.traceback
+    values = shown["softmax over dimension 1"]
+    assert values[:2] == [
+        "output: 2 of 2 entries differ from what is expected",
+        "first at [0, 0, 0]: got 8.2, expected 6.5",
+    ]
+    assert values[2].startswith("Hint: You let the softmax run over")
+    assert values[3].startswith("(line 8 of this cell: assert_close(")
+    assert [line.partition(",")[0] for line in values[4:]] == ["Read: The matrix form"]
+    raised = shown["key.T"]
+    assert raised[0].startswith("RuntimeError: ")
+    assert raised[1].startswith("Hint: You turn all dimensions of the keys round")
+    assert re.fullmatch(
+        r"\(line \d+ of the cell of scaled_dot_product_attention: .*key\.T.*\)", raised[3]
+    )
+    assert raised[-1].startswith("Read: The matrix form")
 
 
 NBVAL = ("-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nbval-lax")

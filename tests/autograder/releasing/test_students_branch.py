@@ -54,17 +54,18 @@ def fetch_cell_of(notebook):
 def test_what_the_notebook_fetches_is_where_it_looks_for_it(published):
     made, folder = published
     cell = fetch_cell_of(folder / "hw01-small" / "hw01-small.ipynb")
-    (address,) = re.findall(r'address="(.*)"', cell)
-    (sha256,) = re.findall(r'sha256="(.*)"', cell)
+    ((address, sha256),) = re.findall(r"%pip install --quiet (\S+)#sha256=(\w+)", cell)
     begin = "https://raw.githubusercontent.com/dept/course/students/"
     assert address.startswith(begin)
-    bundle = (folder / address.removeprefix(begin)).read_bytes()
-    assert hashlib.sha256(bundle).hexdigest() == sha256
-    assert bundle == made.bundle.read_bytes()
-    with zipfile.ZipFile(made.bundle) as archive:
-        assert {name.split("/")[1] for name in archive.namelist()} == {"course_lib"}
-    assert 'needs={"torch": "2.11", "numpy": "0",' in cell
-    assert "jupyterlab" not in cell
+    wheel = (folder / address.removeprefix(begin)).read_bytes()
+    assert hashlib.sha256(wheel).hexdigest() == sha256
+    assert wheel == made.wheel.read_bytes()
+    with zipfile.ZipFile(made.wheel) as archive:
+        names = archive.namelist()
+        assert {name.split("/")[0] for name in names} == {"course_lib", "course_lib-1.dist-info"}
+        needs = archive.read("course_lib-1.dist-info/METADATA").decode()
+    assert "Requires-Dist: torch\n" in needs
+    assert "jupyterlab" not in needs
 
 
 def test_a_branch_holds_whole_folders_and_what_runs_them(published):
@@ -109,8 +110,8 @@ def test_students_may_have_a_repository_of_their_own(tmp_path):
     repository = students_repository(tmp_path)
     assert repository == "https://gitlab.example/dept/homework"
     assert doors("hw01-small", tmp_path) == {}  # these services know GitHub
-    assert edition_address(repository, edition_file("hw01-small", "0123456789abcdef")) == (
-        f"{repository}/-/raw/students/editions/hw01-small-0123456789ab.zip"
+    assert edition_address(repository, edition_file("a.whl", "0123456789abcdef")) == (
+        f"{repository}/-/raw/students/editions/0123456789ab/a.whl"
     )
 
 
@@ -126,7 +127,7 @@ def test_without_an_address_nothing_names_another_host():
     if config["repository"]["url"]:
         pytest.skip("this course says where it lives")
     for notebook in (ROOT / "assignments").glob("*/*.ipynb"):
-        assert 'address=""' in fetch_cell_of(notebook)
+        assert "http" not in fetch_cell_of(notebook)
         texts = [cell.source for cell in nbformat.read(notebook, as_version=4).cells]
         (place,) = (number for number, text in enumerate(texts) if text.startswith("# @title"))
         assert "The folded cell comes first" in texts[place - 1]
