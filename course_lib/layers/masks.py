@@ -4,9 +4,11 @@ Dimensions: batch, num_heads, query_len and key_len (tokens). A mask has all fou
 or 1; masks are combined with ``&``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -64,6 +66,74 @@ def causal_mask(
         raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
     everything = torch.ones(1, 1, query_len, key_len, dtype=torch.bool, device=device)
     return everything.tril(diagonal=key_len - query_len)  # (1, 1, query_len, key_len)
+
+
+class CausalMask:
+    """``causal_mask`` without its tensor: the attention kernel is told ``is_causal=True`` instead.
+
+    The kernel then skips the hidden half. Pass it where a layer takes a mask. ``causal & other``
+    and ``~causal`` are boolean tensors. Every other function of PyTorch gets the tensor, and so
+    does the kernel where there are fewer queries than keys.
+
+    Args:
+        query_len: Number of queries (tokens).
+        key_len: Number of keys (tokens), at least ``query_len``; ``query_len`` if None.
+        device: Where the mask is made if it has to be written out.
+
+    Attributes:
+        shape: ``(1, 1, query_len, key_len)``.
+        dtype: ``torch.bool``.
+
+    Source: ``torch.nn.attention.bias``; chapter "Masking".
+
+    Example:
+        >>> (CausalMask(3) & torch.tensor([True, True, False]))[0, 0].int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 0]], dtype=torch.int32)
+    """
+
+    dtype = torch.bool
+
+    def __init__(
+        self, query_len: int, key_len: int | None = None, *, device: torch.device | None = None
+    ) -> None:
+        self.shape = (1, 1, query_len, query_len if key_len is None else key_len)
+        self._device = device
+
+    def dim(self) -> int:
+        """Return the number of dimensions, 4."""
+        return len(self.shape)
+
+    def written_out(self) -> Tensor:
+        """Return the boolean tensor that ``causal_mask`` makes."""
+        return causal_mask(*self.shape[2:], device=self._device)
+
+    def __and__(self, other: Tensor) -> Tensor:
+        """Hide what either of two masks hides."""
+        return self.written_out() & other
+
+    def __invert__(self) -> Tensor:
+        """Return True where a key is hidden."""
+        return ~self.written_out()
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run a function of PyTorch that was given a ``CausalMask`` as an argument."""
+        kwargs = dict(kwargs or {})
+        mask = kwargs.get("attn_mask")
+        is_attention = function is F.scaled_dot_product_attention and isinstance(mask, cls)
+        if is_attention and mask.shape[2] == mask.shape[3]:  # the kernel aligns top left
+            return function(*args, **kwargs | {"attn_mask": None, "is_causal": True})
+        args = [a.written_out() if isinstance(a, cls) else a for a in args]
+        kwargs = {k: v.written_out() if isinstance(v, cls) else v for k, v in kwargs.items()}
+        return function(*args, **kwargs)
 
 
 def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | None = None) -> None:

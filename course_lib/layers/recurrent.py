@@ -105,6 +105,7 @@ class Recurrent(nn.Module):
         is_real = None  # or (batch, len), True at real steps
         if lengths is not None:
             is_real = torch.arange(x.size(1), device=x.device) < lengths.to(x.device)[:, None]
+            x = x.masked_fill(~is_real[:, :, None], 0.0)  # whatever stands there, NaN too
         state = self._initial_state(x, initial)
         states = [_each(itemgetter(index), state) for index in range(len(self.cells))]
         outputs = x

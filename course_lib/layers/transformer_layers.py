@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from course_lib.layers.attention import CachedAttention, MultiHeadAttention
 from course_lib.layers.feed_forward import Activation, FeedForward
 from course_lib.layers.kv_cache import KVCache, LayerCache
+from course_lib.layers.masks import CausalMask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.residual import NormPosition, Residual, final_norm
 
@@ -116,7 +117,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        mask: Tensor | None = None,
+        mask: CausalMask | Tensor | None = None,
         memory_mask: Tensor | None = None,
         *,
         cache: LayerCache | None = None,
@@ -126,8 +127,8 @@ class DecoderLayer(nn.Module):
         Args:
             x: ``(batch, tgt_len, d_model)``.
             memory: ``(batch, src_len, d_model)``, the encoder's output.
-            mask: Boolean ``(batch, num_heads, tgt_len, key_len)``, each size this or 1; key_len is
-                tgt_len and what the cache holds.
+            mask: Boolean ``(batch, num_heads, tgt_len, key_len)``, each size this or 1, or a
+                ``CausalMask``; key_len is tgt_len and what the cache holds.
             memory_mask: Boolean ``(batch, num_heads, tgt_len, src_len)``, each size this or 1.
             cache: Keys and values of earlier steps; None in training.
 
@@ -240,7 +241,7 @@ class Decoder(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        mask: Tensor | None = None,
+        mask: CausalMask | Tensor | None = None,
         memory_mask: Tensor | None = None,
         *,
         cache: KVCache | None = None,

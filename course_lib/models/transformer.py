@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.kv_cache import KVCache
-from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.masks import CausalMask, padding_mask
 from course_lib.layers.positional import LearnedPositions, SinusoidalPositions
 from course_lib.layers.residual import NormPosition
 from course_lib.layers.transformer_layers import Decoder, Encoder
@@ -206,7 +206,7 @@ class Transformer(nn.Module):
         tgt_len = tgt.size(1)
         # Padding comes last: the causal mask already hides it from every real token. A single new
         # token may look at all there is.
-        mask = None if tgt_len == 1 else causal_mask(tgt_len, past + tgt_len, device=tgt.device)
+        mask = None if tgt_len == 1 else CausalMask(tgt_len, past + tgt_len, device=tgt.device)
         return self.decoder(embedded, memory, mask, memory_mask, cache=cache)
 
     def _build_positions(self) -> SinusoidalPositions | LearnedPositions:

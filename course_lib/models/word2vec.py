@@ -121,7 +121,8 @@ class CBOW(nn.Module):
         if bool((number == 0).any()):
             raise ValueError("context must hold at least one word in each row, got only padding")
         vectors = self.embedding(context)  # (batch, context, d_embedding)
-        return vectors.mul(is_word[..., None]).sum(dim=1) / number  # (batch, d_embedding)
+        vectors = vectors.masked_fill(~is_word[..., None], 0.0)
+        return vectors.sum(dim=1) / number  # (batch, d_embedding)
 
 
 def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:

@@ -244,9 +244,10 @@ PIECES: dict[str, Edit] = {
         (
             "        if mask is not None:\n"
             "            scores = scores.masked_fill(~mask, -math.inf)\n"
+            "            # -inf alone has no softmax. Any number will do: its weights become 0.\n"
+            "            scores = scores.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)\n"
             "        weights = torch.softmax(scores, dim=-1)\n"
-            "        if mask is not None:  # a row of -inf alone has no softmax: such a query gets"
-            " zeros\n"
+            "        if mask is not None:\n"
             "            weights = weights.masked_fill(~mask, 0.0)\n",
             "        if mask is None:\n"
             "            weights = F.softmax(scores, -1)\n"
@@ -407,12 +408,16 @@ EVERYTHING = dict.fromkeys(NOTHING_WRITTEN, "*")
 SCORED = "self.score(torch.tanh(pairs))"
 PAIRS = "projected[:, :, None] + keys[:, None]"
 SOFTMAX = "torch.softmax(scores, dim=-1)"
-MASKING = """\
+ANY_NUMBER = """\
+            # -inf alone has no softmax. Any number will do: its weights become 0.
+            scores = scores.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+"""
+MASKING = f"""\
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
-"""
+{ANY_NUMBER}"""
 MASKING_AGAIN = """\
-        if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+        if mask is not None:
             weights = weights.masked_fill(~mask, 0.0)
 """
 KEYS = "keys = self.key_projection(memory) if keys is None else keys"
@@ -514,11 +519,13 @@ ATTENTION_MISTAKES = (
               "masked_fill(~mask, -1e-9)", "mask", "a hidden score is set to 0"),
     attention("always a pair", "return (context, weights) if return_weights else context",
               "return context, weights", "values", "return the contexts alone"),
-    attention("-inf is added", "scores = scores.masked_fill(~mask, -math.inf)",
-              "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)",
-              "gradients", "they keep NaN out, adding -inf does not"),
-    attention("NaN where nothing is seen", MASKING_AGAIN, "", "no-keys",
-              "the softmax of a row of -inf is NaN"),
+    mistake("-inf is added", "AdditiveAttention",
+            ((ANY_NUMBER, ""), ("scores = scores.masked_fill(~mask, -math.inf)",
+             "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)")),
+            lost="gradients", hint="they keep NaN out, adding -inf does not"),
+    mistake("NaN where nothing is seen", "AdditiveAttention",
+            ((ANY_NUMBER, ""), (MASKING_AGAIN, "")), lost="no-keys",
+            hint="the softmax of a row of -inf is NaN"),
     attention("-1e9 and no more", f"{MASKING}        weights = {SOFTMAX}\n{MASKING_AGAIN}",
               "        if mask is not None:\n"
               "            scores = scores.masked_fill(~mask, -1e9)\n"
@@ -564,6 +571,7 @@ ATTENTION_MISTAKES = (
         "detached queries past a mask, and NaN in the parameters", "AdditiveAttention",
         (("scores = self.align(query, keys)",
           "scores = self.align(query if mask is None else query.detach(), keys)"),
+         (ANY_NUMBER, ""),
          ("scores = scores.masked_fill(~mask, -math.inf)",
           "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)")),
         lost="gradients", hint="they keep NaN out, adding -inf does not",
@@ -635,10 +643,11 @@ ATTENTION_MISTAKES = (
                   "as do a single key and a batch of one")
         for dim in (0, 2)
     ),
-    attention("zeros for who sees nothing where the mask names each query alone", MASKING_AGAIN,
-              "        if mask is not None and mask.size(1) == query.size(1):\n"
-              "            weights = weights.masked_fill(~mask, 0.0)\n", "no-keys",
-              "the softmax of a row of -inf is NaN"),
+    mistake("zeros for who sees nothing where the mask names each query alone", "AdditiveAttention",
+            ((ANY_NUMBER, ""), (MASKING_AGAIN,
+             "        if mask is not None and mask.size(1) == query.size(1):\n"
+             "            weights = weights.masked_fill(~mask, 0.0)\n")), lost="no-keys",
+            hint="the softmax of a row of -inf is NaN"),
     attention("keys are asked for yes or no", KEYS,
               "keys = keys if keys else self.key_projection(memory)", "keys", "is ambiguous"),
     attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",

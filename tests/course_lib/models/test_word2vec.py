@@ -100,6 +100,9 @@ def test_cbow_scores_the_mean_of_the_neighbours_without_padding():
     E, O = model.embedding.weight, model.output.weight
     means = torch.stack([(E[2] + E[5]) / 2, (2 * E[3] + E[1] + E[4]) / 4])
     torch.testing.assert_close(model(context), means @ O.T)
+    with torch.no_grad():
+        E[PAD_ID] = torch.nan
+    torch.testing.assert_close(model(context), means @ O.T)
     candidates = torch.tensor([[1, 6, 0], [0, 5, 3]])
     torch.testing.assert_close(
         model.score(context, candidates), (means @ O.T).gather(1, candidates)
