@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.layers.kv_cache import AttentionCache
-from course_lib.layers.masks import check_mask
+from course_lib.layers.masks import check_mask, fused_attention, without_hidden
 from course_lib.layers.positional import RotaryPositions
+from course_lib.validation import check_batch
 
 
 def scaled_dot_product_attention(
@@ -58,7 +59,7 @@ def scaled_dot_product_attention(
     check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)
     # Nobody asks for the weights: PyTorch's fused kernel gives the same without storing them.
     if not return_weights:
-        return _fused(query, key, value, mask)
+        return fused_attention(query, key, value, mask)
 
     if mask is not None:
         hidden = ~mask
@@ -75,75 +76,6 @@ def scaled_dot_product_attention(
     if mask is not None:
         weights = weights.masked_fill(hidden, 0.0)
     return weights @ value, weights  # (..., query_len, value_dim)
-
-
-def _fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Call PyTorch's kernel, tell it if the mask is causal, and keep NaN behind the mask."""
-    if isinstance(mask, Tensor) and _is_causal(mask):
-        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    # The kernel adds -inf to the scores of what is hidden, and NaN stays NaN.
-    if isinstance(mask, Tensor) and _is_finite(output) is False:
-        key, value = _without_hidden(key, value, mask, dim=-2)
-        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    return output
-
-
-def _is_causal(mask: Tensor) -> bool:
-    """Compare a long mask with a causal one: about a hundredth of the work that this can save.
-
-    False where values can't be read, as for ``_is_finite``; there ``CausalMask`` helps.
-    """
-    if mask.size(-1) < 256 or mask.size(-2) != mask.size(-1) or not _is_at_hand(mask):
-        return False
-    try:
-        is_first_row = not mask[..., 0, 1:].any().item()  # most other masks end here
-        return is_first_row and torch.equal(mask, torch.ones_like(mask).tril())
-    except RuntimeError:
-        return False
-
-
-def _without_hidden(
-    key: Tensor, value: Tensor, mask: Tensor | None, *, dim: int | tuple[int, ...]
-) -> tuple[Tensor, Tensor]:
-    """Put zeros where no query may attend: 0 times NaN is NaN, in gradients too.
-
-    ``dim`` are the mask's dimensions beside those of ``key`` without its last.
-    """
-    both = (key,) if value is key else (key, value)
-    if not isinstance(mask, Tensor) or _is_finite(*both):
-        return key, value
-    hidden = ~mask.any(dim=dim)[..., None]  # (..., key_len, 1)
-    clean = [tensor.masked_fill(hidden, 0.0) for tensor in both]
-    return clean[0], clean[-1]
-
-
-def _is_finite(*tensors: Tensor) -> bool | None:
-    """Tell whether there is neither NaN nor infinity; None where values can't be read."""
-    if not all(map(_is_at_hand, tensors)):
-        return None
-    try:
-        return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
-    except RuntimeError:  # torch.vmap has no values
-        return None
-
-
-def _is_at_hand(tensor: Tensor) -> bool:
-    """Tell whether values can be read without waiting: on a GPU and in a compiler they can't."""
-    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
-
-
-def _check_batch(**tensors: Tensor) -> None:
-    """Refuse tensors that are no batch of sequences of vectors, or of different batches."""
-    for name, tensor in tensors.items():
-        if tensor.dim() != 3:
-            raise ValueError(
-                f"{name} must have shape (batch, length, d_model), got {tuple(tensor.shape)}; "
-                f"{name}[None] is a batch of one"
-            )
-    sizes = {name: tensor.size(0) for name, tensor in tensors.items()}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(f"{', '.join(sizes)} must agree in batch, got {[*sizes.values()]}")
 
 
 class MultiHeadAttention(nn.Module):
@@ -205,9 +137,9 @@ class MultiHeadAttention(nn.Module):
             TypeError: ``mask`` is not boolean.
             ValueError: ``mask`` has another shape.
         """
-        _check_batch(query=query, key=key, value=value)
+        check_batch(query=query, key=key, value=value)
         check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
-        key, value = _without_hidden(key, value, mask, dim=(1, 2))
+        key, value = without_hidden(key, value, mask, dim=(1, 2))
         attended = scaled_dot_product_attention(
             self._split_heads(self.query_projection(query)),
             self._split_heads(self.key_projection(key)),
@@ -293,15 +225,15 @@ class CachedAttention(MultiHeadAttention):
             ValueError: ``mask`` has another shape; the cache cannot take the new keys; or it is one
                 of cross-attention, and the layer has rotary positions.
         """
-        _check_batch(query=query)
+        check_batch(query=query)
         queries = self._split_heads(self.query_projection(query))
         offset = 0 if cache is None else cache.length  # position of the first new token
         if cache is not None and cache.final is not None:
             keys, values = cache.final
         else:
-            _check_batch(query=query, key=key, value=value)
+            check_batch(query=query, key=key, value=value)
             if mask is not None and mask.shape[-1] == key.size(1):  # no key is cached yet
-                key, value = _without_hidden(key, value, mask, dim=(1, 2))
+                key, value = without_hidden(key, value, mask, dim=(1, 2))
             keys = self._split_heads(self.key_projection(key))
             values = self._split_heads(self.value_projection(value))
             if self.rotary is not None:

@@ -4,6 +4,7 @@ Dimensions: batch, num_heads, query_len and key_len (tokens). A mask has all fou
 or 1; masks are combined with ``&``.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -160,6 +161,84 @@ def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | Non
             f"mask must have shape {tuple(shape)}{fewer}, each size this or 1, "
             f"got {tuple(mask.shape)}"
         )
+
+
+def fused_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: "CausalMask | Tensor | None"
+) -> Tensor:
+    """Call PyTorch's fused kernel; tell it if the mask is causal, and keep NaN behind the mask.
+
+    Args:
+        query: ``(..., query_len, head_dim)``.
+        key: ``(..., key_len, head_dim)``.
+        value: ``(..., key_len, value_dim)``.
+        mask: As for ``scaled_dot_product_attention``.
+
+    Returns:
+        The output ``(..., query_len, value_dim)``.
+    """
+    if isinstance(mask, Tensor) and _is_causal(mask):
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    output: Tensor = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    # The kernel adds -inf to the scores of what is hidden, and NaN stays NaN.
+    if isinstance(mask, Tensor) and _is_finite(output) is False:
+        key, value = without_hidden(key, value, mask, dim=-2)
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return output
+
+
+def without_hidden(
+    key: Tensor, value: Tensor, mask: "CausalMask | Tensor | None", *, dim: int | tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    """Put zeros where no query may attend: 0 times NaN would be NaN, in gradients too.
+
+    Args:
+        key: ``(..., key_len, width)``.
+        value: ``(..., key_len, width)``.
+        mask: Boolean, True where a query may attend to a key; None hides nothing.
+        dim: The mask's dimensions that ``(..., key_len)`` lacks, those of queries and heads.
+
+    Returns:
+        Key and value; as they are where both are known to be finite.
+    """
+    both = (key,) if value is key else (key, value)
+    if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all
+        return key, value
+    hidden = ~mask.any(dim=dim)[..., None]  # (..., key_len, 1)
+    clean = [tensor.masked_fill(hidden, 0.0) for tensor in both]
+    return clean[0], clean[-1]
+
+
+def _is_causal(mask: Tensor) -> bool:
+    """Read a long mask to see if it is causal: about a hundredth of the work that this can save.
+
+    False where values can't be read; there only a ``CausalMask`` is recognised.
+    """
+    if mask.size(-1) < 256 or mask.size(-2) != mask.size(-1) or not _is_at_hand(mask):
+        return False
+    try:
+        first, last = mask[..., 0, :], mask[..., -1, :]
+        if bool(first[..., 1:].any()) or not bool(last.all()):  # most other masks end here
+            return False
+        # Each row is the one above it, moved on by a key.
+        return torch.equal(mask[..., 1:, 1:], mask[..., :-1, :-1])
+    except RuntimeError:
+        return False
+
+
+def _is_finite(*tensors: Tensor) -> bool | None:
+    """Tell whether there is neither NaN nor infinity; None where values can't be read."""
+    if not all(map(_is_at_hand, tensors)):
+        return None
+    try:
+        return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
+    except RuntimeError:  # torch.vmap has no values
+        return None
+
+
+def _is_at_hand(tensor: Tensor) -> bool:
+    """Tell whether values can be read without waiting: on a GPU and in a compiler they can't."""
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:

@@ -137,7 +137,7 @@ class AttentionDecoder(nn.Module):
             The state.
         """
         # A weight of 0 times NaN would be NaN, in gradients too.
-        spoiled = ~encoded.mask[:, :, None] & ~encoded.memory.isfinite()
+        spoiled = ~encoded.mask.flatten(1)[..., None] & ~encoded.memory.isfinite()
         encoded = replace(encoded, memory=encoded.memory.masked_fill(spoiled, 0.0))
         return AttentionDecoderState(
             hidden=torch.tanh(self.bridge(encoded.context)),

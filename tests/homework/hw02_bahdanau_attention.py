@@ -412,10 +412,10 @@ ANY_NUMBER = """\
             # -inf alone has no softmax. Any number will do: its weights become 0.
             scores = scores.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
 """
-MASKING = f"""\
+MASKING = """\
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
-{ANY_NUMBER}"""
+"""
 MASKING_AGAIN = """\
         if mask is not None:
             weights = weights.masked_fill(~mask, 0.0)
@@ -427,7 +427,8 @@ CHECK = "check_mask(mask, (query.size(0), query.size(1), memory.size(1)))"
 
 def attention(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
     """Name a mistake in the attention: one piece of it that is something else."""
-    return mistake(what, "AdditiveAttention", ((old, new),), lost=lost, hint=hint)
+    edits = ((ANY_NUMBER, ""), (old, new))
+    return mistake(what, "AdditiveAttention", edits, lost=lost, hint=hint)
 
 
 ATTENTION_MISTAKES = (
@@ -502,6 +503,7 @@ ATTENTION_MISTAKES = (
     mistake(
         "mask inverted", "AdditiveAttention",
         (
+            (ANY_NUMBER, ""),
             ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
             ("weights.masked_fill(~mask", "weights.masked_fill(mask"),
         ),
@@ -519,13 +521,11 @@ ATTENTION_MISTAKES = (
               "masked_fill(~mask, -1e-9)", "mask", "a hidden score is set to 0"),
     attention("always a pair", "return (context, weights) if return_weights else context",
               "return context, weights", "values", "return the contexts alone"),
-    mistake("-inf is added", "AdditiveAttention",
-            ((ANY_NUMBER, ""), ("scores = scores.masked_fill(~mask, -math.inf)",
-             "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)")),
-            lost="gradients", hint="they keep NaN out, adding -inf does not"),
-    mistake("NaN where nothing is seen", "AdditiveAttention",
-            ((ANY_NUMBER, ""), (MASKING_AGAIN, "")), lost="no-keys",
-            hint="the softmax of a row of -inf is NaN"),
+    attention("-inf is added", "scores = scores.masked_fill(~mask, -math.inf)",
+              "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)",
+              "gradients", "they keep NaN out, adding -inf does not"),
+    attention("NaN where nothing is seen", MASKING_AGAIN, "", "no-keys",
+              "the softmax of a row of -inf is NaN"),
     attention("-1e9 and no more", f"{MASKING}        weights = {SOFTMAX}\n{MASKING_AGAIN}",
               "        if mask is not None:\n"
               "            scores = scores.masked_fill(~mask, -1e9)\n"
@@ -643,11 +643,10 @@ ATTENTION_MISTAKES = (
                   "as do a single key and a batch of one")
         for dim in (0, 2)
     ),
-    mistake("zeros for who sees nothing where the mask names each query alone", "AdditiveAttention",
-            ((ANY_NUMBER, ""), (MASKING_AGAIN,
-             "        if mask is not None and mask.size(1) == query.size(1):\n"
-             "            weights = weights.masked_fill(~mask, 0.0)\n")), lost="no-keys",
-            hint="the softmax of a row of -inf is NaN"),
+    attention("zeros for who sees nothing where the mask names each query alone", MASKING_AGAIN,
+              "        if mask is not None and mask.size(1) == query.size(1):\n"
+              "            weights = weights.masked_fill(~mask, 0.0)\n", "no-keys",
+              "the softmax of a row of -inf is NaN"),
     attention("keys are asked for yes or no", KEYS,
               "keys = keys if keys else self.key_projection(memory)", "keys", "is ambiguous"),
     attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",

@@ -662,7 +662,7 @@ def test_cached_layer_keeps_nan_behind_the_mask_out_of_its_caches():
 
 
 MISTAKEN_INPUTS = [
-    ((5, 12), (5, 12), (5, 12), r"query must have shape \(batch, length, d_model\), got \(5, 12\)"),
+    ((5, 12), (5, 12), (5, 12), r"query must have shape \(batch, length, width\), got \(5, 12\)"),
     ((2, 5, 12), (5, 12), (5, 12), r"key must have shape"),
     ((2, 5, 12), (2, 5, 12), (1, 2, 5, 12), r"value must have shape"),
     ((2, 5, 12), (3, 5, 12), (3, 5, 12), r"must agree in batch, got \[2, 3, 3\]"),
