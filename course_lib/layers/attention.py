@@ -7,13 +7,12 @@ Masks are boolean, True where a query may attend to a key; see ``masks.py``.
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.layers.kv_cache import AttentionCache
 from course_lib.layers.masks import check_mask, fused_attention, without_hidden
 from course_lib.layers.positional import RotaryPositions
-from course_lib.validation import check_batch
+from course_lib.validation import check_at_least, check_batch, check_divisible
 
 
 def scaled_dot_product_attention(
@@ -61,20 +60,17 @@ def scaled_dot_product_attention(
     if not return_weights:
         return fused_attention(query, key, value, mask)
 
-    if mask is not None:
-        hidden = ~mask
-        unseen = hidden.all(dim=-2)[..., None]  # 0 times NaN would be NaN
-        key, value = key.masked_fill(unseen, 0.0), value.masked_fill(unseen, 0.0)
+    key, value = without_hidden(key, value, mask, dim=-2)
     # float16 ends at 65,504: divide before the product, and compute it in float32.
     dtype = torch.promote_types(query.dtype, torch.float32)
     scores = query.to(dtype) / math.sqrt(query.size(-1)) @ key.to(dtype).transpose(-2, -1)
     if mask is not None:
-        scores = scores.masked_fill(hidden, -math.inf)  # (..., query_len, key_len)
+        scores = scores.masked_fill(~mask, -math.inf)  # (..., query_len, key_len)
         # -inf alone has no softmax. Any number will do: its weights become 0.
-        scores = scores.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)
+        scores = scores.masked_fill((~mask).all(dim=-1, keepdim=True), 0.0)
     weights = torch.softmax(scores, dim=-1).to(value.dtype)
     if mask is not None:
-        weights = weights.masked_fill(hidden, 0.0)
+        weights = weights.masked_fill(~mask, 0.0)
     return weights @ value, weights  # (..., query_len, value_dim)
 
 
@@ -102,8 +98,8 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, *, bias: bool = True) -> None:
         super().__init__()
-        if num_heads < 1 or d_model % num_heads != 0:
-            raise ValueError(f"d_model={d_model} must be divisible by num_heads={num_heads}")
+        check_at_least(1, d_model=d_model, num_heads=num_heads)
+        check_divisible(d_model=d_model, num_heads=num_heads)
         self.num_heads = num_heads
         self.query_projection = nn.Linear(d_model, d_model, bias=bias)
         self.key_projection = nn.Linear(d_model, d_model, bias=bias)

@@ -994,7 +994,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
     Submission(
         student="emil",
         what="mask after the softmax",
-        edits={"AdditiveAttention": ((MASKING, ""),)},
+        edits={"AdditiveAttention": ((ANY_NUMBER, ""), (MASKING, ""))},
         lost={"AdditiveAttention": "mask"},
         hint="mask the scores, before the softmax",
     ),
@@ -1068,6 +1068,10 @@ EQUIVALENT = {
     "min(vocab_size, d_hidden, d_embedding, d_memory)": "likewise",
     "min(vocab_size, d_embedding, d_memory, d_hidden)": "likewise",
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
+    "scores.masked_fill(~mask.any(": "any number will do there, NaN too",
+    "and keys is": "no promise is made of NaN behind a mask",
+    "memory = memory.masked_fill": "likewise",
+    "spoiled": "likewise",
     "context.squeeze(1)], dim=--1)": "the last of two dimensions",
     "written], dim=--1)": "likewise",
 }
