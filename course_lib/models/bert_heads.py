@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.normalization import LayerNorm
 from course_lib.models.bert import BertConfig, BertModel, init_weights
 
@@ -120,7 +120,15 @@ class BertForPreTraining(nn.Module):
             self.bert.embeddings.tokens, eps=config.eps
         )
         self.next_sentence = NextSentenceHead(config.d_model)
+        keep_tied(self)
         init_weights(self, config.init_std)
+
+    def tie_weights(self) -> None:
+        """Share the embedding's weight with the head that guesses tokens.
+
+        Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
+        """
+        self.masked_language_model.output_projection.weight = self.bert.embeddings.tokens.weight
 
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None

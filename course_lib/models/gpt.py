@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.layers.attention import CachedAttention
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.kv_cache import AttentionCache, KVCache
 from course_lib.layers.masks import CausalMask, left_padding_mask
@@ -158,8 +158,15 @@ class DecoderLM(nn.Module):
         )
         self.norm = LayerNorm(config.d_model)
         self.output_projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.output_projection.weight = self.embedding.weight
+        keep_tied(self)
         self._initialise()
+
+    def tie_weights(self) -> None:
+        """Share the embedding's weight with the output projection.
+
+        Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
+        """
+        self.output_projection.weight = self.embedding.weight
 
     def forward(
         self, token_ids: Tensor, *, padding: Tensor | None = None, cache: KVCache | None = None

@@ -9,7 +9,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.kv_cache import KVCache
 from course_lib.layers.masks import CausalMask, padding_mask
@@ -131,7 +131,14 @@ class Transformer(nn.Module):
             config.d_model, config.tgt_vocab_size, bias=config.output_bias
         )
         self._initialise()
-        if config.tied != "none":
+        keep_tied(self)
+
+    def tie_weights(self) -> None:
+        """Share the target embedding's weight with the output projection, if ``tied`` asks for it.
+
+        Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
+        """
+        if self.config.tied != "none":
             self.output_projection.weight = self.tgt_embedding.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:

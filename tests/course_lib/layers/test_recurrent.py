@@ -277,6 +277,22 @@ def test_refuses_lengths_that_are_no_integers(kind, dtype):
 
 
 @in_both_ways
+@pytest.mark.parametrize("lengths", [[4, 6, 1, 3], (4, 6, 1, 3), 4])
+def test_refuses_lengths_that_are_no_tensor(kind, lengths):
+    network = build(kind)
+    x, _ = draw(network, GRUCell)
+    with pytest.raises(TypeError, match="lengths must be a tensor of integers, got"):
+        network(x, lengths=lengths)
+
+
+@in_both_ways
+@pytest.mark.parametrize("cell", ["gru", None, 3])
+def test_refuses_a_cell_that_is_no_class(kind, cell):
+    with pytest.raises((TypeError, ValueError), match=f"cell must be .*, got {cell!r}"):
+        kind(3, 4, cell=cell)
+
+
+@in_both_ways
 @pytest.mark.parametrize("shape", [(LEN, D_INPUT), (0, LEN, D_INPUT), (BATCH, 0, D_INPUT)])
 def test_refuses_empty_or_flat_input(kind, shape):
     with pytest.raises(ValueError, match="x must be"):
