@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.layers.masks import check_mask
+from course_lib.validation import check_at_least
 
 
 class AdditiveAttention(nn.Module):
@@ -42,10 +43,7 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
         super().__init__()
-        if min(d_query, d_memory, d_attention) < 1:
-            raise ValueError(
-                f"widths must be at least 1, got {d_query=}, {d_memory=} and {d_attention=}"
-            )
+        check_at_least(1, d_query=d_query, d_memory=d_memory, d_attention=d_attention)
         self.query_projection = nn.Linear(d_query, d_attention, bias=False)
         self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
         self.score = nn.Linear(d_attention, 1, bias=False)

@@ -250,18 +250,18 @@ class RotaryPositions(nn.Module):
         """Return the sine and cosine of each angle, ``(length, head_dim / 2)`` each.
 
         Those of the last call are kept: queries and keys of all layers ask for the same. A compiler
-        sees by itself what is computed twice.
+        sees by itself what is computed twice, and the tensors of ``torch.func`` end with its call.
         """
-        is_compiling = torch.compiler.is_compiling()
+        transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
         asked = (offset, x.size(-2), x.dtype, x.device, type(x), torch.is_inference_mode_enabled())
-        if not is_compiling and self._kept is not None and self._kept[0] == asked:
+        if not transformed and self._kept is not None and self._kept[0] == asked:
             return self._kept[1]
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
         )
         sines = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-        if not is_compiling:
+        if not transformed:
             self._kept = asked, sines
         return sines
 
@@ -272,6 +272,8 @@ def _exact_enough(dtype: torch.dtype) -> torch.dtype:
 
 
 def _check_even(name: str, width: int) -> None:
+    if not isinstance(width, int):
+        raise TypeError(f"{name} must be of type int, got {width!r}")
     if width < 2 or width % 2 != 0:
         raise ValueError(f"{name} must be positive and even, got {width}")
 

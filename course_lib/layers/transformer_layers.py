@@ -12,6 +12,7 @@ from course_lib.layers.kv_cache import KVCache, LayerCache
 from course_lib.layers.masks import CausalMask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.residual import NormPosition, Residual, final_norm
+from course_lib.validation import check_at_least
 
 
 class EncoderLayer(nn.Module):
@@ -172,8 +173,7 @@ class Encoder(nn.Module):
         eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        check_at_least(1, num_layers=num_layers)
         self.layers = nn.ModuleList(
             EncoderLayer(
                 d_model,
@@ -221,8 +221,7 @@ class Decoder(nn.Module):
         eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        check_at_least(1, num_layers=num_layers)
         self.layers = nn.ModuleList(
             DecoderLayer(
                 d_model,

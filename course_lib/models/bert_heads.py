@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.normalization import LayerNorm
 from course_lib.models.bert import BertConfig, BertModel, init_weights
+from course_lib.validation import check_at_least
 
 
 class MaskedLanguageModelHead(nn.Module):
@@ -206,8 +207,7 @@ class BertForSequenceClassification(nn.Module):
 
     def __init__(self, config: BertConfig, num_labels: int) -> None:
         super().__init__()
-        if num_labels < 1:
-            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
+        check_at_least(1, num_labels=num_labels)
         self.bert = BertModel(config)
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(config.d_model, num_labels)

@@ -19,7 +19,7 @@ from course_lib.layers.masks import CausalMask, left_padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.layers.residual import Residual
-from course_lib.validation import check_divisible, check_fields
+from course_lib.validation import check_at_least, check_divisible, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,8 +287,7 @@ class SequenceClassifier(nn.Module):
 
     def __init__(self, decoder: DecoderLM, num_labels: int, *, pad_id: int) -> None:
         super().__init__()
-        if num_labels < 1:
-            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
+        check_at_least(1, num_labels=num_labels)
         self.decoder = decoder
         self.classifier = nn.Linear(decoder.config.d_model, num_labels, bias=False)
         self.pad_id = pad_id

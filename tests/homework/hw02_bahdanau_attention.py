@@ -649,8 +649,9 @@ ATTENTION_MISTAKES = (
               "the softmax of a row of -inf is NaN"),
     attention("keys are asked for yes or no", KEYS,
               "keys = keys if keys else self.key_projection(memory)", "keys", "is ambiguous"),
-    attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",
-              "parameters"),
+    attention("widths unchecked",
+              "        check_at_least(1, d_query=d_query, d_memory=d_memory, "
+              "d_attention=d_attention)\n", "", "parameters"),
     attention("both start alike", "self.score = nn.Linear(d_attention, 1, bias=False)",
               "self.score = nn.Linear(d_attention, 1, bias=False)\n"
               "        if d_query == d_memory:\n"
@@ -894,8 +895,9 @@ DECODER_MISTAKES = (
             "d_attention or d_hidden", "errors", "a size of 0 or less makes no sense"),
     decoder("the last token for -1", "self.embedding(tgt)", "self.embedding.weight[tgt]", "errors",
             "token ids go from 0 to vocab_size - 1"),
-    decoder("sizes unchecked", "min(vocab_size, d_embedding, d_hidden, d_memory) < 1", "False",
-            "errors"),
+    decoder("sizes unchecked",
+            "        check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)\n"
+            "        check_at_least(1, d_hidden=d_hidden, d_memory=d_memory)\n", "", "errors"),
 )  # fmt: skip
 
 
@@ -1062,11 +1064,6 @@ MISTAKES: tuple[Submission, ...] = (
 DELIGHT = "banana  ->  ananabay"
 
 EQUIVALENT = {
-    "min(d_memory, d_query, d_attention)": "the least of the same three",
-    "min(d_query, d_attention, d_memory)": "likewise",
-    "min(d_embedding, vocab_size, d_hidden, d_memory)": "the least of the same four",
-    "min(vocab_size, d_hidden, d_embedding, d_memory)": "likewise",
-    "min(vocab_size, d_embedding, d_memory, d_hidden)": "likewise",
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
     "scores.masked_fill(~mask.any(": "any number will do there, NaN too",
     "and keys is": "no promise is made of NaN behind a mask",

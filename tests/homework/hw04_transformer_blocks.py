@@ -762,18 +762,18 @@ SINES_KEPT = '''
         """Return the sine and cosine of each angle, ``(length, head_dim / 2)`` each.
 
         Those of the last call are kept: queries and keys of all layers ask for the same. A compiler
-        sees by itself what is computed twice.
+        sees by itself what is computed twice, and the tensors of ``torch.func`` end with its call.
         """
-        is_compiling = torch.compiler.is_compiling()
+        transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
         asked = (offset, x.size(-2), x.dtype, x.device, type(x), torch.is_inference_mode_enabled())
-        if not is_compiling and self._kept is not None and self._kept[0] == asked:
+        if not transformed and self._kept is not None and self._kept[0] == asked:
             return self._kept[1]
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
         )
         sines = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-        if not is_compiling:
+        if not transformed:
             self._kept = asked, sines
         return sines
 '''
@@ -951,7 +951,8 @@ FEED_FORWARD_MISTAKES = (
          (OUTER, f"{OUTER}.view(shape)")), lost="values", hint="view size is not compatible"),
     mistake("one token alone not thought of", "FeedForward",
         (("        inner = ", f"        {NO_TOKEN_ALONE}        inner = "),), lost="values"),
-    mistake("no check of sizes", "FeedForward", (("if size < 1:", "if size < -100:"),),
+    mistake("no check of sizes", "FeedForward",
+        (("        check_at_least(1, d_model=d_model, d_ff=d_ff)\n", ""),),
         lost="values", hint="sizes are at least 1"),
     mistake("other names", "FeedForward",
         (("self.up_projection = ", "self.first = "), ("self.down_projection = ", "self.second = "),
@@ -1284,15 +1285,14 @@ LAYER_MISTAKES = tuple(
             (("eps: float = 1e-5", "eps: float = 1e-3"),),
             "it is 1e-5 unless given",
         ),
-        ("no refusal", (("        _check_positive(d_model=d_model, eps=eps)\n", ""),), ""),
+        (
+            "no refusal",
+            (("        check_at_least(1, d_model=d_model)\n        _check_eps(eps)\n", ""),),
+            "",
+        ),
         (
             "an eps of 0 let through",
-            (
-                (
-                    "_check_positive(d_model=d_model, eps=eps)",
-                    "_check_positive(d_model=d_model)",
-                ),
-            ),
+            (("        _check_eps(eps)\n", ""),),
             "must be positive",
         ),
         (
@@ -1761,8 +1761,11 @@ EQUIVALENT = {
     "torch.arange(offset, offset + x.size(-2))": "the same",
     "offset=offset, dtype=x.dtype)": "the same",
     "_check_even('',": "another word in an error's text",
-    "for name, size in (('',": "the same",
-    "('', d_ff)": "the same",
+    "check_width(": "no docstring promises an error for another width",
+    "transformed": "the same, computed again",
+    "self._kept": "likewise",
+    "asked = (": "a layer that is called with one length alone",
+    "x.dtype in (torch.float32, torch.float64)": "two ways to the same result",
     "-    _check_even('d_model', d_model)": "position_angles refuses it too",
     "+    if width < 1": "a width of 1 is odd",
     "torch.promote_types(torch.float32, dtype)": "the order of the two types does not matter",

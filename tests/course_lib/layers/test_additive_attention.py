@@ -126,6 +126,7 @@ def test_masked_memory_changes_nothing(filling):
         assert_equal(actual, expected)
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_a_query_that_may_see_nothing_passes_anomaly_detection():
     attention, query, memory = draw()
     mask = MASKS["padding"].expand(BATCH, QUERIES, KEYS).clone()

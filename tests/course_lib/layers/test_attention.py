@@ -399,6 +399,7 @@ def test_formula_holds_scores_that_float16_does_not(dtype):
     torch.testing.assert_close(weights, torch.full_like(weights, 0.5))
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @in_both_ways
 def test_a_query_that_may_see_nothing_passes_anomaly_detection(return_weights):
     mask = MASKS["a mask for each head"].clone()
@@ -579,6 +580,8 @@ def test_layer_has_the_documented_parameters_and_no_hidden_state():
 @pytest.mark.parametrize(("d_model", "num_heads"), [(12, 5), (12, 0), (12, -3), (4, 8)])
 def test_layer_refuses_heads_that_do_not_divide_the_width(d_model, num_heads):
     message = f"d_model={d_model} must be divisible by num_heads={num_heads}"
+    if num_heads < 1:
+        message = f"num_heads must be at least 1, got {num_heads}"
     with pytest.raises(ValueError, match=message):
         MultiHeadAttention(d_model, num_heads)
 

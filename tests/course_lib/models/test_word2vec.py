@@ -120,9 +120,9 @@ def test_vectors_start_as_those_of_word2vec():
 
 def test_models_refuse_bad_sizes_and_tokens():
     for sizes in ((0, 4), (4, 0)):
-        with pytest.raises(ValueError, match="sizes must be at least 1"):
+        with pytest.raises(ValueError, match="must be at least 1, got 0"):
             SkipGram(*sizes)
-        with pytest.raises(ValueError, match="sizes must be at least 1"):
+        with pytest.raises(ValueError, match="must be at least 1, got 0"):
             CBOW(*sizes, pad_id=0)
     for pad_id in (-1, V):
         with pytest.raises(ValueError, match=f"pad_id must be from 0 to 6, got {pad_id}"):
