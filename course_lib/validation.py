@@ -5,8 +5,15 @@ standard library.
 """
 
 import math
-from collections.abc import Collection
-from typing import Literal, get_args, get_origin, get_type_hints
+from collections.abc import Collection, Sequence
+from typing import Literal, Protocol, get_args, get_origin, get_type_hints
+
+
+class _Shaped(Protocol):
+    """A tensor; this module doesn't import PyTorch."""
+
+    @property
+    def shape(self) -> Sequence[int]: ...
 
 
 def check_fields(
@@ -93,6 +100,41 @@ def check_not_string(**values: object) -> None:
     for name, value in values.items():
         if isinstance(value, str):
             raise TypeError(f"{name} must hold strings, got the string {value!r:.60}")
+
+
+def check_batch(**tensors: _Shaped) -> None:
+    """Check that tensors are batches of sequences of vectors, as many in each.
+
+    Args:
+        tensors: The tensors, ``(batch, length, width)`` each, by what the caller calls them.
+
+    Raises:
+        ValueError: One is of other dimensions, or they differ in batch; the message says which.
+    """
+    for name, tensor in tensors.items():
+        if len(tensor.shape) != 3:
+            raise ValueError(
+                f"{name} must have shape (batch, length, width), got {tuple(tensor.shape)}; "
+                f"{name}[None] is a batch of one"
+            )
+    sizes = {name: tensor.shape[0] for name, tensor in tensors.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"{', '.join(sizes)} must agree in batch, got {[*sizes.values()]}")
+
+
+def check_width(x: _Shaped, **width: int) -> None:
+    """Check that a tensor's vectors have the width of a layer: one of 1 would be broadcast.
+
+    Args:
+        x: A tensor, its vectors along the last dimension.
+        width: The layer's width, by what the layer calls it.
+
+    Raises:
+        ValueError: The vectors are of another width; the message names both.
+    """
+    for name, size in width.items():
+        if len(x.shape) < 1 or x.shape[-1] != size:
+            raise ValueError(f"x must have shape (..., {name}={size}), got {tuple(x.shape)}")
 
 
 def _check_type(name: str, value: object, *kinds: type) -> None:

@@ -40,7 +40,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.layers.masks import check_mask
+from course_lib.layers.masks import check_mask, fused_attention, without_hidden
 from course_lib.notebook_tests import prepare_notebook
 from course_lib.testing import (
     assert_close,
@@ -52,6 +52,7 @@ from course_lib.testing import (
     assert_shape,
     load_parameters,
 )
+from course_lib.validation import check_at_least, check_batch, check_divisible
 
 prepare_notebook()  # test cells say how they ended
 
@@ -226,13 +227,6 @@ for sizes in ((5,), (1, 1, 1, 5), (1, 2, 5), (3, 5, 5)):
 
 # %% variants="scaled_dot_product_attention"
 # fmt: off
-right("PyTorch's kernel for both: the average of the rows of an identity are the weights",
-    ("    query = query / math.sqrt(query.size(-1))  # before the product, which float16 may not hold\n"
-     "    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)\n",
-     "    rows = torch.eye(key.size(-2), dtype=key.dtype).expand(*key.shape[:-2], -1, -1)\n"),
-    ("    if mask is not None:\n        scores = scores.masked_fill(~mask, -math.inf)\n"
-     "    weights = torch.softmax(scores, dim=-1)\n",
-     "    weights = F.scaled_dot_product_attention(query, key, rows, attn_mask=mask)\n"))
 right("einsum", '''
 def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights=False):
     check_mask(mask, (*query.shape[:-1], key.shape[-2]), min_dims=2)
@@ -295,13 +289,33 @@ HIDE = "    if mask is not None:\n        scores = scores.masked_fill(~mask, -ma
 ZERO = ("    if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros\n"
         "        weights = weights.masked_fill(~mask, 0.0)\n")
 RETURN = "    return (output, weights) if return_weights else output"
+SHORT = (  # without what guards the library against NaN behind a mask and the limits of float16
+    ("        return fused_attention(query, key, value, mask)\n",
+     "        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)\n"),
+    ("    key, value = without_hidden(key, value, mask, dim=-2)\n"
+     "    # float16 ends at 65,504: divide before the product, and compute it in float32.\n"
+     "    dtype = torch.promote_types(query.dtype, torch.float32)\n"
+     "    scores = query.to(dtype) / math.sqrt(query.size(-1)) @ key.to(dtype).transpose(-2, -1)\n",
+     SCALING + SCORES),
+    ("        scores = scores.masked_fill(~mask, -math.inf)  # (..., query_len, key_len)\n"
+     "        # -inf alone has no softmax. Any number will do: its weights become 0.\n"
+     "        scores = scores.masked_fill((~mask).all(dim=-1, keepdim=True), 0.0)\n",
+     "        scores = scores.masked_fill(~mask, -math.inf)\n"),
+    ("dim=-1).to(value.dtype)\n", "dim=-1)\n"),
+    ("    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n", ZERO),
+)
 FORMULA = (
+    *SHORT,
     ("    if not return_weights:\n"
      "        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)\n", ""),
     ("    return weights @ value, weights  # (..., query_len, value_dim)",
      "    output = weights @ value\n" + RETURN),
 )
 formula = right("the formula", *FORMULA)
+right("PyTorch's kernel for both: the average of the rows of an identity are the weights", *SHORT,
+    (SCALING + SCORES,
+     "    rows = torch.eye(key.size(-2), dtype=key.dtype).expand(*key.shape[:-2], -1, -1)\n"),
+    (HIDE + SOFTMAX, "    weights = F.scaled_dot_product_attention(query, key, rows, attn_mask=mask)\n"))
 right("zeros put where no key is seen", *FORMULA, (ZERO,
     "    if mask is not None:\n"
     "        weights = torch.where(mask.any(dim=-1, keepdim=True), weights, torch.zeros_like(weights))\n"))
@@ -382,7 +396,7 @@ for name, factor in (("0.1", "F.dropout(weights, 0.1)"), ("a layer's", "nn.Dropo
     formula.wrong(f"dropout, {name}", ("output = weights @", f"weights = {factor}\n    output = weights @"),
         lost="no-keys", hint="You drop values at random")
 
-wrong("is_causal where there is no mask",
+wrong("is_causal where there is no mask", *SHORT,
     ("attn_mask=mask)", "attn_mask=mask, is_causal=mask is None)"), lost="values",
     hint="You hide the future where no mask is given (is_causal); without a mask everything is seen.")
 
@@ -495,6 +509,9 @@ formula.wrong("lengths not compared", ("    if key.size(-2) != value.size(-2):\n
 formula.wrong("widths not compared", ("    if query.size(-1) != key.size(-1):\n", "    if False:\n"),
     lost="inputs", hint="You leave it to PyTorch to reject sizes that do not fit; raise ValueError.")
 same("scores = scores.masked_fill_(", "in place, but on scores that nothing else holds")
+same("masked_fill((~mask).all(", "any number will do there, NaN too")
+same("without_hidden(", "no promise is made of NaN behind a mask")
+same("dtype", "no promise is made of float16")
 # fmt: on
 
 # %% [markdown]
@@ -1056,8 +1073,10 @@ wrong("a projection detached where there is a mask", ("self.key_projection(key)"
     "self.key_projection(key) if mask is None else F.linear(key, "
     "self.key_projection.weight.detach(), self.key_projection.bias)"), lost="gradients", hint=CUT)
 same(".flatten(--2)", "the last two of four dimensions")
-same("num_heads < ", "errors are tested in part 1 only")
-same("must be divisible", "errors are tested in part 1 only")
+same("check_at_least(", "errors are tested in part 1 only")
+same("check_divisible(", "errors are tested in part 1 only")
+same("check_batch(", "errors are tested in part 1 only")
+same("without_hidden(", "no promise is made of NaN behind a mask")
 same("check_mask(mask,", "errors are tested in part 1 only")
 # fmt: on
 

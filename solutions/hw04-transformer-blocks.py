@@ -81,6 +81,7 @@ from course_lib.testing import (
     call_without_dropout,
     forgive,
 )
+from course_lib.validation import check_at_least, check_width
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other

@@ -87,6 +87,7 @@ from course_lib.testing import (
     forgive,
 )
 from course_lib.training.loop import build_optimizer
+from course_lib.validation import check_at_least
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other

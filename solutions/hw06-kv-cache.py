@@ -66,7 +66,7 @@ from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.generation.hypothesis import Hypothesis, cut_at_end
 from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
-from course_lib.layers.masks import causal_mask, check_mask
+from course_lib.layers.masks import causal_mask, check_mask, without_hidden
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.generation.recomputing import RecomputingModel
@@ -84,6 +84,7 @@ from course_lib.testing import (
     call_beside,
     forgive,
 )
+from course_lib.validation import check_at_least, check_batch
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other

@@ -61,7 +61,8 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
         for name, layer in model.named_modules():
             if isinstance(layer, MultiHeadAttention):
                 hooks.append(layer.register_forward_pre_hook(ask_for_weights, with_kwargs=True))
-                hooks.append(layer.register_forward_hook(keep_weights(name)))
+                # Before all other hooks, those of other recorders: they see what they always do.
+                hooks.append(layer.register_forward_hook(keep_weights(name), prepend=True))
         yield weights
     finally:
         for hook in hooks:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.layers.masks import check_mask
+from course_lib.validation import check_at_least
 
 
 class AdditiveAttention(nn.Module):
@@ -42,10 +43,7 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
         super().__init__()
-        if min(d_query, d_memory, d_attention) < 1:
-            raise ValueError(
-                f"widths must be at least 1, got {d_query=}, {d_memory=} and {d_attention=}"
-            )
+        check_at_least(1, d_query=d_query, d_memory=d_memory, d_attention=d_attention)
         self.query_projection = nn.Linear(d_query, d_attention, bias=False)
         self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
         self.score = nn.Linear(d_attention, 1, bias=False)
@@ -83,12 +81,16 @@ class AdditiveAttention(nn.Module):
                 f"query and memory must agree in batch, got {query.size(0)} and {memory.size(0)}"
             )
         check_mask(mask, (query.size(0), query.size(1), memory.size(1)))
+        if mask is not None and keys is None:  # 0 times NaN would be NaN, in gradients too
+            memory = memory.masked_fill(~mask.any(dim=1)[:, :, None], 0.0)
         keys = self.key_projection(memory) if keys is None else keys
         scores = self.align(query, keys)  # (batch, query_len, key_len)
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
+            # -inf alone has no softmax. Any number will do: its weights become 0.
+            scores = scores.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
         weights = torch.softmax(scores, dim=-1)
-        if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+        if mask is not None:
             weights = weights.masked_fill(~mask, 0.0)
         context = weights @ memory  # (batch, query_len, d_memory)
         return (context, weights) if return_weights else context

@@ -7,12 +7,12 @@ Masks are boolean, True where a query may attend to a key; see ``masks.py``.
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.layers.kv_cache import AttentionCache
-from course_lib.layers.masks import check_mask
+from course_lib.layers.masks import check_mask, fused_attention, without_hidden
 from course_lib.layers.positional import RotaryPositions
+from course_lib.validation import check_at_least, check_batch, check_divisible
 
 
 def scaled_dot_product_attention(
@@ -58,14 +58,18 @@ def scaled_dot_product_attention(
     check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)
     # Nobody asks for the weights: PyTorch's fused kernel gives the same without storing them.
     if not return_weights:
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return fused_attention(query, key, value, mask)
 
-    query = query / math.sqrt(query.size(-1))  # before the product, which float16 may not hold
-    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)
+    key, value = without_hidden(key, value, mask, dim=-2)
+    # float16 ends at 65,504: divide before the product, and compute it in float32.
+    dtype = torch.promote_types(query.dtype, torch.float32)
+    scores = query.to(dtype) / math.sqrt(query.size(-1)) @ key.to(dtype).transpose(-2, -1)
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+        scores = scores.masked_fill(~mask, -math.inf)  # (..., query_len, key_len)
+        # -inf alone has no softmax. Any number will do: its weights become 0.
+        scores = scores.masked_fill((~mask).all(dim=-1, keepdim=True), 0.0)
+    weights = torch.softmax(scores, dim=-1).to(value.dtype)
+    if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)
     return weights @ value, weights  # (..., query_len, value_dim)
 
@@ -94,8 +98,8 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, *, bias: bool = True) -> None:
         super().__init__()
-        if num_heads < 1 or d_model % num_heads != 0:
-            raise ValueError(f"d_model={d_model} must be divisible by num_heads={num_heads}")
+        check_at_least(1, d_model=d_model, num_heads=num_heads)
+        check_divisible(d_model=d_model, num_heads=num_heads)
         self.num_heads = num_heads
         self.query_projection = nn.Linear(d_model, d_model, bias=bias)
         self.key_projection = nn.Linear(d_model, d_model, bias=bias)
@@ -129,7 +133,9 @@ class MultiHeadAttention(nn.Module):
             TypeError: ``mask`` is not boolean.
             ValueError: ``mask`` has another shape.
         """
+        check_batch(query=query, key=key, value=value)
         check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
+        key, value = without_hidden(key, value, mask, dim=(1, 2))
         attended = scaled_dot_product_attention(
             self._split_heads(self.query_projection(query)),
             self._split_heads(self.key_projection(key)),
@@ -215,11 +221,15 @@ class CachedAttention(MultiHeadAttention):
             ValueError: ``mask`` has another shape; the cache cannot take the new keys; or it is one
                 of cross-attention, and the layer has rotary positions.
         """
+        check_batch(query=query)
         queries = self._split_heads(self.query_projection(query))
         offset = 0 if cache is None else cache.length  # position of the first new token
         if cache is not None and cache.final is not None:
             keys, values = cache.final
         else:
+            check_batch(query=query, key=key, value=value)
+            if mask is not None and mask.shape[-1] == key.size(1):  # no key is cached yet
+                key, value = without_hidden(key, value, mask, dim=(1, 2))
             keys = self._split_heads(self.key_projection(key))
             values = self._split_heads(self.value_projection(value))
             if self.rotary is not None:

@@ -4,6 +4,7 @@ Dimensions: batch; length (tokens); d_model; vocab_size.
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +37,31 @@ class TokenEmbedding(nn.Embedding):
         super().__init__(vocab_size, d_model)
         self.scale = math.sqrt(d_model) if scaled else 1.0
 
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls, embeddings: Tensor, freeze: bool = True, *, scaled: bool = False
+    ) -> "TokenEmbedding":
+        """Make a layer of given vectors, such as those of word2vec.
+
+        Args:
+            embeddings: ``(vocab_size, d_model)``, floating point; the layer keeps this very tensor.
+            freeze: Whether training leaves the vectors as they are.
+            scaled: As for the class.
+
+        Returns:
+            The layer.
+
+        Raises:
+            ValueError: ``embeddings`` does not have two dimensions, or is empty.
+        """
+        if embeddings.dim() != 2:
+            raise ValueError(
+                f"embeddings must have shape (vocab_size, d_model), got {tuple(embeddings.shape)}"
+            )
+        layer = cls(*embeddings.shape, scaled=scaled)
+        layer.weight = nn.Parameter(embeddings, requires_grad=not freeze)
+        return layer
+
     def forward(self, token_ids: Tensor) -> Tensor:
         """Look the vectors up.
 
@@ -65,3 +91,19 @@ class TokenEmbedding(nn.Embedding):
                 f"got {token_ids.min()} to {token_ids.max()}"
             ) from error
         return vectors if self.scale == 1.0 else vectors * self.scale
+
+
+def keep_tied(model: nn.Module) -> None:
+    """Call a model's ``tie_weights`` now, and whenever ``load_state_dict`` has given it weights.
+
+    ``load_state_dict(..., assign=True)`` and ``to_empty`` give each layer a tensor of its own.
+
+    Args:
+        model: Has a method ``tie_weights``.
+    """
+    _tie_again(model)
+    model.register_load_state_dict_post_hook(_tie_again)
+
+
+def _tie_again(model: Any, _: object = None) -> None:
+    model.tie_weights()

@@ -10,6 +10,8 @@ from typing import Literal, get_args
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.validation import check_at_least
+
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 """``relu`` is max(0, x); ``gelu`` is x times the normal distribution function of x, ``gelu_tanh``
 its approximation, with which GPT-2 was trained; ``silu`` is x times the logistic function of x."""
@@ -41,9 +43,7 @@ class FeedForward(nn.Module):
         self, d_model: int, d_ff: int, *, activation: Activation = "relu", dropout: float = 0.0
     ) -> None:
         super().__init__()
-        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_at_least(1, d_model=d_model, d_ff=d_ff)
         if activation not in get_args(Activation):
             raise ValueError(f"activation must be one of {get_args(Activation)}, got {activation}")
         self.up_projection = nn.Linear(d_model, d_ff)

@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
+from course_lib.validation import check_at_least
+
 KeysAndValues = tuple[Tensor, Tensor]
 """Keys ``(batch, num_heads, length, head_dim)`` and values of the same shape."""
 
@@ -67,8 +69,7 @@ class GrowingCache:
     """
 
     def __init__(self, *, capacity: int = 64) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity must be at least 1, got {capacity}")
+        check_at_least(1, capacity=capacity)
         self.length = 0
         self.final = None
         self._capacity = capacity
@@ -229,8 +230,7 @@ class KVCache:
     """
 
     def __init__(self, num_layers: int, *, capacity: int = 64) -> None:
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        check_at_least(1, num_layers=num_layers)
         self.layers = tuple(
             LayerCache(GrowingCache(capacity=capacity), FixedCache()) for _ in range(num_layers)
         )

@@ -4,9 +4,12 @@ Dimensions: batch, num_heads, query_len and key_len (tokens). A mask has all fou
 or 1; masks are combined with ``&``.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -66,6 +69,74 @@ def causal_mask(
     return everything.tril(diagonal=key_len - query_len)  # (1, 1, query_len, key_len)
 
 
+class CausalMask:
+    """``causal_mask`` without its tensor: the attention kernel is told ``is_causal=True`` instead.
+
+    The kernel then skips the hidden half. Pass it where a layer takes a mask. ``causal & other``
+    and ``~causal`` are boolean tensors. Every other function of PyTorch gets the tensor, and so
+    does the kernel where there are fewer queries than keys.
+
+    Args:
+        query_len: Number of queries (tokens).
+        key_len: Number of keys (tokens), at least ``query_len``; ``query_len`` if None.
+        device: Where the mask is made if it has to be written out.
+
+    Attributes:
+        shape: ``(1, 1, query_len, key_len)``.
+        dtype: ``torch.bool``.
+
+    Source: ``torch.nn.attention.bias``; chapter "Masking".
+
+    Example:
+        >>> (CausalMask(3) & torch.tensor([True, True, False]))[0, 0].int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 0]], dtype=torch.int32)
+    """
+
+    dtype = torch.bool
+
+    def __init__(
+        self, query_len: int, key_len: int | None = None, *, device: torch.device | None = None
+    ) -> None:
+        self.shape = (1, 1, query_len, query_len if key_len is None else key_len)
+        self._device = device
+
+    def dim(self) -> int:
+        """Return the number of dimensions, 4."""
+        return len(self.shape)
+
+    def written_out(self) -> Tensor:
+        """Return the boolean tensor that ``causal_mask`` makes."""
+        return causal_mask(*self.shape[2:], device=self._device)
+
+    def __and__(self, other: Tensor) -> Tensor:
+        """Hide what either of two masks hides."""
+        return self.written_out() & other
+
+    def __invert__(self) -> Tensor:
+        """Return True where a key is hidden."""
+        return ~self.written_out()
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run a function of PyTorch that was given a ``CausalMask`` as an argument."""
+        kwargs = dict(kwargs or {})
+        mask = kwargs.get("attn_mask")
+        is_attention = function is F.scaled_dot_product_attention and isinstance(mask, cls)
+        if is_attention and mask.shape[2] == mask.shape[3]:  # the kernel aligns top left
+            return function(*args, **kwargs | {"attn_mask": None, "is_causal": True})
+        args = [a.written_out() if isinstance(a, cls) else a for a in args]
+        kwargs = {k: v.written_out() if isinstance(v, cls) else v for k, v in kwargs.items()}
+        return function(*args, **kwargs)
+
+
 def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | None = None) -> None:
     """Refuse a mask that is not boolean, or would not broadcast to the scores or enlarge them.
 
@@ -90,6 +161,84 @@ def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | Non
             f"mask must have shape {tuple(shape)}{fewer}, each size this or 1, "
             f"got {tuple(mask.shape)}"
         )
+
+
+def fused_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: "CausalMask | Tensor | None"
+) -> Tensor:
+    """Call PyTorch's fused kernel; tell it if the mask is causal, and keep NaN behind the mask.
+
+    Args:
+        query: ``(..., query_len, head_dim)``.
+        key: ``(..., key_len, head_dim)``.
+        value: ``(..., key_len, value_dim)``.
+        mask: As for ``scaled_dot_product_attention``.
+
+    Returns:
+        The output ``(..., query_len, value_dim)``.
+    """
+    if isinstance(mask, Tensor) and _is_causal(mask):
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    output: Tensor = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    # The kernel adds -inf to the scores of what is hidden, and NaN stays NaN.
+    if isinstance(mask, Tensor) and _is_finite(output) is False:
+        key, value = without_hidden(key, value, mask, dim=-2)
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return output
+
+
+def without_hidden(
+    key: Tensor, value: Tensor, mask: "CausalMask | Tensor | None", *, dim: int | tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    """Put zeros where no query may attend: 0 times NaN would be NaN, in gradients too.
+
+    Args:
+        key: ``(..., key_len, width)``.
+        value: ``(..., key_len, width)``.
+        mask: Boolean, True where a query may attend to a key; None hides nothing.
+        dim: The mask's dimensions that ``(..., key_len)`` lacks, those of queries and heads.
+
+    Returns:
+        Key and value; as they are where both are known to be finite.
+    """
+    both = (key,) if value is key else (key, value)
+    if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all
+        return key, value
+    hidden = ~mask.any(dim=dim)[..., None]  # (..., key_len, 1)
+    clean = [tensor.masked_fill(hidden, 0.0) for tensor in both]
+    return clean[0], clean[-1]
+
+
+def _is_causal(mask: Tensor) -> bool:
+    """Read a long mask to see if it is causal: about a hundredth of the work that this can save.
+
+    False where values can't be read; there only a ``CausalMask`` is recognised.
+    """
+    if mask.size(-1) < 256 or mask.size(-2) != mask.size(-1) or not _is_at_hand(mask):
+        return False
+    try:
+        first, last = mask[..., 0, :], mask[..., -1, :]
+        if bool(first[..., 1:].any()) or not bool(last.all()):  # most other masks end here
+            return False
+        # Each row is the one above it, moved on by a key.
+        return torch.equal(mask[..., 1:, 1:], mask[..., :-1, :-1])
+    except RuntimeError:
+        return False
+
+
+def _is_finite(*tensors: Tensor) -> bool | None:
+    """Tell whether there is neither NaN nor infinity; None where values can't be read."""
+    if not all(map(_is_at_hand, tensors)):
+        return None
+    try:
+        return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
+    except RuntimeError:  # torch.vmap has no values
+        return None
+
+
+def _is_at_hand(tensor: Tensor) -> bool:
+    """Tell whether values can be read without waiting: on a GPU and in a compiler they can't."""
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:

@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.validation import check_at_least, check_width
+
 
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) -> Tensor:
     """Shift and scale each vector to mean 0 and variance 1, then to a learned bias and weight.
@@ -26,6 +28,7 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) ->
 
     Source: Ba et al. (2016), equation 4; chapter "Layer normalisation".
     """
+    check_width(x, d_model=weight.numel())
     dtype = x.dtype
     x = x.to(torch.promote_types(dtype, torch.float32))  # float16 cannot hold the square of 300
     mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
@@ -48,6 +51,7 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
 
     Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
+    check_width(x, d_model=weight.numel())
     dtype = x.dtype
     x = x.to(torch.promote_types(dtype, torch.float32))  # float16 cannot hold the square of 300
     mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
@@ -74,7 +78,8 @@ class LayerNorm(nn.Module):
 
     def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
         super().__init__()
-        _check_positive(d_model=d_model, eps=eps)
+        check_at_least(1, d_model=d_model)
+        _check_eps(eps)
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
@@ -110,7 +115,8 @@ class RMSNorm(nn.Module):
 
     def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
         super().__init__()
-        _check_positive(d_model=d_model, eps=eps)
+        check_at_least(1, d_model=d_model)
+        _check_eps(eps)
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
 
@@ -126,7 +132,6 @@ class RMSNorm(nn.Module):
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
-def _check_positive(**values: float) -> None:
-    for name, value in values.items():
-        if value <= 0:
-            raise ValueError(f"{name} must be positive, got {value}")
+def _check_eps(eps: float) -> None:
+    if eps <= 0:
+        raise ValueError(f"eps must be positive, got {eps}")

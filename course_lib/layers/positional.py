@@ -12,6 +12,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from course_lib.validation import check_at_least, check_width
+
 
 def position_angles(
     positions: Tensor, width: int, *, base: float = 10_000.0, dtype: torch.dtype = torch.float64
@@ -73,6 +75,7 @@ class SinusoidalPositions(nn.Module):
         Raises:
             ValueError: ``offset`` is negative.
         """
+        check_width(x, d_model=self.d_model)
         return x + self.vectors(x.size(1), offset=offset, device=x.device, dtype=x.dtype)
 
     def vectors(
@@ -148,9 +151,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
-        for name, size in (("max_length", max_length), ("d_model", d_model)):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_at_least(1, max_length=max_length, d_model=d_model)
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.weight, std=0.02)
 
@@ -171,9 +172,13 @@ class LearnedPositions(nn.Module):
 
         Raises:
             ValueError: ``offset`` is negative, or a position, padding counted, is not below
-                ``max_length``.
+                ``max_length``; or ``x`` or ``padding`` has another shape.
         """
-        length, max_length = x.size(1), self.weight.size(0)
+        max_length, d_model = self.weight.shape
+        check_width(x, d_model=d_model)
+        if padding is not None and padding.shape != x.shape[:1]:
+            raise ValueError(f"padding must have shape ({x.size(0)},), got {tuple(padding.shape)}")
+        length = x.size(1)
         if not isinstance(offset, Tensor):
             _check_offset(offset)
             if offset + length > max_length:
@@ -215,6 +220,7 @@ class RotaryPositions(nn.Module):
             raise ValueError(f"base must be above 1, got {base}")
         self.head_dim = head_dim
         self.base = base
+        self._kept: tuple[object, tuple[Tensor, Tensor]] | None = None
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
         """Turn each vector by its position.
@@ -230,14 +236,34 @@ class RotaryPositions(nn.Module):
             ValueError: ``offset`` is negative.
         """
         _check_offset(offset)
+        check_width(x, head_dim=self.head_dim)
+        sin, cos = self._sines(x, offset)  # (length, head_dim / 2)
+        first, second = x[..., 0::2], x[..., 1::2]  # (..., length, head_dim / 2) each
+        if x.dtype in (torch.float32, torch.float64) and not torch.compiler.is_compiling():
+            # The same, faster: a point turned is a product of two complex numbers.
+            turned = torch.view_as_real(torch.complex(first, second) * torch.complex(cos, sin))
+        else:
+            turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
+        return turned.flatten(-2)  # (..., length, head_dim)
+
+    def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        """Return the sine and cosine of each angle, ``(length, head_dim / 2)`` each.
+
+        Those of the last call are kept: queries and keys of all layers ask for the same. A compiler
+        sees by itself what is computed twice, and the tensors of ``torch.func`` end with its call.
+        """
+        transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+        asked = (offset, x.size(-2), x.dtype, x.device, type(x), torch.is_inference_mode_enabled())
+        if not transformed and self._kept is not None and self._kept[0] == asked:
+            return self._kept[1]
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
         )
-        sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)  # (length, head_dim / 2)
-        first, second = x[..., 0::2], x[..., 1::2]  # (..., length, head_dim / 2) each
-        turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
-        return turned.flatten(-2)  # (..., length, head_dim)
+        sines = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+        if not transformed:
+            self._kept = asked, sines
+        return sines
 
 
 def _exact_enough(dtype: torch.dtype) -> torch.dtype:
@@ -246,6 +272,8 @@ def _exact_enough(dtype: torch.dtype) -> torch.dtype:
 
 
 def _check_even(name: str, width: int) -> None:
+    if not isinstance(width, int):
+        raise TypeError(f"{name} must be of type int, got {width!r}")
     if width < 2 or width % 2 != 0:
         raise ValueError(f"{name} must be positive and even, got {width}")
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from course_lib.validation import check_at_least
 
 State = Tensor | tuple[Tensor, Tensor]
 """A hidden state; with the LSTM, a hidden state and a memory."""
@@ -50,6 +51,7 @@ class Recurrent(nn.Module):
         d_hidden: Width of each cell's hidden state.
 
     Raises:
+        TypeError: A width or ``num_layers`` is no int, or ``cell`` no class.
         ValueError: A width or ``num_layers`` is not positive.
 
     Source: Schuster and Paliwal (1997), both directions; Graves et al. (2013), layers; chapter
@@ -67,8 +69,9 @@ class Recurrent(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        check_at_least(1, d_input=d_input, d_hidden=d_hidden, num_layers=num_layers)
+        if not callable(cell):
+            raise TypeError(f"cell must be a class such as GRUCell, got {cell!r}")
         self.num_layers = num_layers
         self.directions = 2 if bidirectional else 1
         self.d_input = d_input
@@ -99,12 +102,13 @@ class Recurrent(nn.Module):
 
         Raises:
             ValueError: A length is not from 1 to len, or a tensor has another shape.
-            TypeError: ``lengths`` does not hold integers.
+            TypeError: ``lengths`` is no tensor of integers.
         """
         self._check_inputs(x, lengths)
         is_real = None  # or (batch, len), True at real steps
         if lengths is not None:
             is_real = torch.arange(x.size(1), device=x.device) < lengths.to(x.device)[:, None]
+            x = x.masked_fill(~is_real[:, :, None], 0.0)  # whatever stands there, NaN too
         state = self._initial_state(x, initial)
         states = [_each(itemgetter(index), state) for index in range(len(self.cells))]
         outputs = x
@@ -142,6 +146,8 @@ class Recurrent(nn.Module):
             raise ValueError(f"x must have d_input={self.d_input}, got {width}")
         if lengths is None:
             return
+        if not isinstance(lengths, Tensor):
+            raise TypeError(f"lengths must be a tensor of integers, got {lengths!r}")
         if lengths.is_floating_point() or lengths.dtype == torch.bool:
             raise TypeError(f"lengths must hold integers, got {lengths.dtype}")
         if lengths.shape != (batch,):
@@ -189,7 +195,7 @@ class FusedRecurrent(Recurrent):
         bias: bool = True,
     ) -> None:
         if cell not in _KERNELS:
-            raise ValueError(f"cell must be RNNCell, GRUCell or LSTMCell, got {cell}")
+            raise ValueError(f"cell must be RNNCell, GRUCell or LSTMCell, got {cell!r}")
         super().__init__(
             d_input,
             d_hidden,

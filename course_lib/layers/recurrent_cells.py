@@ -9,6 +9,8 @@ Dimensions: batch; d_input (width of what is read); d_hidden (width of the state
 import torch
 from torch import Tensor, nn
 
+from course_lib.validation import check_at_least
+
 
 class RNNCell(nn.Module):
     """The plain recurrent step, ``h' = tanh(W x + U h + b)``.
@@ -31,8 +33,7 @@ class RNNCell(nn.Module):
 
     def __init__(self, d_input: int, d_hidden: int, *, bias: bool = True) -> None:
         super().__init__()
-        if d_input < 1 or d_hidden < 1:
-            raise ValueError(f"widths must be at least 1, got {d_input=} and {d_hidden=}")
+        check_at_least(1, d_input=d_input, d_hidden=d_hidden)
         self.d_hidden = d_hidden
         self.input_projection = nn.Linear(d_input, d_hidden, bias=bias)
         self.hidden_projection = nn.Linear(d_hidden, d_hidden, bias=bias)
@@ -81,8 +82,7 @@ class GRUCell(nn.Module):
 
     def __init__(self, d_input: int, d_hidden: int, *, bias: bool = True) -> None:
         super().__init__()
-        if d_input < 1 or d_hidden < 1:
-            raise ValueError(f"widths must be at least 1, got {d_input=} and {d_hidden=}")
+        check_at_least(1, d_input=d_input, d_hidden=d_hidden)
         self.d_hidden = d_hidden
         self.input_projection = nn.Linear(d_input, 3 * d_hidden, bias=bias)
         self.hidden_projection = nn.Linear(d_hidden, 3 * d_hidden, bias=bias)
@@ -138,8 +138,7 @@ class LSTMCell(nn.Module):
 
     def __init__(self, d_input: int, d_hidden: int, *, bias: bool = True) -> None:
         super().__init__()
-        if d_input < 1 or d_hidden < 1:
-            raise ValueError(f"widths must be at least 1, got {d_input=} and {d_hidden=}")
+        check_at_least(1, d_input=d_input, d_hidden=d_hidden)
         self.d_hidden = d_hidden
         self.input_projection = nn.Linear(d_input, 4 * d_hidden, bias=bias)
         self.hidden_projection = nn.Linear(d_hidden, 4 * d_hidden, bias=bias)

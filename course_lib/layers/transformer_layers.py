@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from course_lib.layers.attention import CachedAttention, MultiHeadAttention
 from course_lib.layers.feed_forward import Activation, FeedForward
 from course_lib.layers.kv_cache import KVCache, LayerCache
+from course_lib.layers.masks import CausalMask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.residual import NormPosition, Residual, final_norm
+from course_lib.validation import check_at_least
 
 
 class EncoderLayer(nn.Module):
@@ -116,7 +118,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        mask: Tensor | None = None,
+        mask: CausalMask | Tensor | None = None,
         memory_mask: Tensor | None = None,
         *,
         cache: LayerCache | None = None,
@@ -126,8 +128,8 @@ class DecoderLayer(nn.Module):
         Args:
             x: ``(batch, tgt_len, d_model)``.
             memory: ``(batch, src_len, d_model)``, the encoder's output.
-            mask: Boolean ``(batch, num_heads, tgt_len, key_len)``, each size this or 1; key_len is
-                tgt_len and what the cache holds.
+            mask: Boolean ``(batch, num_heads, tgt_len, key_len)``, each size this or 1, or a
+                ``CausalMask``; key_len is tgt_len and what the cache holds.
             memory_mask: Boolean ``(batch, num_heads, tgt_len, src_len)``, each size this or 1.
             cache: Keys and values of earlier steps; None in training.
 
@@ -171,8 +173,7 @@ class Encoder(nn.Module):
         eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        check_at_least(1, num_layers=num_layers)
         self.layers = nn.ModuleList(
             EncoderLayer(
                 d_model,
@@ -220,8 +221,7 @@ class Decoder(nn.Module):
         eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        check_at_least(1, num_layers=num_layers)
         self.layers = nn.ModuleList(
             DecoderLayer(
                 d_model,
@@ -240,7 +240,7 @@ class Decoder(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        mask: Tensor | None = None,
+        mask: CausalMask | Tensor | None = None,
         memory_mask: Tensor | None = None,
         *,
         cache: KVCache | None = None,

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from course_lib.layers.additive_attention import AdditiveAttention
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.seq2seq import Encoded
+from course_lib.validation import check_at_least
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,11 +92,8 @@ class AttentionDecoder(nn.Module):
         d_attention: int | None = None,
     ) -> None:
         super().__init__()
-        if min(vocab_size, d_embedding, d_hidden, d_memory) < 1:
-            raise ValueError(
-                "sizes must be at least 1, got "
-                f"{vocab_size=}, {d_embedding=}, {d_hidden=} and {d_memory=}"
-            )
+        check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)
+        check_at_least(1, d_hidden=d_hidden, d_memory=d_memory)
         self.embedding = nn.Embedding(vocab_size, d_embedding)
         self.bridge = nn.Linear(d_memory, d_hidden)
         self.attention = AdditiveAttention(
@@ -136,6 +134,9 @@ class AttentionDecoder(nn.Module):
         Returns:
             The state.
         """
+        # A weight of 0 times NaN would be NaN, in gradients too.
+        spoiled = ~encoded.mask.flatten(1)[..., None] & ~encoded.memory.isfinite()
+        encoded = replace(encoded, memory=encoded.memory.masked_fill(spoiled, 0.0))
         return AttentionDecoderState(
             hidden=torch.tanh(self.bridge(encoded.context)),
             memory=encoded.memory,

@@ -224,11 +224,10 @@ class BertModel(nn.Module):
             IndexError: A token id or segment id is out of range.
             TypeError: The ids are no integers, or ``mask`` is not boolean.
             ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``; or
-                ``segment_ids`` is of another shape.
+                ``segment_ids`` is of another shape, or the attention mask, which Hugging Face's
+                models take as their second argument.
         """
-        embedded = self.embeddings(token_ids, segment_ids)  # (batch, length, d_model)
-        if mask is None:
-            mask = padding_mask(token_ids, self.config.pad_id)  # (batch, 1, 1, length)
+        embedded, mask = self._embed(token_ids, segment_ids, mask)  # (batch, length, d_model)
         hidden = self.encoder(embedded, mask)  # (batch, length, d_model)
         return BertOutput(hidden=hidden, pooled=self.pooler(hidden))
 
@@ -249,12 +248,31 @@ class BertModel(nn.Module):
         Raises:
             IndexError, TypeError, ValueError: As in ``forward``.
         """
-        states = [self.embeddings(token_ids, segment_ids)]
-        if mask is None:
-            mask = padding_mask(token_ids, self.config.pad_id)
+        embedded, mask = self._embed(token_ids, segment_ids, mask)
+        states = [embedded]
         for layer in self.encoder.layers:
             states.append(layer(states[-1], mask))
         return tuple(states)
+
+    def _embed(
+        self, token_ids: Tensor, segment_ids: Tensor | None, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the embeddings and the mask, that of the padding if None is given."""
+        embedded = self.embeddings(token_ids, segment_ids)
+        if segment_ids is not None and _can_look(token_ids):
+            is_real = token_ids != self.config.pad_id
+            if torch.equal(segment_ids == 1, is_real):
+                raise ValueError(
+                    "segment_ids must be 0 in each row's first sentence, got 1 at each token and 0 "
+                    "at padding: leave attention masks out, since padding is hidden already"
+                )
+        return embedded, padding_mask(token_ids, self.config.pad_id) if mask is None else mask
+
+
+def _can_look(tensor: Tensor) -> bool:
+    """Tell whether values can be read: not by a compiler, nor while a CUDA graph is recorded."""
+    is_recording = tensor.is_cuda and torch.cuda.is_current_stream_capturing()
+    return not is_recording and not torch.compiler.is_compiling()
 
 
 def init_weights(model: nn.Module, std: float) -> None:

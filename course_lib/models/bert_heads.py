@@ -8,9 +8,10 @@ from typing import NamedTuple
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.normalization import LayerNorm
 from course_lib.models.bert import BertConfig, BertModel, init_weights
+from course_lib.validation import check_at_least
 
 
 class MaskedLanguageModelHead(nn.Module):
@@ -120,7 +121,15 @@ class BertForPreTraining(nn.Module):
             self.bert.embeddings.tokens, eps=config.eps
         )
         self.next_sentence = NextSentenceHead(config.d_model)
+        keep_tied(self)
         init_weights(self, config.init_std)
+
+    def tie_weights(self) -> None:
+        """Share the embedding's weight with the head that guesses tokens.
+
+        Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
+        """
+        self.masked_language_model.output_projection.weight = self.bert.embeddings.tokens.weight
 
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -198,8 +207,7 @@ class BertForSequenceClassification(nn.Module):
 
     def __init__(self, config: BertConfig, num_labels: int) -> None:
         super().__init__()
-        if num_labels < 1:
-            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
+        check_at_least(1, num_labels=num_labels)
         self.bert = BertModel(config)
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(config.d_model, num_labels)

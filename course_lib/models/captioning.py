@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.models.seq2seq import Encoded
+from course_lib.validation import check_at_least
 
 
 class ConvEncoder(nn.Module):
@@ -35,8 +36,7 @@ class ConvEncoder(nn.Module):
 
     def __init__(self, d_memory: int, *, channels: int = 32) -> None:
         super().__init__()
-        if d_memory < 1 or channels < 1:
-            raise ValueError(f"sizes must be at least 1, got {d_memory=} and {channels=}")
+        check_at_least(1, d_memory=d_memory, channels=channels)
         self.d_memory = d_memory
         self.layers = nn.Sequential(
             nn.Conv2d(3 + 2, channels, kernel_size=5, stride=2, padding=2),

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.layers.attention import CachedAttention
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.kv_cache import AttentionCache, KVCache
-from course_lib.layers.masks import causal_mask, left_padding_mask
+from course_lib.layers.masks import CausalMask, left_padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.layers.residual import Residual
-from course_lib.validation import check_divisible, check_fields
+from course_lib.validation import check_at_least, check_divisible, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,14 +99,18 @@ class DecoderBlock(nn.Module):
         )
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, *, cache: AttentionCache | None = None
+        self,
+        x: Tensor,
+        mask: CausalMask | Tensor | None = None,
+        *,
+        cache: AttentionCache | None = None,
     ) -> Tensor:
         """Let each token read what came before it.
 
         Args:
             x: ``(batch, length, d_model)``.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``; key_len is
-                length and what the cache holds.
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``, or a
+                ``CausalMask``; key_len is length and what the cache holds.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:
@@ -154,8 +158,15 @@ class DecoderLM(nn.Module):
         )
         self.norm = LayerNorm(config.d_model)
         self.output_projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.output_projection.weight = self.embedding.weight
+        keep_tied(self)
         self._initialise()
+
+    def tie_weights(self) -> None:
+        """Share the embedding's weight with the output projection.
+
+        Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
+        """
+        self.output_projection.weight = self.embedding.weight
 
     def forward(
         self, token_ids: Tensor, *, padding: Tensor | None = None, cache: KVCache | None = None
@@ -198,9 +209,9 @@ class DecoderLM(nn.Module):
             past, caches = cache.length, [layer.self_attention for layer in cache.layers]
             if len(caches) != len(self.layers):
                 raise ValueError(f"the cache has {len(caches)} layers, got {len(self.layers)}")
-        mask = None  # a single new token may look at all there is
+        mask: CausalMask | Tensor | None = None  # a single new token may look at all there is
         if length > 1:
-            mask = causal_mask(length, past + length, device=token_ids.device)
+            mask = CausalMask(length, past + length, device=token_ids.device)
         if padding is not None:
             real = left_padding_mask(padding, past + length)
             mask = real if mask is None else mask & real
@@ -209,7 +220,7 @@ class DecoderLM(nn.Module):
     def read(
         self,
         token_ids: Tensor,
-        mask: Tensor | None,
+        mask: CausalMask | Tensor | None,
         *,
         offset: int | Tensor,
         padding: Tensor | None = None,
@@ -220,7 +231,7 @@ class DecoderLM(nn.Module):
         Args:
             token_ids: ``(batch, length)``.
             mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``: who sees
-                whom, padding included; None if all see all.
+                whom, padding included; or a ``CausalMask``; None if all see all.
             offset: Position of the first token; a number, or int64 ``(1,)``.
             padding: As for ``hidden``; here only positions ask for it.
             caches: One for each layer.
@@ -276,8 +287,7 @@ class SequenceClassifier(nn.Module):
 
     def __init__(self, decoder: DecoderLM, num_labels: int, *, pad_id: int) -> None:
         super().__init__()
-        if num_labels < 1:
-            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
+        check_at_least(1, num_labels=num_labels)
         self.decoder = decoder
         self.classifier = nn.Linear(decoder.config.d_model, num_labels, bias=False)
         self.pad_id = pad_id

@@ -9,10 +9,10 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.kv_cache import KVCache
-from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.masks import CausalMask, padding_mask
 from course_lib.layers.positional import LearnedPositions, SinusoidalPositions
 from course_lib.layers.residual import NormPosition
 from course_lib.layers.transformer_layers import Decoder, Encoder
@@ -131,7 +131,14 @@ class Transformer(nn.Module):
             config.d_model, config.tgt_vocab_size, bias=config.output_bias
         )
         self._initialise()
-        if config.tied != "none":
+        keep_tied(self)
+
+    def tie_weights(self) -> None:
+        """Share the target embedding's weight with the output projection, if ``tied`` asks for it.
+
+        Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
+        """
+        if self.config.tied != "none":
             self.output_projection.weight = self.tgt_embedding.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
@@ -206,7 +213,7 @@ class Transformer(nn.Module):
         tgt_len = tgt.size(1)
         # Padding comes last: the causal mask already hides it from every real token. A single new
         # token may look at all there is.
-        mask = None if tgt_len == 1 else causal_mask(tgt_len, past + tgt_len, device=tgt.device)
+        mask = None if tgt_len == 1 else CausalMask(tgt_len, past + tgt_len, device=tgt.device)
         return self.decoder(embedded, memory, mask, memory_mask, cache=cache)
 
     def _build_positions(self) -> SinusoidalPositions | LearnedPositions:

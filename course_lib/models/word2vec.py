@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.validation import check_at_least
+
 
 class SkipGram(nn.Module):
     """Guess a word's neighbours: the score of a neighbour is the dot product of both vectors.
@@ -121,7 +123,8 @@ class CBOW(nn.Module):
         if bool((number == 0).any()):
             raise ValueError("context must hold at least one word in each row, got only padding")
         vectors = self.embedding(context)  # (batch, context, d_embedding)
-        return vectors.mul(is_word[..., None]).sum(dim=1) / number  # (batch, d_embedding)
+        vectors = vectors.masked_fill(~is_word[..., None], 0.0)
+        return vectors.sum(dim=1) / number  # (batch, d_embedding)
 
 
 def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
@@ -180,8 +183,7 @@ def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tenso
 
 
 def _two_tables(vocab_size: int, d_embedding: int) -> tuple[nn.Embedding, nn.Embedding]:
-    if vocab_size < 1 or d_embedding < 1:
-        raise ValueError(f"sizes must be at least 1, got {vocab_size=} and {d_embedding=}")
+    check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)
     embedding = nn.Embedding(vocab_size, d_embedding)
     output = nn.Embedding(vocab_size, d_embedding)
     # As word2vec starts: small given vectors, and no opinion yet about what is guessed.

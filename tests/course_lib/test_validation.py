@@ -5,17 +5,40 @@ import math
 from typing import Any, Literal
 
 import pytest
+import torch
 
 from course_lib.analysis.attention_reader import AttentionReaderConfig
 from course_lib.analysis.depth_experiment import DeepReaderConfig
+from course_lib.layers.additive_attention import AdditiveAttention
+from course_lib.layers.attention import CachedAttention, MultiHeadAttention
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.kv_cache import GrowingCache, KVCache
+from course_lib.layers.normalization import LayerNorm, RMSNorm
+from course_lib.layers.positional import LearnedPositions, RotaryPositions, SinusoidalPositions
+from course_lib.layers.recurrent import FusedRecurrent, Recurrent
+from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from course_lib.layers.transformer_layers import Decoder, DecoderLayer, Encoder, EncoderLayer
+from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.bert import BertConfig
+from course_lib.models.bert_heads import BertForSequenceClassification
+from course_lib.models.captioning import ConvEncoder
 from course_lib.models.gpt import DecoderLMConfig
+from course_lib.models.rnn_lm import RecurrentLanguageModel
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
 from course_lib.models.transformer import TransformerConfig
+from course_lib.models.word2vec import CBOW, SkipGram
 from course_lib.recipes.language_modelling.presets import PRESETS as LANGUAGE_MODELS
 from course_lib.recipes.pretraining.presets import PretrainingRecipe
 from course_lib.recipes.translation.presets import TranslationRecipe
 from course_lib.training.loop import TrainingConfig
-from course_lib.validation import check_at_least, check_divisible, check_fields
+from course_lib.validation import (
+    check_at_least,
+    check_batch,
+    check_divisible,
+    check_fields,
+    check_width,
+)
 
 
 @dataclasses.dataclass
@@ -104,3 +127,96 @@ def test_two_values_go_together():
     check_divisible(d_model=8, num_heads=4)
     with pytest.raises(ValueError, match="d_model=8 must be divisible by num_heads=3"):
         check_divisible(d_model=8, num_heads=3)
+
+
+# --- constructors --------------------------------------------------------------------------------
+
+SMALL_BERT = BertConfig(
+    vocab_size=7, max_length=4, num_layers=1, d_model=4, num_heads=2, d_ff=4, dropout=0.0
+)
+CONSTRUCTORS = [
+    (MultiHeadAttention, {"d_model": 8, "num_heads": 2}),
+    (CachedAttention, {"d_model": 8, "num_heads": 2}),
+    (AdditiveAttention, {"d_query": 2, "d_memory": 3, "d_attention": 4}),
+    (TokenEmbedding, {"vocab_size": 5, "d_model": 4}),
+    (FeedForward, {"d_model": 4, "d_ff": 8}),
+    (GrowingCache, {"capacity": 4}),
+    (KVCache, {"num_layers": 1, "capacity": 4}),
+    (LayerNorm, {"d_model": 4}),
+    (RMSNorm, {"d_model": 4}),
+    (LearnedPositions, {"max_length": 4, "d_model": 4}),
+    (SinusoidalPositions, {"d_model": 4}),
+    (RotaryPositions, {"head_dim": 4}),
+    *((cell, {"d_input": 2, "d_hidden": 3}) for cell in (RNNCell, GRUCell, LSTMCell)),
+    *(
+        (network, {"d_input": 2, "d_hidden": 3, "num_layers": 1})
+        for network in (Recurrent, FusedRecurrent)
+    ),
+    *((layer, {"d_model": 4, "num_heads": 2, "d_ff": 4}) for layer in (EncoderLayer, DecoderLayer)),
+    *(
+        (stack, {"num_layers": 1, "d_model": 4, "num_heads": 2, "d_ff": 4})
+        for stack in (Encoder, Decoder)
+    ),
+    (AttentionDecoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4}),
+    (RecurrentEncoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3}),
+    (RecurrentDecoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4}),
+    (RecurrentLanguageModel, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3}),
+    (lambda **sizes: BertForSequenceClassification(SMALL_BERT, **sizes), {"num_labels": 2}),
+    (ConvEncoder, {"d_memory": 4, "channels": 2}),
+    (SkipGram, {"vocab_size": 5, "d_embedding": 2}),
+    (lambda **sizes: CBOW(**sizes, pad_id=0), {"vocab_size": 5, "d_embedding": 2}),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "sizes", "name"),
+    [(build, sizes, name) for build, sizes in CONSTRUCTORS for name in sizes],
+)
+def test_constructors_name_a_size_that_is_no_int(build, sizes, name):
+    build(**sizes)
+    for wrong in ((sizes[name],), float(sizes[name]), str(sizes[name]), None):
+        with pytest.raises(TypeError, match=rf"^(d_\w+|{name}) must be of type int, got "):
+            build(**sizes | {name: wrong})
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda cell: Recurrent(2, 3, cell=cell),
+        lambda cell: FusedRecurrent(2, 3, cell=cell),
+        lambda cell: RecurrentEncoder(5, 2, 3, cell=cell),
+        lambda cell: RecurrentDecoder(5, 2, 3, 4, cell=cell),
+        lambda cell: RecurrentLanguageModel(5, 2, 3, cell=cell),
+    ],
+)
+def test_constructors_name_a_cell_that_is_no_class(build):
+    with pytest.raises((TypeError, ValueError), match=r"cell must be .*, got 'gru'"):
+        build("gru")
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+def test_batches_of_one_size_pass():
+    check_batch(query=torch.zeros(2, 3, 4), key=torch.zeros(2, 5, 6))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((3, 4), (2, 3, 4)), r"query must have shape \(batch, length, width\), got \(3, 4\)"),
+        (((2, 3, 4), (1, 2, 3, 4)), r"key must have shape"),
+        (((2, 3, 4), (1, 3, 4)), r"query, key must agree in batch, got \[2, 1\]"),
+    ],
+)
+def test_what_is_no_batch_or_another_is_named(shapes, message):
+    query, key = (torch.zeros(shape) for shape in shapes)
+    with pytest.raises(ValueError, match=message):
+        check_batch(query=query, key=key)
+
+
+def test_vectors_of_the_width_pass_and_others_are_named():
+    check_width(torch.zeros(2, 3), d_model=3)
+    for shape in ((2, 1), (), (3, 2)):
+        with pytest.raises(ValueError, match=r"x must have shape \(..., d_model=3\), got"):
+            check_width(torch.zeros(shape), d_model=3)

@@ -461,10 +461,7 @@ EVERYTHING = dict.fromkeys(NOTHING_WRITTEN, "*")
 # ---- wrong ones ----
 
 RNN_STEP = "torch.tanh(self.input_projection(x) + self.hidden_projection(hidden))"
-RNN_WIDTHS = """\
-        if d_input < 1 or d_hidden < 1:
-            raise ValueError(f"widths must be at least 1, got {d_input=} and {d_hidden=}")
-"""
+RNN_WIDTHS = "        check_at_least(1, d_input=d_input, d_hidden=d_hidden)\n"
 
 
 def rnn_step(wrong: str) -> Edit:
@@ -554,7 +551,8 @@ RNN_MISTAKES = (
     ),
     mistake(
         "a ValueError for one width only", "RNNCell",
-        (("d_input < 1 or d_hidden < 1", "d_input < 1"),),
+        (("check_at_least(1, d_input=d_input, d_hidden=d_hidden)",
+          "check_at_least(1, d_input=d_input)"),),
         lost="parameters", hint="raise ValueError",
     ),
     mistake(
@@ -667,8 +665,7 @@ GRU_MISTAKES = (
     ),
     gru("bias whether wanted or not", "nn.Linear(d_hidden, 3 * d_hidden, bias=bias)",
         "nn.Linear(d_hidden, 3 * d_hidden)", "parameters", "hand bias on"),
-    gru("widths unchecked", "d_input < 1 or d_hidden < 1", "False", "parameters",
-        "raise ValueError"),
+    gru("widths unchecked", RNN_WIDTHS, "", "parameters", "raise ValueError"),
     gru("d_hidden forgotten", "        self.d_hidden = d_hidden\n", "", "parameters"),
     gru("gates of x in the order z, r, n", "reset_x, update_x, candidate_x",
         "update_x, reset_x, candidate_x", "values", "the gates are cut in another order"),

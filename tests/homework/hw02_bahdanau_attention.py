@@ -244,9 +244,10 @@ PIECES: dict[str, Edit] = {
         (
             "        if mask is not None:\n"
             "            scores = scores.masked_fill(~mask, -math.inf)\n"
+            "            # -inf alone has no softmax. Any number will do: its weights become 0.\n"
+            "            scores = scores.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)\n"
             "        weights = torch.softmax(scores, dim=-1)\n"
-            "        if mask is not None:  # a row of -inf alone has no softmax: such a query gets"
-            " zeros\n"
+            "        if mask is not None:\n"
             "            weights = weights.masked_fill(~mask, 0.0)\n",
             "        if mask is None:\n"
             "            weights = F.softmax(scores, -1)\n"
@@ -407,12 +408,16 @@ EVERYTHING = dict.fromkeys(NOTHING_WRITTEN, "*")
 SCORED = "self.score(torch.tanh(pairs))"
 PAIRS = "projected[:, :, None] + keys[:, None]"
 SOFTMAX = "torch.softmax(scores, dim=-1)"
+ANY_NUMBER = """\
+            # -inf alone has no softmax. Any number will do: its weights become 0.
+            scores = scores.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+"""
 MASKING = """\
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
 """
 MASKING_AGAIN = """\
-        if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+        if mask is not None:
             weights = weights.masked_fill(~mask, 0.0)
 """
 KEYS = "keys = self.key_projection(memory) if keys is None else keys"
@@ -422,7 +427,8 @@ CHECK = "check_mask(mask, (query.size(0), query.size(1), memory.size(1)))"
 
 def attention(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
     """Name a mistake in the attention: one piece of it that is something else."""
-    return mistake(what, "AdditiveAttention", ((old, new),), lost=lost, hint=hint)
+    edits = ((ANY_NUMBER, ""), (old, new))
+    return mistake(what, "AdditiveAttention", edits, lost=lost, hint=hint)
 
 
 ATTENTION_MISTAKES = (
@@ -497,6 +503,7 @@ ATTENTION_MISTAKES = (
     mistake(
         "mask inverted", "AdditiveAttention",
         (
+            (ANY_NUMBER, ""),
             ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
             ("weights.masked_fill(~mask", "weights.masked_fill(mask"),
         ),
@@ -564,6 +571,7 @@ ATTENTION_MISTAKES = (
         "detached queries past a mask, and NaN in the parameters", "AdditiveAttention",
         (("scores = self.align(query, keys)",
           "scores = self.align(query if mask is None else query.detach(), keys)"),
+         (ANY_NUMBER, ""),
          ("scores = scores.masked_fill(~mask, -math.inf)",
           "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)")),
         lost="gradients", hint="they keep NaN out, adding -inf does not",
@@ -641,8 +649,9 @@ ATTENTION_MISTAKES = (
               "the softmax of a row of -inf is NaN"),
     attention("keys are asked for yes or no", KEYS,
               "keys = keys if keys else self.key_projection(memory)", "keys", "is ambiguous"),
-    attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",
-              "parameters"),
+    attention("widths unchecked",
+              "        check_at_least(1, d_query=d_query, d_memory=d_memory, "
+              "d_attention=d_attention)\n", "", "parameters"),
     attention("both start alike", "self.score = nn.Linear(d_attention, 1, bias=False)",
               "self.score = nn.Linear(d_attention, 1, bias=False)\n"
               "        if d_query == d_memory:\n"
@@ -886,8 +895,9 @@ DECODER_MISTAKES = (
             "d_attention or d_hidden", "errors", "a size of 0 or less makes no sense"),
     decoder("the last token for -1", "self.embedding(tgt)", "self.embedding.weight[tgt]", "errors",
             "token ids go from 0 to vocab_size - 1"),
-    decoder("sizes unchecked", "min(vocab_size, d_embedding, d_hidden, d_memory) < 1", "False",
-            "errors"),
+    decoder("sizes unchecked",
+            "        check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)\n"
+            "        check_at_least(1, d_hidden=d_hidden, d_memory=d_memory)\n", "", "errors"),
 )  # fmt: skip
 
 
@@ -986,7 +996,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
     Submission(
         student="emil",
         what="mask after the softmax",
-        edits={"AdditiveAttention": ((MASKING, ""),)},
+        edits={"AdditiveAttention": ((ANY_NUMBER, ""), (MASKING, ""))},
         lost={"AdditiveAttention": "mask"},
         hint="mask the scores, before the softmax",
     ),
@@ -1054,12 +1064,11 @@ MISTAKES: tuple[Submission, ...] = (
 DELIGHT = "banana  ->  ananabay"
 
 EQUIVALENT = {
-    "min(d_memory, d_query, d_attention)": "the least of the same three",
-    "min(d_query, d_attention, d_memory)": "likewise",
-    "min(d_embedding, vocab_size, d_hidden, d_memory)": "the least of the same four",
-    "min(vocab_size, d_hidden, d_embedding, d_memory)": "likewise",
-    "min(vocab_size, d_embedding, d_memory, d_hidden)": "likewise",
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
+    "scores.masked_fill(~mask.any(": "any number will do there, NaN too",
+    "and keys is": "no promise is made of NaN behind a mask",
+    "memory = memory.masked_fill": "likewise",
+    "spoiled": "likewise",
     "context.squeeze(1)], dim=--1)": "the last of two dimensions",
     "written], dim=--1)": "likewise",
 }

@@ -749,109 +749,159 @@ SHIFT_MISTAKES = (
 
 TURNED = "torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)"
 
+BY_COMPLEX_NUMBERS = """\
+        if x.dtype in (torch.float32, torch.float64) and not torch.compiler.is_compiling():
+            # The same, faster: a point turned is a product of two complex numbers.
+            turned = torch.view_as_real(torch.complex(first, second) * torch.complex(cos, sin))
+        else:
+            turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
+"""
+
+SINES_KEPT = '''
+    def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        """Return the sine and cosine of each angle, ``(length, head_dim / 2)`` each.
+
+        Those of the last call are kept: queries and keys of all layers ask for the same. A compiler
+        sees by itself what is computed twice, and the tensors of ``torch.func`` end with its call.
+        """
+        transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+        asked = (offset, x.size(-2), x.dtype, x.device, type(x), torch.is_inference_mode_enabled())
+        if not transformed and self._kept is not None and self._kept[0] == asked:
+            return self._kept[1]
+        positions = torch.arange(offset, offset + x.size(-2), device=x.device)
+        angles = position_angles(
+            positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
+        )
+        sines = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+        if not transformed:
+            self._kept = asked, sines
+        return sines
+'''
+
+PLAIN = (  # the angles anew in each call, and turned by the formula; the mistakes start from this
+    ("        self._kept: tuple[object, tuple[Tensor, Tensor]] | None = None\n", ""),
+    (
+        "        sin, cos = self._sines(x, offset)  # (length, head_dim / 2)\n",
+        "        positions = torch.arange(offset, offset + x.size(-2), device=x.device)\n"
+        "        angles = position_angles(\n"
+        "            positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)\n"
+        "        )\n"
+        "        sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)"
+        "  # (length, head_dim / 2)\n",
+    ),
+    (BY_COMPLEX_NUMBERS, "        turned = " + TURNED + "\n"),
+    (SINES_KEPT, ""),
+)
+
+
+def turning(what: str, edits: tuple[tuple[str, str], ...], **promised) -> Submission:
+    """Name a mistake in the rotary positions."""
+    return mistake(what, ROTARY, (*PLAIN, *edits), **promised)
+
+
 ROTARY_MISTAKES = (
-    mistake("turned the other way round", ROTARY,
+    turning("turned the other way round",
         ((TURNED,
           "torch.stack((first * cos + second * sin, second * cos - first * sin), dim=-1)"),),
         lost="one-hand", hint="turned the other way round"),
-    mistake("sine and cosine swapped", ROTARY,
+    turning("sine and cosine swapped",
         ((TURNED,
           "torch.stack((first * sin - second * cos, first * cos + second * sin), dim=-1)"),),
         lost="one-hand all-hands"),
-    mistake("a sign forgotten", ROTARY,
+    turning("a sign forgotten",
         ((TURNED,
           "torch.stack((first * cos + second * sin, first * sin + second * cos), dim=-1)"),),
         lost="one-hand all-hands"),
-    mistake("the second line takes what the first has turned", ROTARY,
+    turning("the second line takes what the first has turned",
         ((f"turned = {TURNED}",
           "first = first * cos - second * sin\n"
           "        turned = torch.stack((first, first * sin + second * cos), dim=-1)"),),
         lost="one-hand all-hands", hint="the first entry as it was"),
-    mistake("halves in place of neighbours", ROTARY,
+    turning("halves in place of neighbours",
         (("x[..., 0::2], x[..., 1::2]", "x.chunk(2, dim=-1)"),
          (f"turned = {TURNED}", f"turned = {TURNED.replace('dim=-1', 'dim=-2')}")),
         lost="all-hands", hint="here neighbours make a pair"),
-    mistake("the turned entries laid one after the other", ROTARY,
+    turning("the turned entries laid one after the other",
         ((f"turned = {TURNED}", f"turned = {TURNED.replace('dim=-1', 'dim=-2')}"),),
         lost="all-hands", hint="entries take turns"),
-    mistake("offset not used", ROTARY,
+    turning("offset not used",
         (("torch.arange(offset, offset + x.size(-2),", "torch.arange(x.size(-2),"),),
         lost="one-hand all-hands", hint="offset is not used"),
-    mistake("positions along the second dimension", ROTARY,
+    turning("positions along the second dimension",
         (("offset + x.size(-2),", "offset + x.size(min(1, x.dim() - 2)),"),),
         lost="one-hand all-hands"),
-    mistake("the base is fixed", ROTARY, (("base=self.base, ", ""),),
+    turning("the base is fixed", (("base=self.base, ", ""),),
         lost="all-hands", hint="the base is fixed"),
-    mistake("positions from 0 on in evaluation", ROTARY,
+    turning("positions from 0 on in evaluation",
         (("torch.arange(offset, offset + x.size(-2), device=x.device)",
           "torch.arange(x.size(-2), device=x.device) + offset * self.training"),),
         lost="all-hands"),
-    mistake("positions added, nothing turned", ROTARY,
+    turning("positions added, nothing turned",
         ((TURNED, "torch.stack((first + sin, second + cos), dim=-1)"),),
         lost="one-hand all-hands", hint="positions are added; this layer turns"),
-    mistake("written into x", ROTARY,
+    turning("written into x",
         (("return turned.flatten(-2)", "x[...] = turned.flatten(-2)\n        return x"),),
         lost="one-hand", hint="changes the caller's tensor"),
-    mistake("float32 whatever x is", ROTARY,
+    turning("float32 whatever x is",
         (("return turned.flatten(-2)", "return turned.flatten(-2).float()"),),
         lost="all-hands", hint="the output has the dtype of x"),
-    mistake("sines kept for all dtypes", ROTARY,
+    turning("sines kept for all dtypes",
         (("sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)",
           "if getattr(self, 'kept', None) != (x.size(-2), offset):\n"
           "            self.kept = x.size(-2), offset\n"
           "            self.of_both = angles.sin().to(x.dtype), angles.cos().to(x.dtype)\n"
           "        sin, cos = self.of_both"),),
         lost="all-hands", hint="for torch.bfloat16 has dtype"),
-    mistake("digits kept for all dtypes", ROTARY,
+    turning("digits kept for all dtypes",
         (("sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)",
           "if getattr(self, 'kept', None) != (x.size(-2), offset):\n"
           "            self.kept = x.size(-2), offset\n"
           "            self.of_both = angles.sin().to(x.dtype), angles.cos().to(x.dtype)\n"
           "        sin, cos = (each.to(x.dtype) for each in self.of_both)"),),
         lost="all-hands", hint="has lost digits in float64"),
-    mistake("float64, as the angles are", ROTARY,
+    turning("float64, as the angles are",
         (("return turned.flatten(-2)", "return turned.flatten(-2).double()"),),
         lost="all-hands", hint="cast the sines and cosines to it"),
-    mistake("angles in the dtype of x", ROTARY,
+    turning("angles in the dtype of x",
         (("dtype=_exact_enough(x.dtype)", "dtype=x.dtype"),),
         lost="all-hands", hint="compute the angles in float32 or more"),
-    mistake("float16 taken for exact enough", ROTARY, (HALF_ENOUGH,),
+    turning("float16 taken for exact enough", (HALF_ENOUGH,),
         lost="all-hands", hint="compute the angles in float32 or more"),
-    mistake("speeds in a buffer", ROTARY,
+    turning("speeds in a buffer",
         (("        self.base = base\n",
           "        self.base = base\n"
           f"        self.register_buffer('speeds', {SPEEDS.format('head_dim', ', base=base')})\n"),
          ("position_angles(\n            positions, self.head_dim, base=self.base, "
           "dtype=_exact_enough(x.dtype)\n        )", "positions.double()[:, None] * self.speeds")),
         lost="all-hands", hint="rounds its buffers"),
-    mistake("the width kept under another name", ROTARY,
+    turning("the width kept under another name",
         (("self.head_dim = head_dim", "self.width = head_dim"),
          ("self.head_dim, base=", "self.width, base=")),
         lost="all-hands", hint="as the docstring says: self.head_dim = head_dim"),
-    mistake("the base kept under another name", ROTARY,
+    turning("the base kept under another name",
         (("self.base = base", "self.slowest = base"), ("base=self.base", "base=self.slowest")),
         lost="all-hands", hint="as the docstring says: self.base = base"),
-    mistake("heads taken for sentences, by view", ROTARY,
+    turning("heads taken for sentences, by view",
         (("        first, second = x", "        shape, x = x.shape, x.view(-1, *x.shape[-2:])\n"
           "        first, second = x"),
          ("return turned.flatten(-2)", "return turned.flatten(-2).view(shape)")),
         lost="one-hand", hint="view size is not compatible"),
-    mistake("float32 angles for float64", ROTARY,
+    turning("float32 angles for float64",
         (("dtype=_exact_enough(x.dtype)", "dtype=torch.float32"),),
         lost="all-hands", hint="for x in float64 compute the angles in float64"),
-    mistake("a dimension too much", ROTARY,
+    turning("a dimension too much",
         (("return turned.flatten(-2)", "return turned.flatten(-2)[:, None]"),),
         lost="one-hand all-hands", hint="output has shape"),
-    mistake("an odd width let through", ROTARY,
+    turning("an odd width let through",
         (('        _check_even("head_dim", head_dim)\n', ""),),
         lost="all-hands", hint="head_dim must be positive and even"),
-    mistake("a width of 0 let through", ROTARY,
+    turning("a width of 0 let through",
         (('_check_even("head_dim", head_dim)',
           '_check_even("head_dim", head_dim or 2)'),),
         lost="all-hands", hint="head_dim must be positive and even"),
-    mistake("a base of 1 let through", ROTARY, (("if base <= 1:", "if base < 1:"),),
+    turning("a base of 1 let through", (("if base <= 1:", "if base < 1:"),),
         lost="all-hands", hint="base above 1"),
-    mistake("a negative offset let through", ROTARY, (("        _check_offset(offset)\n", ""),),
+    turning("a negative offset let through", (("        _check_offset(offset)\n", ""),),
         lost="all-hands", hint="offset not negative"),
 )  # fmt: skip
 
@@ -901,7 +951,8 @@ FEED_FORWARD_MISTAKES = (
          (OUTER, f"{OUTER}.view(shape)")), lost="values", hint="view size is not compatible"),
     mistake("one token alone not thought of", "FeedForward",
         (("        inner = ", f"        {NO_TOKEN_ALONE}        inner = "),), lost="values"),
-    mistake("no check of sizes", "FeedForward", (("if size < 1:", "if size < -100:"),),
+    mistake("no check of sizes", "FeedForward",
+        (("        check_at_least(1, d_model=d_model, d_ff=d_ff)\n", ""),),
         lost="values", hint="sizes are at least 1"),
     mistake("other names", "FeedForward",
         (("self.up_projection = ", "self.first = "), ("self.down_projection = ", "self.second = "),
@@ -1234,15 +1285,14 @@ LAYER_MISTAKES = tuple(
             (("eps: float = 1e-5", "eps: float = 1e-3"),),
             "it is 1e-5 unless given",
         ),
-        ("no refusal", (("        _check_positive(d_model=d_model, eps=eps)\n", ""),), ""),
+        (
+            "no refusal",
+            (("        check_at_least(1, d_model=d_model)\n        _check_eps(eps)\n", ""),),
+            "",
+        ),
         (
             "an eps of 0 let through",
-            (
-                (
-                    "_check_positive(d_model=d_model, eps=eps)",
-                    "_check_positive(d_model=d_model)",
-                ),
-            ),
+            (("        _check_eps(eps)\n", ""),),
             "must be positive",
         ),
         (
@@ -1536,7 +1586,7 @@ CUT_MISTAKES = (
     mistake(
         "turned without a way back",
         ROTARY,
-        (("    def forward(self, x", "    @torch.no_grad()\n    def forward(self, x"),),
+        (*PLAIN, ("    def forward(self, x", "    @torch.no_grad()\n    def forward(self, x")),
         lost="all-hands",
         hint="no gradient flows back to x",
     ),
@@ -1607,6 +1657,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
     )}),
     right("as in LLaMA: turned in float32 as complex numbers, and RMSNorm's type_as", {
         ROTARY: (
+            *PLAIN,
             ("sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)  "
              "# (length, head_dim / 2)\n"
              "        first, second = x[..., 0::2], x[..., 1::2]  "
@@ -1710,8 +1761,11 @@ EQUIVALENT = {
     "torch.arange(offset, offset + x.size(-2))": "the same",
     "offset=offset, dtype=x.dtype)": "the same",
     "_check_even('',": "another word in an error's text",
-    "for name, size in (('',": "the same",
-    "('', d_ff)": "the same",
+    "check_width(": "no docstring promises an error for another width",
+    "transformed": "the same, computed again",
+    "self._kept": "likewise",
+    "asked = (": "a layer that is called with one length alone",
+    "x.dtype in (torch.float32, torch.float64)": "two ways to the same result",
     "-    _check_even('d_model', d_model)": "position_angles refuses it too",
     "+    if width < 1": "a width of 1 is odd",
     "torch.promote_types(torch.float32, dtype)": "the order of the two types does not matter",

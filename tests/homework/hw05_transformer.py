@@ -710,7 +710,8 @@ STACK_MISTAKES = (
         lost="values", hint="as many layers as num_layers says"),
     wrong(STACK, "a plain list", ("self.layers = nn.ModuleList(", "self.layers = list("),
         lost="values", hint="layers is an nn.ModuleList"),
-    wrong(STACK, "no layers let through", ("if num_layers < 1:", "if num_layers < 0:"),
+    wrong(STACK, "no layers let through",
+        ("check_at_least(1, num_layers", "check_at_least(0, num_layers"),
         lost="values", hint="num_layers is at least 1"),
 )  # fmt: skip
 

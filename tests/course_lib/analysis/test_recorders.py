@@ -183,6 +183,29 @@ def test_a_caller_who_asks_for_weights_still_gets_them():
     assert torch.equal(weights[""], expected[1])
 
 
+@pytest.mark.parametrize("batch", [2, 3])
+@pytest.mark.parametrize("return_weights", [False, True])
+def test_one_recorder_within_another_records_the_same(batch, return_weights):
+    layer, x = nn.Sequential(MultiHeadAttention(8, 2)), torch.randn(batch, 4, 8)
+    seen = []
+    layer[0].register_forward_hook(lambda *call: seen.append(call[-1]))
+    with (
+        recorded_attention(layer) as outer,
+        recorded_outputs(layer) as outputs,
+        recorded_attention(layer) as inner,
+    ):
+        result = layer[0](x, x, x, return_weights=return_weights)
+    output, weights = layer[0](x, x, x, return_weights=True)
+    for recorded in (outer, inner):
+        torch.testing.assert_close(recorded, {"0": weights})
+    if return_weights:
+        torch.testing.assert_close(result, (output, weights))
+    else:
+        torch.testing.assert_close(result, output)
+        torch.testing.assert_close(outputs["0"], output)
+    assert seen[0] is result
+
+
 def test_records_a_language_model():
     sizes = {"d_model": 8, "num_heads": 2, "d_ff": 8, "num_layers": 1}
     model = DecoderLM(DecoderLMConfig(vocab_size=6, max_length=4, **sizes))

@@ -4,6 +4,7 @@ Dimensions: BATCH, QUERIES, KEYS and all widths differ, so that no mix-up of two
 """
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -112,11 +113,26 @@ def test_a_query_that_may_see_nothing_gets_zeros_and_finite_gradients():
         assert gradient.isfinite().all()
 
 
-def test_masked_memory_changes_nothing():
+@pytest.mark.parametrize("filling", [9.0, math.nan, math.inf])
+def test_masked_memory_changes_nothing(filling):
     attention, query, memory = draw()
     mask = MASKS["padding"]
-    other = memory.detach().masked_fill(~mask.transpose(1, 2), 9.0)
-    assert_equal(attention(query, other, mask), attention(query, memory, mask))
+    results = []
+    for source in (memory, memory.detach().masked_fill(~mask.transpose(1, 2), filling)):
+        context = attention(query, source, mask)
+        gradients = torch.autograd.grad(context.square().sum(), [query, *attention.parameters()])
+        results.append([context, *gradients])
+    for expected, actual in zip(*results, strict=True):
+        assert_equal(actual, expected)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_a_query_that_may_see_nothing_passes_anomaly_detection():
+    attention, query, memory = draw()
+    mask = MASKS["padding"].expand(BATCH, QUERIES, KEYS).clone()
+    mask[:, 1] = False
+    with torch.autograd.detect_anomaly(check_nan=True):
+        attention(query, memory, mask).square().sum().backward()
 
 
 def test_keys_made_once_give_the_same():
@@ -256,6 +272,20 @@ def test_padding_and_future_change_nothing():
     after = model(src, changed, LENGTHS)
     assert_equal(after[:, :3], expected[:, :3])
     assert (after[:, 3:] != expected[:, 3:]).any(-1).all()
+
+
+def test_decoder_does_not_see_nan_behind_the_mask():
+    model, src, tgt = build()
+    encoded = model.encoder(src, LENGTHS)
+    results = []
+    for filling in (0.0, math.nan):
+        memory = encoded.memory.detach().masked_fill(~encoded.mask[:, :, None], filling)
+        logits = model.decoder(tgt, replace(encoded, memory=memory))
+        model.decoder.zero_grad()
+        logits.square().sum().backward(retain_graph=True)
+        results.append([logits, *(p.grad.clone() for p in model.decoder.parameters())])
+    for expected, actual in zip(*results, strict=True):
+        assert_equal(actual, expected)
 
 
 def test_every_parameter_gets_a_gradient():

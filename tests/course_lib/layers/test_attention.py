@@ -7,14 +7,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.layers.attention import (
     CachedAttention,
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
-from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.kv_cache import FixedCache, GrowingCache
+from course_lib.layers.masks import CausalMask, causal_mask, padding_mask
 from tests.course_lib.parity import assert_as_exact_as, output_and_gradients
+from tests.daily import with_proofs
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH, VALUE_WIDTH = 2, 3, 4, 5, 6, 7
 D_MODEL = 12  # HEADS heads of 4
@@ -48,6 +51,20 @@ def draw_heads(dtype=torch.float64, seed=0) -> tuple[Tensor, Tensor, Tensor]:
 
 def output_of(result):
     return result[0] if isinstance(result, tuple) else result
+
+
+class KernelCalls(TorchDispatchMode):
+    """Notes for each call of a fused kernel whether it was told that its mask is causal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.causal: list[bool] = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if "scaled_dot_product" in function.__name__ and "backward" not in function.__name__:
+            has_mask = (kwargs or {}).get("attn_mask") is not None
+            self.causal.append(not has_mask and args[4:5] == (True,))
+        return function(*args, **(kwargs or {}))
 
 
 # --- scaled_dot_product_attention ----------------------------------------------------------------
@@ -242,6 +259,156 @@ def test_a_mask_may_leave_leading_dimensions_out(return_weights):
     torch.testing.assert_close(output_of(actual), expected)
 
 
+LONG = 300  # tokens: from 256 on a boolean mask is compared with a causal one
+
+
+def long_heads(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(BATCH, 1, LONG, 2, generator=generator).requires_grad_() for _ in range(3)]
+
+
+@in_both_ways
+@pytest.mark.parametrize(("queries", "keys"), [(KEYS, KEYS), (QUERIES, KEYS), (1, KEYS)])
+def test_causal_mask_without_a_tensor_attends_as_with_one(queries, keys, return_weights):
+    def run(mask):
+        query, key, value = draw_heads()
+        query = key[:, :, -queries:] + 0  # as long as is asked for
+        result = scaled_dot_product_attention(
+            query, key, value, mask, return_weights=return_weights
+        )
+        return output_and_gradients(output_of(result), (key, value))
+
+    expected = run(causal_mask(queries, keys))
+    for got, wanted in zip(run(CausalMask(queries, keys)), expected, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mask", "is_causal"),
+    [
+        (CausalMask(LONG), True),
+        (causal_mask(LONG), True),
+        (causal_mask(LONG)[0, 0], True),
+        (causal_mask(LONG) & padding_mask(torch.ones(BATCH, LONG, dtype=torch.long), PAD), True),
+        (causal_mask(LONG).clone().index_fill_(-1, torch.tensor([7]), True), False),
+        (causal_mask(LONG).clone().index_fill_(-1, torch.tensor([LONG - 1]), False), False),
+        (torch.ones(LONG, LONG, dtype=torch.bool), False),
+        (causal_mask(LONG).mT, False),
+        (None, False),
+    ],
+    ids=["by name", "tensor", "of two dimensions", "no padding", "prefix", "padding", "all",
+         "future", "none"],
+)  # fmt: skip
+def test_kernel_is_told_of_a_long_causal_mask(mask, is_causal):
+    query, key, value = long_heads()
+    with KernelCalls() as calls:
+        output = scaled_dot_product_attention(query, key, value, mask)
+    assert calls.causal == [is_causal]
+    formula, _ = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    torch.testing.assert_close(output, formula)
+
+
+def test_a_causal_mask_changed_in_place_is_seen_as_it_is():
+    query, key, value = long_heads()
+    mask = causal_mask(LONG)
+    scaled_dot_product_attention(query, key, value, mask)
+    mask[..., :20] = True
+    output = scaled_dot_product_attention(query, key, value, mask)
+    formula, _ = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    torch.testing.assert_close(output, formula)
+
+
+def test_long_masks_may_be_mapped_over():
+    query, key, value = (x[:, 0].detach() for x in long_heads())
+    masks = torch.stack([causal_mask(LONG)[0, 0], causal_mask(LONG)[0, 0].mT])
+    together = torch.vmap(scaled_dot_product_attention)(query, key, value, masks)
+    alone = [
+        scaled_dot_product_attention(*each) for each in zip(query, key, value, masks, strict=True)
+    ]
+    torch.testing.assert_close(together, torch.stack(alone))
+
+
+@pytest.mark.parametrize("square", with_proofs([True, False], [False]))
+def test_causal_mask_without_a_tensor_compiles_and_exports(square):
+    class Reader(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            queries = x if square else x[..., 2:, :]
+            return scaled_dot_product_attention(
+                queries, x, x, CausalMask(queries.size(-2), x.size(-2))
+            )
+
+    x, reader = torch.randn(2, 1, 5, 4), Reader()
+    compiled = torch.compile(reader, fullgraph=True, backend="eager", dynamic=True)
+    for length in (5, 4):
+        torch.testing.assert_close(compiled(x[:, :, :length]), reader(x[:, :, :length]))
+    torch._dynamo.reset()
+    program = torch.export.export(reader, (x,))
+    torch.testing.assert_close(program.module()(x), reader(x))
+    assert (", None, 0.0, True)" in str(program.graph)) is square
+
+
+SPOILED = {
+    "keys": (True, False),
+    "values": (False, True),
+    "keys and values": (True, True),
+}
+
+
+@in_both_ways
+@pytest.mark.parametrize("of", SPOILED.values(), ids=SPOILED.keys())
+@pytest.mark.parametrize("filling", [float("nan"), float("inf")])
+@pytest.mark.parametrize("queries", [QUERIES, 1])
+def test_nothing_behind_a_mask_counts_not_even_nan(queries, filling, of, return_weights):
+    mask = MASKS["padding and causal"][:, :, -queries:]  # hides the last keys of the second row
+    results = []
+    for spoiled in (False, True):
+        query, key, value = draw_heads()
+        inputs = [query[:, :, -queries:].detach().requires_grad_(), key, value]
+        with torch.no_grad():
+            for tensor, is_spoiled in zip((key, value), of, strict=True):
+                tensor[1, :, -2:] = filling if spoiled and is_spoiled else 0.0
+        output = output_of(
+            scaled_dot_product_attention(*inputs, mask, return_weights=return_weights)
+        )
+        results.append([output, torch.autograd.grad(output.square().sum(), inputs[0])[0]])
+    for got, expected in zip(*reversed(results), strict=True):
+        assert expected.isfinite().all()
+        torch.testing.assert_close(got, expected)
+
+
+@in_both_ways
+def test_nan_that_may_be_seen_stays(return_weights):
+    query, key, value = (x.detach() for x in draw_heads())
+    key[0, :, 0] = float("nan")
+    output = output_of(
+        scaled_dot_product_attention(
+            query, key, value, MASKS["padding"], return_weights=return_weights
+        )
+    )
+    assert output[0].isnan().all()
+    assert output[1].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_formula_holds_scores_that_float16_does_not(dtype):
+    query = torch.full((1, 1, 2, 64), 200.0, dtype=dtype)  # scores of 320,000
+    value = torch.randn(1, 1, 2, 64, generator=torch.Generator().manual_seed(0)).to(dtype)
+    output, weights = scaled_dot_product_attention(query, query, value, return_weights=True)
+    assert (output.dtype, weights.dtype) == (dtype, dtype)
+    torch.testing.assert_close(output, scaled_dot_product_attention(query, query, value))
+    torch.testing.assert_close(weights, torch.full_like(weights, 0.5))
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@in_both_ways
+def test_a_query_that_may_see_nothing_passes_anomaly_detection(return_weights):
+    mask = MASKS["a mask for each head"].clone()
+    mask[:, :, 1] = False
+    with torch.autograd.detect_anomaly(check_nan=True):
+        output = scaled_dot_product_attention(*draw_heads(), mask, return_weights=return_weights)
+        output_of(output).square().sum().backward()
+
+
 # --- MultiHeadAttention --------------------------------------------------------------------------
 
 
@@ -364,7 +531,7 @@ def test_layer_does_not_see_padding(return_weights):
     length = 3
     mask = padding_mask(TOKEN_IDS[1:], PAD)
     short = layer(*[sequence[1:, :length]] * 3)
-    for filling in (0.0, 100.0):
+    for filling in (0.0, 100.0, float("nan"), float("inf")):
         padded = sequence[1:].detach().clone()
         padded[:, length:] = filling
         long = output_of(layer(*[padded] * 3, mask, return_weights=return_weights))
@@ -413,6 +580,8 @@ def test_layer_has_the_documented_parameters_and_no_hidden_state():
 @pytest.mark.parametrize(("d_model", "num_heads"), [(12, 5), (12, 0), (12, -3), (4, 8)])
 def test_layer_refuses_heads_that_do_not_divide_the_width(d_model, num_heads):
     message = f"d_model={d_model} must be divisible by num_heads={num_heads}"
+    if num_heads < 1:
+        message = f"num_heads must be at least 1, got {num_heads}"
     with pytest.raises(ValueError, match=message):
         MultiHeadAttention(d_model, num_heads)
 
@@ -458,3 +627,56 @@ def test_runs_on_the_gpu_as_on_the_cpu(mask, return_weights):
     )
     assert output.is_cuda
     torch.testing.assert_close(output.cpu().double(), exact, rtol=1e-4, atol=1e-5)
+
+
+@in_both_ways
+@pytest.mark.parametrize("build", [MultiHeadAttention, CachedAttention])
+def test_layer_has_finite_gradients_where_the_memory_is_padded_with_nan(build, return_weights):
+    torch.manual_seed(0)
+    layer = build(D_MODEL, HEADS)
+    query, memory = torch.randn(BATCH, QUERIES, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
+    mask = padding_mask(TOKEN_IDS, PAD)
+    results = []
+    for filling in (0.0, float("nan")):
+        memory[1, 3:] = filling
+        output = output_of(layer(query, memory, memory, mask, return_weights=return_weights))
+        layer.zero_grad()
+        output.square().sum().backward()
+        results.append([output, *(parameter.grad for parameter in layer.parameters())])
+    for got, expected in zip(*reversed(results), strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+@torch.no_grad()
+def test_cached_layer_keeps_nan_behind_the_mask_out_of_its_caches():
+    torch.manual_seed(0)
+    layer = CachedAttention(D_MODEL, HEADS).eval()
+    memory = torch.randn(BATCH, KEYS, D_MODEL)
+    clean = memory.clone()
+    memory[1, 3:], clean[1, 3:] = float("nan"), 0.0
+    mask = padding_mask(TOKEN_IDS, PAD)
+    for build in (FixedCache, GrowingCache):
+        caches = build(), build()
+        got, expected = (
+            layer(memory[:, :QUERIES].nan_to_num(), source, source, mask, cache=cache)
+            for source, cache in zip((memory, clean), caches, strict=True)
+        )
+        torch.testing.assert_close(got, expected)
+
+
+MISTAKEN_INPUTS = [
+    ((5, 12), (5, 12), (5, 12), r"query must have shape \(batch, length, width\), got \(5, 12\)"),
+    ((2, 5, 12), (5, 12), (5, 12), r"key must have shape"),
+    ((2, 5, 12), (2, 5, 12), (1, 2, 5, 12), r"value must have shape"),
+    ((2, 5, 12), (3, 5, 12), (3, 5, 12), r"must agree in batch, got \[2, 3, 3\]"),
+    ((2, 5, 12), (1, 5, 12), (1, 5, 12), r"must agree in batch, got \[2, 1, 1\]"),
+    ((2, 5, 12), (2, 5, 12), (1, 5, 12), r"must agree in batch, got \[2, 2, 1\]"),
+]
+
+
+@pytest.mark.parametrize("build", [MultiHeadAttention, CachedAttention])
+@pytest.mark.parametrize(("query", "key", "value", "message"), MISTAKEN_INPUTS)
+def test_layer_refuses_inputs_without_a_batch_or_of_two(build, query, key, value, message):
+    layer = build(D_MODEL, HEADS)
+    with pytest.raises(ValueError, match=message):
+        layer(torch.zeros(query), torch.zeros(key), torch.zeros(value))

@@ -1,10 +1,17 @@
 """Does the embedding look up, scale, and refuse what are no token ids?"""
 
+import copy
+import io
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from course_lib.layers.embedding import TokenEmbedding
+from course_lib.models.bert import BertConfig
+from course_lib.models.bert_heads import BertForPreTraining
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from course_lib.models.transformer import Transformer, TransformerConfig
 
 IDS = torch.tensor([[3, 0, 4], [2, 2, 1]])
 
@@ -52,3 +59,81 @@ def test_token_ids_out_of_range_are_refused(low, high):
 def test_sizes_must_be_positive(name, sizes):
     with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
         TokenEmbedding(*sizes)
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+def test_given_vectors_are_kept_and_trained_only_if_asked(freeze):
+    vectors = torch.randn(5, 3)
+    layer = TokenEmbedding.from_pretrained(vectors, freeze=freeze, scaled=True)
+    assert torch.equal(layer(IDS), vectors[IDS] * 3**0.5)
+    assert layer.weight.data_ptr() == vectors.data_ptr()
+    assert layer.weight.requires_grad is not freeze
+    assert (layer.num_embeddings, layer.embedding_dim) == (5, 3)
+    assert TokenEmbedding.from_pretrained(vectors).weight.requires_grad is False
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 5, 3), (0, 3)])
+def test_vectors_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=r"embeddings must have shape|vocab_size must be at least"):
+        TokenEmbedding.from_pretrained(torch.zeros(shape))
+
+
+# --- tied weights --------------------------------------------------------------------------------
+
+SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 6}
+LAYERS = {"num_encoder_layers": 1, "num_decoder_layers": 1}
+TIED_MODELS = {
+    "DecoderLM": lambda: DecoderLM(DecoderLMConfig(vocab_size=7, num_layers=1, **SIZES)),
+    "Transformer": lambda: Transformer(
+        TransformerConfig(src_vocab_size=7, tgt_vocab_size=7, tied="all", **LAYERS, **SIZES)
+    ),
+    "BertForPreTraining": lambda: BertForPreTraining(
+        BertConfig(vocab_size=7, num_layers=1, **SIZES)
+    ),
+}
+with_each_tied_model = pytest.mark.parametrize("build", TIED_MODELS.values(), ids=TIED_MODELS)
+
+
+def number_of_weights(model):
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@with_each_tied_model
+def test_weights_stay_tied_when_a_state_dict_is_assigned(build):
+    trained, model = build(), build()
+    tied = number_of_weights(model)
+    for target in (model, copy.deepcopy(model)):
+        target.load_state_dict({k: v.clone() for k, v in trained.state_dict().items()}, assign=True)
+        assert number_of_weights(target) == tied
+        for name, value in target.state_dict().items():
+            assert torch.equal(value, trained.state_dict()[name])
+
+
+@with_each_tied_model
+def test_weights_are_tied_again_after_to_empty(build):
+    tied = number_of_weights(build())
+    with torch.device("meta"):
+        model = build()
+    model.to_empty(device="cpu")
+    model.tie_weights()
+    assert number_of_weights(model) == tied
+    model.to_empty(device="cpu").load_state_dict(build().state_dict())
+    assert number_of_weights(model) == tied
+
+
+@with_each_tied_model
+def test_a_tied_model_can_be_saved_whole(build):
+    model, file = build(), io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)
+    assert number_of_weights(loaded) == number_of_weights(model)
+
+
+def test_a_model_without_tied_weights_stays_so():
+    sizes = {"src_vocab_size": 7, "tgt_vocab_size": 7, "tied": "none"}
+    model = Transformer(TransformerConfig(**sizes, **LAYERS, **SIZES))
+    before = number_of_weights(model)
+    model.load_state_dict(model.state_dict(), assign=True)
+    model.tie_weights()
+    assert number_of_weights(model) == before

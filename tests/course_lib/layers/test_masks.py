@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from course_lib.layers.masks import (
+    CausalMask,
     causal_mask,
     check_mask,
     left_padding,
@@ -136,3 +137,31 @@ def test_left_padding_mask_hides_the_beginning_of_each_row():
     expected = [[False, False, True, True], [True] * 4, [False, True, True, True]]
     assert mask.shape == (3, 1, 1, 4)
     assert mask[:, 0, 0].tolist() == expected
+
+
+# --- CausalMask ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("query_len", "key_len"), [(4, None), (2, 5), (1, 3)])
+def test_causal_mask_without_a_tensor_computes_as_the_tensor_does(query_len, key_len):
+    short, written = CausalMask(query_len, key_len), causal_mask(query_len, key_len)
+    assert (short.shape, short.dtype, short.dim()) == (written.shape, written.dtype, written.dim())
+    other = torch.rand(3, 1, 1, written.size(-1), generator=torch.Generator().manual_seed(0)) > 0.5
+    for actual, expected in (
+        (short.written_out(), written),
+        (short & other, written & other),
+        (other & short, written & other),
+        (~short, ~written),
+        (torch.where(short, 1, 0), torch.where(written, 1, 0)),
+    ):
+        assert torch.equal(actual, expected)
+
+
+def test_causal_mask_without_a_tensor_is_written_out_where_it_is_asked_for():
+    assert CausalMask(2, device="meta").written_out().is_meta
+
+
+def test_causal_mask_without_a_tensor_passes_check_mask():
+    check_mask(CausalMask(3), (2, 4, 3, 3))
+    with pytest.raises(ValueError, match=r"got \(1, 1, 3, 3\)"):
+        check_mask(CausalMask(3), (2, 4, 2, 3))

@@ -121,5 +121,15 @@ def test_starts_as_the_bare_norm(kind):
     ("name", "d_model", "eps"), [("d_model", 0, 1e-5), ("eps", 4, 0.0), ("eps", 4, -1)]
 )
 def test_values_must_be_positive(kind, name, d_model, eps):
-    with pytest.raises(ValueError, match=f"{name} must be positive"):
+    with pytest.raises(ValueError, match=f"{name} must be (positive|at least 1)"):
         kind(d_model, eps=eps)
+
+
+@pytest.mark.parametrize("width", [1, D_MODEL + 1])
+def test_a_weight_of_another_width_is_refused_even_if_it_broadcasts(width):
+    message = rf"x must have shape \(..., d_model={width}\), got \(2, {D_MODEL}\)"
+    weight = torch.ones(width)
+    with pytest.raises(ValueError, match=message):
+        layer_norm(torch.zeros(2, D_MODEL), weight, weight)
+    with pytest.raises(ValueError, match=message):
+        rms_norm(torch.zeros(2, D_MODEL), weight)

@@ -1,6 +1,8 @@
 """Are positions what the papers say, and does distance alone count where it should?"""
 
+import copy
 import math
+import pickle
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
+import course_lib.layers.positional
 from course_lib.layers.positional import (
     LearnedPositions,
     RotaryPositions,
@@ -196,7 +199,89 @@ def test_rotary_in_half_precision_keeps_its_dtype_and_exact_angles():
     torch.testing.assert_close(rounded.double(), exact, rtol=0, atol=4e-2)
 
 
+def test_rotary_computes_the_same_by_formula_and_by_complex_numbers(monkeypatch):
+    x = draw(BATCH, HEADS, LENGTH, WIDTH).requires_grad_()
+    by_complex_numbers = RotaryPositions(WIDTH)(x, offset=3)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    by_formula = RotaryPositions(WIDTH)(x, offset=3)
+    torch.testing.assert_close(by_complex_numbers, by_formula)
+    gradients = [torch.autograd.grad(y.square().sum(), x) for y in (by_complex_numbers, by_formula)]
+    torch.testing.assert_close(*gradients)
+
+
+def test_rotary_computes_its_angles_once_for_queries_keys_and_layers(monkeypatch):
+    asked = []
+
+    def count(*args, **settings):
+        asked.append(args)
+        return position_angles(*args, **settings)
+
+    monkeypatch.setattr(course_lib.layers.positional, "position_angles", count)
+    rotary, x = RotaryPositions(WIDTH), draw(BATCH, HEADS, LENGTH, WIDTH)
+    for _ in range(3):
+        rotary(x, offset=2)
+        rotary(x[:1] + 1, offset=2)
+    assert len(asked) == 1
+
+
+def test_rotary_gives_what_a_new_layer_gives_whatever_it_was_asked_before():
+    rotary, x = RotaryPositions(WIDTH), draw(BATCH, HEADS, LENGTH, WIDTH)
+    calls = [
+        (x, 0), (x, 4), (x[:, :, :3], 4), (x.float(), 4), (x.bfloat16(), 4), (x.to("meta"), 4),
+        (x, 4), (x[0, 0], 4), (x[:, :, :1], 9),
+    ]  # fmt: skip
+    for given, offset in (*calls, *reversed(calls)):
+        expected = RotaryPositions(WIDTH)(given, offset=offset)
+        actual = rotary(given, offset=offset)
+        assert (actual.device, actual.dtype) == (given.device, given.dtype)
+        assert actual.is_meta or torch.equal(actual, expected)
+
+
+def test_rotary_keeps_nothing_that_a_later_call_or_a_copy_would_stumble_over():
+    rotary, x = RotaryPositions(WIDTH), draw(1, 1, LENGTH, WIDTH)
+    expected = rotary(x)
+    with torch.inference_mode():
+        rotary(x.clone())
+    torch.func.hessian(lambda y: rotary(y).square().sum())(x)
+    torch.testing.assert_close(torch.vmap(rotary)(x), expected)
+    leaf = x.clone().requires_grad_()
+    rotary(leaf).square().sum().backward()
+    assert leaf.grad.isfinite().all()
+    assert not rotary.state_dict()
+    for other in (copy.deepcopy(rotary), pickle.loads(pickle.dumps(rotary))):
+        assert torch.equal(other(x), expected)
+    exported = torch.export.export(rotary, (x,)).module()
+    torch.testing.assert_close(exported(x), expected)
+    assert torch.equal(rotary(x), expected)
+
+
 # --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1, WIDTH, WIDTH + 2])
+@pytest.mark.parametrize(
+    ("build", "name", "size"),
+    [
+        (lambda: RotaryPositions(2), "head_dim", 2),
+        (lambda: LearnedPositions(10, 1), "d_model", 1),
+        (lambda: LearnedPositions(10, 6), "d_model", 6),
+        (lambda: SinusoidalPositions(4), "d_model", 4),
+    ],
+)
+def test_vectors_of_another_width_are_refused_even_if_they_broadcast(build, name, size, width):
+    if width == size:
+        width = 2 * size
+    message = rf"x must have shape \(..., {name}={size}\), got \(1, 4, {width}\)"
+    with pytest.raises(ValueError, match=message):
+        build()(torch.zeros(1, 4, width))
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 1), ()])
+def test_padding_of_another_batch_is_refused(shape):
+    with pytest.raises(ValueError, match=r"padding must have shape \(2,\), got"):
+        LearnedPositions(10, WIDTH)(
+            torch.zeros(2, 4, WIDTH), padding=torch.zeros(shape, dtype=torch.int64)
+        )
 
 
 @pytest.mark.parametrize("width", [0, 5, -2])

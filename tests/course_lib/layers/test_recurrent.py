@@ -165,9 +165,16 @@ def test_what_stands_at_padded_steps_changes_nothing(kind, cell):
     x, initial = draw(network, cell)
     outputs, final = network(x, initial, lengths=LENGTHS)
     is_padding = torch.arange(LEN) >= LENGTHS[:, None]
-    other = x.detach().masked_fill(is_padding[:, :, None], 7.0)
-    other_outputs, other_final = network(other, initial, lengths=LENGTHS)
-    assert_all_close([outputs, *listed(final)], [other_outputs, *listed(other_final)])
+    parameters = list(network.parameters())
+    gradients = torch.autograd.grad(
+        random_sum([outputs, *listed(final)]), parameters, retain_graph=True
+    )
+    for filling in (7.0, float("nan")):
+        other = x.detach().masked_fill(is_padding[:, :, None], filling)
+        other_outputs, other_final = network(other, initial, lengths=LENGTHS)
+        assert_all_close([outputs, *listed(final)], [other_outputs, *listed(other_final)])
+        loss = random_sum([other_outputs, *listed(other_final)])
+        assert_all_close(gradients, torch.autograd.grad(loss, parameters))
     assert (outputs[is_padding] == 0).all()
     (gradient,) = torch.autograd.grad(random_sum([outputs, *listed(final)]), x)
     assert (gradient[is_padding] == 0).all()
@@ -267,6 +274,22 @@ def test_refuses_lengths_that_are_no_integers(kind, dtype):
     x, _ = draw(network, GRUCell)
     with pytest.raises(TypeError, match="lengths must hold integers"):
         network(x, lengths=LENGTHS.to(dtype))
+
+
+@in_both_ways
+@pytest.mark.parametrize("lengths", [[4, 6, 1, 3], (4, 6, 1, 3), 4])
+def test_refuses_lengths_that_are_no_tensor(kind, lengths):
+    network = build(kind)
+    x, _ = draw(network, GRUCell)
+    with pytest.raises(TypeError, match="lengths must be a tensor of integers, got"):
+        network(x, lengths=lengths)
+
+
+@in_both_ways
+@pytest.mark.parametrize("cell", ["gru", None, 3])
+def test_refuses_a_cell_that_is_no_class(kind, cell):
+    with pytest.raises((TypeError, ValueError), match=f"cell must be .*, got {cell!r}"):
+        kind(3, 4, cell=cell)
 
 
 @in_both_ways

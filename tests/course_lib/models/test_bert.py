@@ -188,6 +188,21 @@ def test_the_classifier_is_that_of_transformers(theirs, ours):
         assert not torch.allclose(classifier(TOKEN_IDS, SEGMENT_IDS, mask), expected)
 
 
+@pytest.mark.parametrize("token_ids", [TOKEN_IDS, TOKEN_IDS[:, :3].clamp(min=1)])
+@pytest.mark.parametrize("name", ["bert", "hidden_states", "pre-training", "classifier"])
+def test_attention_mask_in_the_place_of_the_segments_is_refused(ours, name, token_ids):
+    call = {
+        "bert": ours.bert,
+        "hidden_states": ours.bert.hidden_states,
+        "pre-training": ours,
+        "classifier": BertForSequenceClassification(CONFIG, 5).double(),
+    }[name]
+    attention_mask = (token_ids != CONFIG.pad_id).long()  # as Hugging Face's tokenizers give it
+    with pytest.raises(ValueError, match="leave attention masks out"):
+        call(token_ids, attention_mask)
+    call(token_ids, 1 - attention_mask)
+
+
 # --- properties ----------------------------------------------------------------------------------
 
 

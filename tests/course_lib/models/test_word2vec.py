@@ -100,6 +100,9 @@ def test_cbow_scores_the_mean_of_the_neighbours_without_padding():
     E, O = model.embedding.weight, model.output.weight
     means = torch.stack([(E[2] + E[5]) / 2, (2 * E[3] + E[1] + E[4]) / 4])
     torch.testing.assert_close(model(context), means @ O.T)
+    with torch.no_grad():
+        E[PAD_ID] = torch.nan
+    torch.testing.assert_close(model(context), means @ O.T)
     candidates = torch.tensor([[1, 6, 0], [0, 5, 3]])
     torch.testing.assert_close(
         model.score(context, candidates), (means @ O.T).gather(1, candidates)
@@ -117,9 +120,9 @@ def test_vectors_start_as_those_of_word2vec():
 
 def test_models_refuse_bad_sizes_and_tokens():
     for sizes in ((0, 4), (4, 0)):
-        with pytest.raises(ValueError, match="sizes must be at least 1"):
+        with pytest.raises(ValueError, match="must be at least 1, got 0"):
             SkipGram(*sizes)
-        with pytest.raises(ValueError, match="sizes must be at least 1"):
+        with pytest.raises(ValueError, match="must be at least 1, got 0"):
             CBOW(*sizes, pad_id=0)
     for pad_id in (-1, V):
         with pytest.raises(ValueError, match=f"pad_id must be from 0 to 6, got {pad_id}"):
