@@ -89,7 +89,7 @@ def _drop_unused(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the styles and scripts of every page, and drop what no page needs."""
+    """Add the styles and scripts of every page, and drop the files that no page needs."""
     # Jupyter Book always sets this option of sphinx_comments, which would load foreign scripts.
     app.add_config_value("comments_config", {}, "", types=[dict])
     app.connect("builder-inited", _add_assets)
