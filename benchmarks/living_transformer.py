@@ -26,9 +26,9 @@ from playwright.sync_api import sync_playwright
 
 from course_lib.data.shape_captions import draw_captioned_pictures
 from scripts.chromium import chromium_path
-from tests.book import living_looks
+from tests.book import living_decoders
 from tests.book.living_figures import DESKTOP, figure_of, opened_for, start
-from tests.book.living_model import (
+from tests.book.living_models import (
     BlankFiller,
     computed,
     decoder_from_export,
@@ -233,8 +233,8 @@ def learner(watched: Watched, _: int) -> Figures:
 
 def decoder(watched: Watched, sentences: int) -> Figures:
     """Bahdanau's decoder, which translates."""
-    exported = living_looks.exported_decoder(watched.page, 0)
-    model = living_looks.rebuilt_decoder(exported)
+    exported = living_decoders.exported_decoder(watched.page, 0)
+    model = living_decoders.rebuilt_decoder(exported)
     sources = drawn_sources(exported["words"], sentences)
     read = [torch.tensor([source]) for source in sources]
     return _looks(watched, 0, model, sources, read)
@@ -242,7 +242,7 @@ def decoder(watched: Watched, sentences: int) -> Figures:
 
 def captioner(watched: Watched, pictures: int) -> Figures:
     """The captioner."""
-    model = living_looks.rebuilt_captioner(living_looks.exported_captioner(watched.page))
+    model = living_decoders.rebuilt_captioner(living_decoders.exported_captioner(watched.page))
     drawn = draw_captioned_pictures(pictures, generator=torch.Generator().manual_seed(9)).pictures
     sources = [picture.flatten(1).tolist() for picture in drawn]
     return _looks(watched, None, model, sources, [picture[None] for picture in drawn])
@@ -254,8 +254,8 @@ def _looks(
 ) -> Figures:
     """A decoder that looks before each word: of what the page reads, and the model in PyTorch."""
     gaps = [
-        living_looks.largest_difference(
-            living_looks.run_in_page(watched.page, task, source), model.decoder, model.encoder(x)
+        living_decoders.largest_difference(
+            living_decoders.run_in_page(watched.page, task, source), model.decoder, model.encoder(x)
         )
         for source, x in zip(sources, read, strict=True)
     ]

@@ -1,8 +1,8 @@
-"""Print the tests that stand beside what was edited, as arguments for pytest.
+"""Print the tests of the edited files, as arguments for pytest.
 
 A module's tests are at the same place under ``tests/``: those of ``course_lib/layers/masks.py`` in
-``tests/course_lib/layers/test_masks.py``, or else in that folder. What an edit breaks further away
-is for ``make test`` to find.
+``tests/course_lib/layers/test_masks.py``, or else in that folder. ``make test`` finds breakage
+further away.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 
 MIRRORS = {"course_lib": "course_lib", "autograder": "autograder", "book/_ext/course_book": "book"}
 HOUSE = "tests/test_house.py"
-"""Who may import whom; quick, and any edit may break it."""
+"""The rules for imports between packages: quick, and any edit may break them."""
 
 
 def edited(since: str) -> list[Path]:

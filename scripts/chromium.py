@@ -1,10 +1,10 @@
-"""Where the browser is that prints the book, and that its tests look at pages with."""
+"""The path of the browser that prints the book and runs its tests."""
 
 import shutil
 
 
 def chromium_path() -> str:
-    """Return the path of Chromium, or of Google Chrome where that is what there is.
+    """Return the path of Chromium, or else of Google Chrome.
 
     Raises:
         FileNotFoundError: Neither is installed.

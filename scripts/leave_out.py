@@ -1,7 +1,7 @@
 """Leave a chapter or a homework out of the course: ``make leave-out CHAPTER=bleu HW=hw07``.
 
-What names them goes: lines of the contents, the plans and the course's map, a homework's files. A
-chapter's page and the library stay. Where other pages link to the chapter, the words remain.
+Lines of the contents, the plans and the course's map go, and a homework's files. A chapter's page
+and the library stay. Links to the chapter become words.
 """
 
 import re
@@ -23,7 +23,7 @@ _OTHER_LABEL = re.compile(
 
 
 def words_of(page: str) -> dict[str, str]:
-    """Return what a page's labels are called in words.
+    """Return the words for a page's labels.
 
     Args:
         page: The text of a chapter.
@@ -42,7 +42,7 @@ def unlinked(page: str, words: dict[str, str], chapter: str) -> str:
 
     Args:
         page: The text of another page.
-        words: What the chapter's labels are called.
+        words: The words for the chapter's labels.
         chapter: The chapter.
     """
 
@@ -57,7 +57,7 @@ def unlinked(page: str, words: dict[str, str], chapter: str) -> str:
 
 
 def check_chapter(name: str, root: Path) -> None:
-    """Refuse what is no chapter, before anything is changed.
+    """Check that the book has a chapter, before anything is changed.
 
     Args:
         name: The chapter.
@@ -120,7 +120,7 @@ def leave_out_homework(name: str, root: Path) -> str:
 
 
 def main(chapter: str, homework: str) -> None:
-    """Leave out what is named, and say what is left to do.
+    """Leave out a chapter and a homework, and print the remaining steps.
 
     Args:
         chapter: A chapter; empty for none.

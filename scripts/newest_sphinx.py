@@ -21,8 +21,8 @@ PACKAGES = (
     *("sphinx-copybutton", "sphinx-design", "sphinx-exercise", "sphinx-togglebutton"),
     *("sphinxcontrib-bibtex", "sphinxcontrib-katex"),
 )
-"""What makes pages. All else, such as torch and what runs the chapters, is that of our own
-environment, so that outputs are those of the same versions."""
+"""The packages that make pages. All others, such as torch, come from our own environment, so that
+outputs are those of the same versions."""
 SOURCES = ("_config.yml", "_toc.yml", "book", "course_lib", "autograder", "solutions", "benchmarks")
 
 
@@ -30,7 +30,7 @@ def make_environment(folder: Path) -> Path:
     """Install the newest packages.
 
     Args:
-        folder: Where; what is there is replaced.
+        folder: The folder, which is replaced.
 
     Returns:
         The environment's Python.
@@ -40,7 +40,7 @@ def make_environment(folder: Path) -> Path:
     _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES])
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     packages = Path(_run([python, "-c", ask], stdout=subprocess.PIPE).strip())
-    # What the environment lacks, it finds in ours: a path file's folders come last.
+    # Other packages are found in our environment: a path file's folders come last.
     (packages / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
     return python
 
@@ -49,7 +49,7 @@ def write_project(folder: Path) -> None:
     """Lay out the book with a configuration for Sphinx.
 
     Args:
-        folder: Where; what is there is replaced.
+        folder: The folder, which is replaced.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -76,7 +76,7 @@ def begin_homework(name: str, root: Path) -> str:
 
 
 def main(name: str) -> None:
-    """Begin a homework, say what was written, release it, and have the judge grade its solution.
+    """Begin a homework, print its files, release it, and have the judge grade its solution.
 
     Args:
         name: Its name or its id.

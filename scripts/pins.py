@@ -1,8 +1,8 @@
 """Write requirements/: ``make pins``, or ``make pins NEWEST=1`` to take newer versions.
 
-What is needed is written in pyproject.toml. One resolution serves every Python and platform named
-there, and all groups; versions that are pinned already are kept where they still fit. Each file
-holds what the files that it includes do not. PyTorch stands in ``requirements/torch.txt``, by hand
+The requirements are those of pyproject.toml. One resolution serves every Python and platform named
+there, and all groups; pinned versions are kept where they still fit. Each file holds only the pins
+that are not in the files that it includes. PyTorch stands in ``requirements/torch.txt``, by hand
 and without hashes, as each of its builds has its own; its CUDA packages come along with that build.
 """
 

@@ -1,7 +1,7 @@
 """Read every chapter with Jupyter Book 2's parser: ``python -m scripts.portable``.
 
 mystmd parses the sources and resolves their references, without a network and without its theme.
-What it can't do is held against the list below, so that nothing new creeps in.
+Its problems are compared with the list below, so that no new ones creep in.
 """
 
 import os
@@ -37,7 +37,7 @@ NOT_CARRIED_OVER = {
     'unexpected option "gutter" provided (in grid)': "the space between cards",
     'unexpected option "loading" provided (in image)': "pictures that are loaded when needed",
 }
-"""What mystmd reports, and what a page so loses."""
+"""The problems that mystmd reports, and the loss for a page."""
 _PROBLEM = re.compile(r"^(?:⛔️|⚠️) +(?P<place>[\w./-]+\.md(?::\d+)*) (?P<text>.+)$")
 _HARMLESS = (
     "Legacy syntax",
@@ -94,7 +94,7 @@ def parse(folder: Path) -> str:
         folder: As ``write_project`` left it.
 
     Returns:
-        What mystmd said.
+        The output of mystmd.
 
     Raises:
         SystemExit: mystmd or npm is missing, or mystmd gave up.
@@ -123,7 +123,7 @@ def parse(folder: Path) -> str:
 
 
 def problems(said: str) -> list[tuple[str, str]]:
-    """Return what mystmd could not do.
+    """Return the problems that mystmd reports.
 
     Args:
         said: Its output.
@@ -140,10 +140,10 @@ def problems(said: str) -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    """Check every chapter and say what does not carry over.
+    """Check every chapter, and print the parts that do not carry over.
 
     Returns:
-        0 if nothing but what is known, else 1.
+        0 if all problems are known, else 1.
     """
     with tempfile.TemporaryDirectory() as name:
         files = write_project(Path(name))
@@ -151,7 +151,7 @@ def main() -> int:
         read = {path.stem for path in Path(name).glob("_build/site/content/*.json")}
     found = problems(said)
     counts = Counter(text for _, text in found)
-    print(f"mystmd read {len(read)} of {len(files)} pages. What does not carry over:")
+    print(f"mystmd read {len(read)} of {len(files)} pages. Not carried over:")
     for text, meaning in NOT_CARRIED_OVER.items():
         print(f"{counts[text]:5d}  {text}: {meaning}")
     new = [f"{place}: {text}" for place, text in found if text not in NOT_CARRIED_OVER]

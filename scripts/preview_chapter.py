@@ -20,7 +20,7 @@ PAGES = SITE.with_name(".preview-doctrees")
 
 
 def find_chapter(name: str, root: Path) -> str:
-    """Return the chapter that is meant.
+    """Return the page of a chapter.
 
     Args:
         name: Its name, or its file, such as ``book/decoding.md``.
@@ -41,9 +41,9 @@ def find_chapter(name: str, root: Path) -> str:
 def begin_with_the_book() -> None:
     """Take over the pages of the book that was built last, unless a preview has done so since."""
     index, taken = BUILT / "html" / "index.html", PAGES / "taken-over"
-    # What the last preview left unfinished is no reason to read all pages again ...
+    # An unfinished preview is no reason to read all pages again ...
     (PAGES / "unfinished").unlink(missing_ok=True)
-    # ... but where it failed, Sphinx has dropped what it knew of them.
+    # ... but after a failure Sphinx has dropped its environment.
     known = taken.exists() and (PAGES / ENV_PICKLE_FILENAME).exists()
     whole = index.exists() and not (BUILT / ".doctrees" / "unfinished").exists()
     if not whole or (known and taken.stat().st_mtime > index.stat().st_mtime):

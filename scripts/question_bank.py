@@ -4,8 +4,8 @@ r"""Write the book's questions as banks for an LMS: ``python -m scripts.question
 ``DIR/canvas-qti.zip`` for Canvas's *Import Course Content > QTI .zip file* (QTI 1.2), a quiz a
 chapter. Formulas are LaTeX in ``\( \)``, which both typeset.
 
-Some text holds what only a built page knows: a measured number, another page's title. A question
-that does, itself or in an answer or reason, is left out; where only what is revealed does, that is.
+Some text needs the built page: a measured number, another page's title. A question with such
+text in itself, an answer or a reason is left out. A revealed text with it is left out alone.
 """
 
 import re
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def reveal(self) -> str:
-        """What is shown after answering, as HTML; empty if only a built page can say it."""
+        """The text after answering, as HTML; empty if only a built page can show it."""
         return "" if _has_role(self.question.reveal) else to_html(self.question.reveal)
 
 
@@ -246,7 +246,7 @@ def chapters() -> list[Path]:
 
 
 def main(folder: Path) -> None:
-    """Write both banks and say what they hold.
+    """Write both banks, and print their sizes.
 
     Args:
         folder: Where they go.
@@ -260,7 +260,7 @@ def main(folder: Path) -> None:
     silent = sum(_has_role(entry.question.reveal) for entry in bank)
     print(f"{len(bank)} questions of {len(found)} in {folder}: moodle.xml, canvas-qti.zip")
     print(f"left out, as only the built page has their numbers or links: {len(found) - len(bank)}")
-    print(f"without what a prediction reveals, for the same reason: {silent}")
+    print(f"without the revealed text of a prediction, for the same reason: {silent}")
 
 
 if __name__ == "__main__":

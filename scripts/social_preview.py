@@ -1,4 +1,4 @@
-"""Draw what a shared link to the book shows: ``python -m scripts.social_preview``.
+"""Draw the picture for shared links to the book: ``python -m scripts.social_preview``.
 
 The picture of the first page, computed anew: a model learns to read backwards.
 """

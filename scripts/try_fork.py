@@ -2,7 +2,7 @@
 
 It does what ``book/for-teachers.md`` says of "Making it yours": a name, a logo and dates; two
 chapters and a homework are left out, and one of each is added. Then the book is built, a class is
-graded, and the tests run that follow what is there.
+graded, and the tests run that depend on chapters and homework.
 """
 
 import os
@@ -39,7 +39,7 @@ CONCERNED = "not hw01 and not hw02 and not hw03 and not hw04 and not hw05 and no
 
 
 def copy_project(copy: Path) -> None:
-    """Copy what is committed, or could be, and the outputs of chapters that have been run.
+    """Copy all files that are not ignored, and the cached outputs of chapters.
 
     Args:
         copy: An empty folder. It becomes a repository of its own.
@@ -77,12 +77,12 @@ def run(copy: Path, *command: str) -> None:
 
 
 def replace(file: Path, old: str, new: str) -> None:
-    """Replace what a file says once.
+    """Replace a text that a file holds once.
 
     Args:
         file: The file.
         old: A pattern, of which one place is expected.
-        new: What comes there.
+        new: The new text.
 
     Raises:
         ValueError: There is no such place, or there are several.

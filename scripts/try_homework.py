@@ -1,7 +1,7 @@
 """Try a released homework before students do: ``python -m scripts.try_homework hw03``.
 
 Its own solution must pass every check, and the places in the book that it names must be there. It
-must say what the book's table of homework shows, its title, its time and its points.
+must have a title, a time and points, for the book's table of homework.
 """
 
 import csv
@@ -41,14 +41,14 @@ def missing_places(source: str, root: Path) -> list[str]:
 
 
 def unsaid(homework: str, source: str) -> list[str]:
-    """Find what a homework doesn't say, and the book would show.
+    """Find missing entries for the book's table of homework.
 
     Args:
         homework: Its id.
         source: Its source, a py:percent file.
 
     Returns:
-        What is expected, in words; nothing where the book's packages are not installed.
+        The missing entries; empty where the book's packages are not installed.
     """
     if not find_spec("myst_nb"):
         return []
@@ -69,7 +69,7 @@ def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
         rows: Those of the submission's grades.csv.
 
     Returns:
-        The name of each check, and what it said.
+        The name of each check, and its message.
     """
     kept = ("pass", "manual")
     return [f"{row['check']}: {row['message']}" for row in rows if row["status"] not in kept]
@@ -102,7 +102,7 @@ def grade_solution(homework: str) -> list[dict[str, str]]:
 
 
 def main(name: str) -> None:
-    """Try a homework, and say what is wrong with it.
+    """Try a homework, and print its problems.
 
     Args:
         name: Its number, such as ``hw03``, or its id.

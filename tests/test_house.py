@@ -104,9 +104,9 @@ MAY_IMPORT = {
     "book": "course_lib course_book",
     "book/_ext/course_book": "course_lib course_book",
     "book/_ext/course_book/diagrams": "",
-    "book/_ext/course_book/directives": "course_lib",
+    "book/_ext/course_book/directives": "course_lib course_book.site",
     "book/_ext/course_book/figures": "course_lib",
-    "book/_ext/course_book/markup": "course_lib",
+    "book/_ext/course_book/markup": "course_lib course_book.site",
     "book/_ext/course_book/notebooks": (
         "course_lib course_book.directives course_book.markup course_book.site"
     ),

@@ -161,7 +161,7 @@ def deck(
         lecture: The lecture.
         around: What its figures need.
         placed: For each topic its slides, for each slide its parts.
-        foot: What stands at the foot of the first slide, as HTML.
+        foot: The foot of the first slide, as HTML.
     """
     slides = []
     for topic, groups in zip(lecture.topics, placed, strict=True):

@@ -1,7 +1,7 @@
 /* Says how each topic of a draft is divided into slides, and how large its parts are drawn there.
  *
  * A draft shows every topic as a section of a slide's size, with all of its parts. Parts keep their
- * order. Pictures take the room that there is, text has its size; only what is too large for a slide
+ * order. Pictures take the free room, text has its size; only parts that are too large for a slide
  * by itself is drawn smaller.
  */
 () => {
@@ -60,7 +60,7 @@
         group.push(part);
         continue;
       }
-      // what leads to this part comes along, if that leaves something, and fits
+      // parts that lead to this one come along, if any remain and they fit
       let last = group.length;
       while (last > 1 && "leads" in group[last - 1].dataset) last -= 1;
       let leading = group.slice(last);

@@ -1,4 +1,4 @@
-"""What a chapter's built page gives to a lecture: topics, and in them what is shown and said.
+"""The lecture of a chapter's built page: its topics, with slides and notes.
 
 A topic is a heading with parts below it, a question, or its answer; how many slides a topic takes
 is decided where it can be measured (``fitting.js``).
@@ -33,10 +33,10 @@ class Part:
     """One thing on a slide.
 
     Attributes:
-        html: What is shown.
+        html: The content.
         kind: A picture is drawn as large as there is room, what reacts too; text has its size.
-        leads: Whether it stands on the slide of what comes next, as words do that end in a colon.
-        notes: What is said of it, as HTML.
+        leads: Whether it stands on the slide of the next part, like words that end in a colon.
+        notes: The notes about it, as HTML.
     """
 
     html: str
@@ -47,12 +47,12 @@ class Part:
 
 @dataclass
 class Topic:
-    """What stands under one heading.
+    """The content under one heading.
 
     Attributes:
         title: The heading, as HTML.
         kind: Class of its slides: title, section, question, answer, exercises.
-        parts: What is shown.
+        parts: Its parts.
     """
 
     title: str
@@ -62,7 +62,7 @@ class Topic:
 
 @dataclass
 class Lecture:
-    """What a chapter's page gives.
+    """The lecture of a chapter.
 
     Attributes:
         name: Of the page, such as ``masking``.
@@ -122,7 +122,7 @@ class _Writer:
         self.topics.append(self._open)
 
     def end(self) -> None:
-        """Close the topic: what was said since its last part belongs to that."""
+        """Close the topic: notes since its last part belong to that part."""
         if self._said and self.topics and self.topics[-1].parts:
             self.topics[-1].parts[-1].notes += self._said
             self._said = []
@@ -141,7 +141,7 @@ class _Writer:
     def say(self, html: object) -> None:
         self._said.append(str(html))
 
-    # ---- what a page is made of ----
+    # ---- the elements of a page ----
 
     def chapter(self, article: Tag) -> None:
         heading = article.find("h1", recursive=False)
@@ -187,7 +187,7 @@ class _Writer:
         self.end()
 
     def paragraph(self, block: Tag, first: bool) -> None:
-        """Say a paragraph; show what it begins with, if that is a section's or stands out."""
+        """Note a paragraph; show its beginning if it opens a section or stands out."""
         lead = next((part for part in block.contents if str(part).strip()), None)
         named = isinstance(lead, Tag) and lead.name == "strong"
         if named and lead is not None and lead.get_text().startswith("Remember"):
@@ -240,14 +240,14 @@ class _Writer:
         if "course-interactive" not in figure.get("class", []):
             self.show(str(figure), "picture")
             return
-        if isinstance(caption, Tag):  # these words are in the notes, and room is what it needs
+        if isinstance(caption, Tag):  # its words are in the notes, and it needs room
             caption.decompose()
         if isinstance(first := figure.select_one(".course-interactive__try"), Tag):
             self.say(first.extract())
         self.show(str(figure), "live")
 
     def cell(self, cell: Tag) -> None:
-        """Show a cell's code and what it printed where they are short, its figures always."""
+        """Show a cell's code and output if they are short, and its figures."""
         code = cell.select_one(".cell_input pre")
         shown = [] if cell.select_one("details.hide") else self._short(cell.select(".cell_input"))
         outputs = cell.select(".cell_output > *")
@@ -331,7 +331,7 @@ def _answers(answers: list[Tag], *, marked: bool) -> str:
 
 
 def _blocks(section: Tag) -> Iterator[Tag]:
-    """List what stands in a section, veils lifted, without its heading and labels."""
+    """List the elements of a section without its heading, labels and veils."""
     for block in section.find_all(recursive=False):
         if "course-veil" in block.get("class", []):
             content = block.select_one(".course-veil__content")

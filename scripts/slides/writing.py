@@ -21,7 +21,7 @@ _READY = "document.fonts.ready.then(() => true)"
 
 
 def foot() -> str:
-    """Return what stands at the foot of a first slide: the course, and whose it is."""
+    """Return the foot of a first slide: the course and its authors."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     title, author = (html.escape(str(config[key])) for key in ("title", "author"))
     return f"{title}, by {author} (CC BY 4.0)"
@@ -77,7 +77,7 @@ def print_deck(browser: Browser, file: Path) -> None:
 
 
 def write_slides(folder: Path, names: Sequence[str] = (), site: Path = SITE) -> None:
-    """Write the decks of chapters, and say what was written.
+    """Write the decks of chapters, and print their files.
 
     Args:
         folder: Where they go.

@@ -1,4 +1,4 @@
-"""What the tests of the book share: the built site, a server for it, a browser, a tiny book."""
+"""Fixtures of the book: the built site, a server for it, small and tiny books."""
 
 import fcntl
 import os
@@ -27,16 +27,16 @@ BUILD = [
 
 
 def is_up_to_date() -> bool:
-    """Whether make has nothing to do for the book, as after ``make test`` has seen to it."""
+    """Ask make whether the book is up to date."""
     index = (SITE / "index.html").relative_to(ROOT)
-    asked = ["make", "--question", f"VENV={Path(sys.prefix)}", str(index)]
+    command = ["make", "--question", f"VENV={Path(sys.prefix)}", str(index)]
     inner = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    return subprocess.run(asked, cwd=ROOT, env=inner, capture_output=True).returncode == 0
+    return subprocess.run(command, cwd=ROOT, env=inner, capture_output=True).returncode == 0
 
 
 @pytest.fixture(scope="session")
 def site() -> Path:
-    """The built book; only what is out of date is built, by the first process that asks."""
+    """The built book; the first process that asks builds it if it is out of date."""
     if is_up_to_date():
         return SITE
     (ROOT / "build").mkdir(exist_ok=True)
@@ -57,12 +57,12 @@ def site() -> Path:
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """The address of a server on this machine that shows a folder."""
+    """Serve a folder on this machine, and yield the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -72,14 +72,14 @@ def serving(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def served(site: Path) -> Iterator[str]:
-    """The address of a server that shows the book."""
+    """The address of a server with the book."""
     with serving(site) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small book, published at an address: the folder of its pages."""
+    """The folder of the small book's pages, built for an address."""
     return build_small_book(
         tmp_path_factory.mktemp("published") / "book",
         base=BASE,
@@ -91,13 +91,13 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_served(published: Path) -> Iterator[str]:
-    """The address of a server that shows the small book."""
+    """The address of a server with the small book."""
     with serving(published) as address:
         yield address
 
 
 class Built(NamedTuple):
-    """A page of the tiny book, what Sphinx had to say about it, and where all of it lies."""
+    """The index page of a tiny book, the warnings of its build, and the folder of its pages."""
 
     html: str
     warnings: str
@@ -105,7 +105,7 @@ class Built(NamedTuple):
 
 
 def build_tiny_book(folder: Path, text: str, left_out: Sequence[str] = (), **others: str) -> Built:
-    """Build a book of one page (or more) with our extension alone, some pages left out."""
+    """Build a book of one page or more with this extension alone, except some pages."""
     from sphinx.application import Sphinx
     from sphinx.util.console import strip_colors
     from sphinx.util.docutils import docutils_namespace
@@ -115,35 +115,27 @@ def build_tiny_book(folder: Path, text: str, left_out: Sequence[str] = (), **oth
     (source / "course_lib").symlink_to(ROOT / "course_lib")
     for name, page in {"index": text, **others}.items():
         (source / f"{name}.md").write_text(page)
+    options = {
+        "extensions": ["myst_nb", "sphinxcontrib.katex", "course_book"],
+        "exclude_patterns": ["course_lib", *left_out],
+        "html_math_renderer": "katex",
+        "katex_prerender": True,
+        "myst_enable_extensions": ["dollarmath"],
+        "nb_execution_mode": "off",
+        "root_doc": "index",
+    }
     warnings = StringIO()
     with pytest.MonkeyPatch.context() as patch, docutils_namespace():
         patch.setattr(sys, "path", list(sys.path))
         patch.setenv("PYTHONPATH", "")
         patch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
-        app = Sphinx(
-            source,
-            None,
-            out / "html",
-            out / "doctrees",
-            "html",
-            confoverrides={
-                "extensions": ["myst_nb", "sphinxcontrib.katex", "course_book"],
-                "exclude_patterns": ["course_lib", *left_out],
-                "html_math_renderer": "katex",
-                "katex_prerender": True,
-                "myst_enable_extensions": ["dollarmath"],
-                "nb_execution_mode": "off",
-                "root_doc": "index",
-            },
-            status=StringIO(),
-            warning=warnings,
-        )
-        app.build()
+        folders = (source, None, out / "html", out / "doctrees", "html")
+        Sphinx(*folders, confoverrides=options, status=StringIO(), warning=warnings).build()
     html = (out / "html" / "index.html").read_text()
     return Built(html, strip_colors(warnings.getvalue()), out / "html")
 
 
 @pytest.fixture
 def build_page(tmp_path: Path) -> Callable[..., Built]:
-    """Build a tiny book in the folder of a test."""
+    """A function that builds a tiny book in the folder of the test."""
     return partial(build_tiny_book, tmp_path)

@@ -1,4 +1,4 @@
-"""The figures that run a model in the page: opened, started, and what holds of each."""
+"""The figures that run a model in the page: how to open and start them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,33 +10,21 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.book.watched_page import Watched, opened, scrolls_sideways
 
-CLOSE = 1e-4
-"""How close the page's numbers are to PyTorch's."""
-
-MOST_BYTES = 60_000
-"""By how much a figure may make a page's first load larger."""
-
+CLOSE = 1e-4  # the largest difference between the page's numbers and PyTorch's
+MOST_BYTES = 60_000  # of a figure in a page's first load
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
 
 
 @dataclass(frozen=True)
 class LivingFigure:
-    """A figure that runs a model.
-
-    Attributes:
-        page: The page that it is tested on.
-        start: What its button that loads the model is called, or begins with.
-        shown: What is there once the model has run.
-        parts: Of the addresses of what belongs to it.
-        data: Id of its data; without one all JSON of the page is counted as the figure's.
-    """
+    """A figure that runs a model."""
 
     page: str
-    start: str
-    shown: str
-    parts: tuple[str, ...] = ("/figures/living", "/engine/")
-    data: str = ""
+    start: str  # the name of the button that loads the model, or its beginning
+    shown: str  # an element that appears once the model has run
+    parts: tuple[str, ...] = ("/figures/living", "/engine/")  # parts of the addresses of its files
+    data: str = ""  # id of its data; empty for all JSON of the page
 
 
 FIGURES = {
@@ -50,7 +38,7 @@ FIGURES = {
     ),
     "living-transformer": LivingFigure(
         *("living-transformer", "Start the model", ".living-result"),
-        ("living-transformer.js", "living-transformer.css", "/living-transformer/", "/engine/"),
+        ("/living-transformer/", "/engine/"),
     ),
     "mlm-guesser": LivingFigure(
         *("bert", "Start both models", ".guesser-bars"),
@@ -64,7 +52,7 @@ FIGURES = {
 
 
 def figure_of(page: Page, name: str) -> Locator:
-    """The figure of this name in a page."""
+    """Return the figure of this name in a page."""
     return page.locator(f"[data-course-figure={name}]")
 
 
@@ -78,14 +66,14 @@ def start(page: Page, name: str) -> Locator:
 
 @contextmanager
 def opened_for(browser: Browser, book: str, name: str, **options: Any) -> Iterator[Watched]:
-    """Open the page of a figure, at the address of a site; nothing may be wrong with the visit."""
+    """Open the page of a figure, at the address of a site; the console must stay clean."""
     with opened(browser, f"{book}/book/{FIGURES[name].page}.html", **options) as watched:
         yield watched
     assert watched.problems == []
 
 
 def assert_little_is_loaded(watched: Watched, name: str) -> None:
-    """What a figure adds to a page's first load is little, and no model is among it."""
+    """Check that a figure adds few bytes to a page's first load, and no model."""
     figure = FIGURES[name]
     own = sum(n for url, n in watched.weights.items() if any(part in url for part in figure.parts))
     which = f"script[type='application/json']{figure.data and f'#{figure.data}'}"
@@ -94,7 +82,7 @@ def assert_little_is_loaded(watched: Watched, name: str) -> None:
 
 
 def assert_fits_and_is_accessible(figure: Locator) -> None:
-    """The page does not scroll sideways, and axe finds nothing wrong with the figure."""
+    """Check that the page does not scroll sideways, and that axe accepts the figure."""
     assert scrolls_sideways(figure.page) <= 0
     name = figure.get_attribute("data-course-figure")
     lean = {"preload": False, "resultTypes": ["violations"]}

@@ -1,4 +1,4 @@
-"""A book of a few pages with the real configuration, published at addresses that are given."""
+"""A book of a few pages with the real configuration."""
 
 from pathlib import Path
 
@@ -95,10 +95,10 @@ Which numbers are even?
 def write_small_book(
     folder: Path, *, base: str = "", repository: str = "", **services: str
 ) -> None:
-    """Write the book, whose code is not run.
+    """Write the book, whose code is not run, into a new folder.
 
     Args:
-        folder: Where; must not exist.
+        folder: The folder.
         base: Address of the site.
         repository: Address of the repository.
         services: Addresses of ``launch_buttons``.
@@ -122,20 +122,12 @@ def write_small_book(
 
 
 def run_jupyter_book(folder: Path, *options: str) -> tuple[int, str]:
-    """Build a book as it lies there, warnings being errors; return its status and its log."""
+    """Build the book of a folder with warnings as errors; return the status and the log."""
     return builds.build("jupyter-book", "build", ".", "-W", "-n", *options, folder=folder)
 
 
 def build_small_book(folder: Path, **published: str) -> Path:
-    """Write the book and build it.
-
-    Args:
-        folder: Where; must not exist.
-        published: As for ``write_small_book``.
-
-    Returns:
-        The folder of the built pages.
-    """
+    """Write and build the book, and return the folder of its pages; see ``write_small_book``."""
     write_small_book(folder, **published)
     status, log = run_jupyter_book(folder)
     assert status == 0, log[-5000:]

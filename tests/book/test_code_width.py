@@ -1,4 +1,4 @@
-"""The code that readers see fits its column on a small laptop, and is found by its words."""
+"""The code of chapters fits its column on a small laptop."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,7 @@ import pytest
 
 BOOK = Path(__file__).parents[2] / "book"
 CHAPTERS = sorted(path.stem for path in BOOK.glob("*.md") if "kernelspec:" in path.read_text())
-COLUMNS = 88
-"""What a window of 1280 pixels shows without scrolling sideways."""
+COLUMNS = 88  # in a window of 1280 pixels
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -28,7 +27,7 @@ def test_no_line_of_code_is_cut(chapter):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_included_code_is_cut_at_words_not_at_numbers_of_lines(chapter):
-    """A docstring that grows by a line must not shift what a chapter shows."""
+    """A longer docstring must not shift the lines that a chapter shows."""
     text = (BOOK / f"{chapter}.md").read_text(encoding="utf-8")
     included = re.findall(r"^```\{literalinclude\}.*\n((?::.*\n)*)", text, re.MULTILINE)
     assert not [options for options in included if ":lines:" in options]

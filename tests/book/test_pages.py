@@ -33,20 +33,20 @@ def pages() -> list[str]:
 
 
 PAGES = [*pages(), "search.html", "genindex.html"]
-CHAPTER = "masking"  # a small one, in which all stands that chapters are made of
+CHAPTER = "masking"  # a small one with every part of a chapter
 FIGURES = ("/_static/figures/", "/_images/")
 EACH = {page: pytest.param(page, marks=depends_on_page(Path(page).stem)) for page in pages()}
 
 
 def some_of(pages: list[str], daily: set[str]) -> list[object]:
-    """List pages; ``make test`` opens the daily ones alone, ``make proof`` all."""
+    """List pages: daily ones for ``make test``, the others for ``make proof``."""
     others = (pytest.param(page, marks=pytest.mark.proof) for page in pages if page not in daily)
     return [*(EACH.get(page, page) for page in pages if page in daily), *others]
 
 
-DAILY = {  # what a template, a directive or a style breaks, it breaks on one of these
+DAILY = {  # with the widest table (status) and the heaviest chapter (self-attention)
     *("book/intro.html", f"book/{CHAPTER}.html", "book/api-generation.html", "search.html"),
-    *("book/status.html", "book/self-attention.html"),  # the widest table, the heaviest chapter
+    *("book/status.html", "book/self-attention.html"),
 }
 EVERY_PAGE = some_of(PAGES, DAILY)
 EVERY_PAGE_FOR_AXE = some_of(PAGES, {f"book/{CHAPTER}.html", "book/intro.html", "search.html"})
@@ -58,16 +58,14 @@ WITH_CODE = [
 ]
 CHAPTERS = some_of(WITH_CODE, DAILY)
 DESKTOP = {"width": 1280, "height": 900}
-BY_THEME = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours
-LEAN = {  # what passes is not described; a rule that axe has on trial is taken seriously
+BY_THEME = ["color-contrast", "link-in-text-block"]  # axe's rules about colours
+LEAN = {
     "preload": False,
     "resultTypes": ["violations"],
     "rules": {"label-content-name-mismatch": {"enabled": True}},
 }
-SHOWS_STATE = 'class="mask-cell"'  # its digit is what aria-pressed says, and no part of its name
+SHOWS_STATE = 'class="mask-cell"'  # its digit repeats aria-pressed
 MOST_CODE = 1 / 3
-MORE_CODE: dict[str, float] = {}
-"""Chapters with more code than that, and how much they may have: no number here grows."""
 
 
 def test_every_page_of_the_contents_is_built(site):
@@ -78,19 +76,19 @@ def test_every_page_of_the_contents_is_built(site):
 
 @pytest.fixture(scope="module")
 def visit(chromium, served, request):
-    """A page as it is when it has come from a server, all of it seen; tests share the visit."""
-    # At rest: a colour that is still changing from one theme to the other belongs to neither.
+    """A page from a server, scrolled through; tests share the visit."""
+    # Without motion: a colour that is still changing belongs to neither theme.
     options = {"reduced_motion": "reduce", "color_scheme": "light", "viewport": DESKTOP}
     with opened(chromium, f"{served}/{request.param}", **options) as watched:
         lay_out(watched.page)
         lift_veils(watched.page)
         scroll_through(watched.page)
-        watched.page.keyboard.press("Shift")  # now all that scrolls is marked, wherever it is
+        watched.page.keyboard.press("Shift")  # now page.js marks all parts that scroll
         yield watched
 
 
 def scroll_through(page):
-    """Bring everything into view that loads on sight."""
+    """Scroll through a page, so that images and fonts load."""
     page.evaluate(
         """async () => {
           for (let y = document.body.scrollHeight; y > -4000; y -= 4000) {
@@ -108,7 +106,7 @@ def scroll_through(page):
 def test_loads_little_and_all_of_it_from_its_own_place(visit):
     weights = {urlsplit(url).path: size for url, size in visit.weights.items()}
     assert visit.problems == []
-    assert len(weights) > 10  # the page, its style and its scripts were weighed
+    assert len(weights) > 10
     heaviest = sorted(weights.items(), key=lambda item: -item[1])[:8]
     figures = visit.page.evaluate(INLINE_FIGURES)
     figures += sum(size for path, size in weights.items() if path.startswith(FIGURES))
@@ -116,12 +114,12 @@ def test_loads_little_and_all_of_it_from_its_own_place(visit):
 
 
 def is_formula(page, node):
-    """Whether a place that axe names holds a formula: it overlooks MathML, screen readers don't."""
+    """Whether a place holds a formula: axe overlooks MathML, screen readers don't."""
     return page.locator(node["target"][0]).locator("math").count() > 0
 
 
 def violations(page):
-    """What axe finds wrong, in the light theme and then in the dark."""
+    """Return axe's violations in the light theme and in the dark."""
     wrong = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
@@ -151,8 +149,7 @@ SHARE_OF_CODE = """() => {
 
 @pytest.mark.parametrize("visit", CHAPTERS, indirect=True)
 def test_at_most_a_third_of_a_chapter_is_code(visit):
-    chapter = Path(urlsplit(visit.page.url).path).stem
-    assert 0 < visit.page.evaluate(SHARE_OF_CODE) <= MORE_CODE.get(chapter, MOST_CODE)
+    assert 0 < visit.page.evaluate(SHARE_OF_CODE) <= MOST_CODE
 
 
 WITHOUT_CONTENTS = """() => {
@@ -168,7 +165,7 @@ WITHOUT_CONTENTS = """() => {
 
 
 @pytest.mark.parametrize("visit", [EACH[f"book/{CHAPTER}.html"]], indirect=True)
-def test_the_article_waits_for_the_contents_of_the_page_where_it_will_stand(visit):
+def test_the_article_does_not_move_when_the_contents_arrive(visit):
     before, without = visit.page.evaluate(WITHOUT_CONTENTS)
     assert before == pytest.approx(without, abs=1)
 
@@ -176,16 +173,6 @@ def test_the_article_waits_for_the_contents_of_the_page_where_it_will_stand(visi
 @pytest.mark.parametrize("visit", EVERY_PAGE_FOR_AXE, indirect=True)
 def test_axe_finds_nothing_in_either_theme(visit):
     assert violations(visit.page) == []
-
-
-@pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
-def test_does_not_scroll_sideways(visit):
-    try:
-        for width in (320, 375, 768):
-            visit.page.set_viewport_size({"width": width, "height": 800})
-            assert scrolls_sideways(visit.page) <= 0, width
-    finally:
-        visit.page.set_viewport_size(DESKTOP)
 
 
 UNREACHED = """async () => {
@@ -198,15 +185,25 @@ UNREACHED = """async () => {
         && !(part.tabIndex === 0 && part.ariaLabel)
     ).map(part => part.outerHTML.slice(0, 100));
 }"""
+NUMBERS_ON_FORMULAS = """() => [...document.querySelectorAll('div.math > .eqno')].filter(number => {
+    const formula = number.parentElement.querySelector('.katex-display');
+    return formula.getBoundingClientRect().right > number.getBoundingClientRect().left;
+}).map(number => number.textContent)"""
 
 
 @pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
-def test_what_scrolls_sideways_has_a_name_and_a_tab_stop(visit):
+def test_a_page_fits_every_width(visit):
+    """Only named parts with a tab stop scroll sideways, and numbers stand beside formulas."""
+    page = visit.page
     try:
-        visit.page.set_viewport_size({"width": 320, "height": 800})
-        assert visit.page.evaluate(UNREACHED) == []
+        for width in (768, 375, 320):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert scrolls_sideways(page) <= 0, width
+        assert page.evaluate(UNREACHED) == []
+        assert page.evaluate(NUMBERS_ON_FORMULAS) == []
     finally:
-        visit.page.set_viewport_size(DESKTOP)
+        page.set_viewport_size(DESKTOP)
+    assert page.evaluate(NUMBERS_ON_FORMULAS) == []
 
 
 NOT_LAID_OUT = """() => [...document.querySelectorAll(".bd-article > section > section")]
@@ -214,7 +211,7 @@ NOT_LAID_OUT = """() => [...document.querySelectorAll(".bd-article > section > s
     .map((part) => part.id)"""
 
 
-def test_what_is_out_of_sight_is_not_laid_out(chromium, served):
+def test_sections_out_of_sight_are_not_laid_out(chromium, served):
     with opened(chromium, f"{served}/book/masking.html", viewport=DESKTOP) as watched:
         page = watched.page
         page.wait_for_function("document.readyState === 'complete'")
@@ -237,22 +234,6 @@ def test_a_wide_formula_scrolls_by_keyboard(chromium, served):
         assert formula.locator("math").count() == 1
 
 
-NUMBERS_ON_FORMULAS = """() => [...document.querySelectorAll('div.math > .eqno')].filter(number => {
-    const formula = number.parentElement.querySelector('.katex-display');
-    return formula.getBoundingClientRect().right > number.getBoundingClientRect().left;
-}).map(number => number.textContent)"""
-
-
-@pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
-def test_a_formulas_number_stands_beside_it(visit):
-    try:
-        for width in (320, DESKTOP["width"]):
-            visit.page.set_viewport_size({"width": width, "height": 800})
-            assert visit.page.evaluate(NUMBERS_ON_FORMULAS) == [], width
-    finally:
-        visit.page.set_viewport_size(DESKTOP)
-
-
 @pytest.mark.parametrize("page", FROM_A_FOLDER)
 def test_works_from_a_folder(chromium, site, page):
     with opened(chromium, (site / page).as_uri(), viewport=DESKTOP) as watched:
@@ -267,7 +248,7 @@ def test_search_finds_the_chapter_from_a_folder(chromium, site):
     assert watched.problems == []
 
 
-def test_what_search_shows_of_a_page_reads_like_a_sentence(chromium, served):
+def test_excerpts_of_the_search_are_sentences(chromium, served):
     phone = {"width": 375, "height": 800}
     with opened(chromium, f"{served}/search.html?q=softmax", viewport=phone) as watched:
         page = watched.page
@@ -321,7 +302,7 @@ def test_formulas_are_rendered_without_scripts(chromium, served):
     ) as watched:
         formula = watched.page.locator(".katex-display .katex-html").first
         assert formula.is_visible()
-        watched.page.wait_for_load_state("networkidle")  # fonts come after what is set in them
+        watched.page.wait_for_load_state("networkidle")  # fonts come last
         loaded = [url for url in watched.weights if url.endswith(".woff2")]
     assert loaded
     assert all("/_static/katex/fonts/" in url for url in loaded)

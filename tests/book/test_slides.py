@@ -1,4 +1,4 @@
-"""Slides: what a page says is shown or noted, nothing runs over a slide, nobody else is asked."""
+"""Slides hold the text of a page or note it, fit their frames, and ask no other host."""
 
 import re
 
@@ -39,7 +39,7 @@ OVERFLOWS = """() => {
     const slide = Reveal.getCurrentSlide();
     const room = slide.querySelector(".slide").getBoundingClientRect();
     for (const part of slide.querySelectorAll(".part, .part *:not(svg *, .katex *)")) {
-      if (!part.checkVisibility()) continue; // what is folded
+      if (!part.checkVisibility()) continue; // folded
       const { bottom, right } = part.getBoundingClientRect();
       const still = !part.closest("[data-kind=live]") && /^(PRE|TABLE)$/.test(part.tagName);
       const scrolls = still && part.scrollWidth > part.clientWidth + 1;
@@ -80,7 +80,7 @@ def test_a_question_is_followed_by_its_answer_and_prose_is_in_the_notes():
     assert 'class="right"><b>B</b><div>two' in answer.parts[1].html
     assert "Count." in answer.parts[2].html
     assert after.title == "How"
-    assert "return" not in after.parts[0].html, "what homework asks for is told, not shown"
+    assert "return" not in after.parts[0].html, "code of homework is in the notes"
     assert "return" in after.parts[0].notes[-1]
     assert "It was two." in after.parts[0].notes[0]
 

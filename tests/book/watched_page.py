@@ -1,4 +1,4 @@
-"""Pages opened in Chromium, with an eye on all that they ask for and log."""
+"""Pages opened in Chromium, with a record of their requests and console messages."""
 
 import re
 from collections.abc import Iterator
@@ -13,8 +13,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.book import small_book
 from tests.book.contents import book_pages
 
-PATIENCE = 300_000
-"""Milliseconds for what should come at once: how busy the machine is says nothing of the page."""
+PATIENCE = 300_000  # milliseconds; the machine may be busy
 
 _PAGE = re.compile(r"/book/(?P<name>[\w-]+)\.html")
 
@@ -22,14 +21,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 def depends_on_page(page: str, *others: str) -> pytest.MarkDecorator:
-    """Mark a test that has to do with one page of the book, as it is built, and what that loads.
-
-    Styles and scripts are counted where they are written: each build copies them anew.
-
-    Args:
-        page: Such as ``bert``.
-        others: What the test itself depends on.
-    """
+    """Mark a test that depends on one built page, its styles and scripts, and some other files."""
     built = "build/book/_build/html"
     return pytest.mark.depends_on(
         *(f"{built}/book/{page}.html", f"{built}/_images", "_config.yml", "scripts/chromium.py"),
@@ -39,29 +31,22 @@ def depends_on_page(page: str, *others: str) -> pytest.MarkDecorator:
 
 @dataclass
 class Watched:
-    """An open page and what happened in it.
-
-    Attributes:
-        page: Playwright's page.
-        problems: Errors and warnings of the console, uncaught exceptions, failed requests and
-            requests to other hosts (which are cut off).
-        weighed: Bytes of each answer that has been read so far, by address.
-        awaited: Addresses whose answers have not been read yet.
-    """
+    """An open page with a record of the visit."""
 
     page: Page
+    # errors and warnings of the console, exceptions, failed requests, requests to other hosts
     problems: list[str] = field(default_factory=list)
-    weighed: dict[str, int] = field(default_factory=dict)
-    awaited: set[str] = field(default_factory=set)
+    weighed: dict[str, int] = field(default_factory=dict)  # bytes of each answer, by address
+    awaited: set[str] = field(default_factory=set)  # addresses without an answer yet
 
     @property
     def weights(self) -> dict[str, int]:
-        """Bytes of each answer that was asked for by now, by address, without compression."""
+        """Bytes of each answer by address, without compression, once all have arrived."""
         self.settle()
         return self.weighed
 
     def settle(self) -> None:
-        """Wait for all answers to be read: a script may run in the page before it is read here."""
+        """Wait for all answers: a script may run in the page before its file is recorded."""
         while self.awaited:
             self.page.wait_for_timeout(10)
 
@@ -70,16 +55,13 @@ class Watched:
 def opened(
     browser: Browser, address: str, *, script_before: str = "", **options: Any
 ) -> Iterator[Watched]:
-    """Open a page in a fresh context, cut off from every host but its own.
+    """Open a page in a fresh context without other hosts.
 
     Args:
         browser: A running browser.
         address: An http or file address.
         script_before: JavaScript that runs before any of the page's own.
-        options: Of Playwright's ``new_context``: viewport, color_scheme, java_script_enabled ...
-
-    Yields:
-        The watched page, loaded. On leaving, problems are those of the whole visit.
+        options: Options of Playwright's ``new_context``.
     """
     page_of_book = _PAGE.search(address)
     if page_of_book and page_of_book["name"] not in {*book_pages(), *small_book.PAGES}:
@@ -102,18 +84,13 @@ def opened(
             route.abort()
 
     context.route("**/*", guard)
-    page.on(
-        "console",
-        lambda message: (
+
+    def log(message: Any) -> None:
+        if message.type in ("error", "warning"):
             watched.problems.append(f"console: {message.text}")
-            if message.type in ("error", "warning")
-            else None
-        ),
-    )
-    page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
 
     def fail(request: Any) -> None:
-        # A page that is left or loaded anew gives up what it was still waiting for.
+        # A page that is left or reloaded aborts its requests.
         if request.failure != "net::ERR_ABORTED":
             watched.problems.append(f"failed request: {request.url} ({request.failure})")
         watched.awaited.discard(request.url)
@@ -125,6 +102,8 @@ def opened(
             watched.weighed[response.url] = len(response.body())
         watched.awaited.discard(response.url)
 
+    page.on("console", log)
+    page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
     page.on("requestfailed", fail)
     page.on("requestfinished", lambda request: weigh(request.response()))
     page.goto(address, wait_until="load")
@@ -136,12 +115,12 @@ def opened(
 
 
 def lay_out(page: Page) -> None:
-    """Lay out all sections at once, which wait until they come near."""
+    """Lay out all sections, also those out of sight."""
     page.add_style_tag(content=".bd-article section { content-visibility: visible !important; }")
 
 
 def lift_veils(page: Page) -> None:
-    """Show what waits for a prediction."""
+    """Show the answers to all predictions."""
     page.evaluate(
         "document.querySelectorAll('.course-veil__line button').forEach((button) => button.click())"
     )

@@ -57,7 +57,7 @@ def as_it_is(homework: str) -> pytest.MarkDecorator:
     table = table_file(homework) if table_file(homework).is_file() else Path(__file__)
     texts = [path.read_text(encoding="utf-8") for path in (solutions, table)]
     imports = [f"import tests.homework.{module.stem}" for module in {table, Path(__file__)}]
-    used = USED.of([texts[0], *map(repr, texts), *imports])
+    used = USED.by([texts[0], *map(repr, texts), *imports])
     paths = [*used, solutions, released_notebook(homework)]
     return pytest.mark.depends_on(*(str(path.relative_to(ROOT)) for path in paths))
 

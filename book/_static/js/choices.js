@@ -1,9 +1,9 @@
 /* Quizzes and predictions: an answer is judged at once, explained, and remembered.
  *
- * Reads the HTML of book/_ext/course_book/directives/choice_nodes.py. Arrow keys in a radio group
+ * Reads the HTML of book/_ext/course_book/directives/choice_directives.py. Arrow keys in a radio group
  * choose as they move, so there an answer counts only when confirmed by Enter or Space; a press with
  * the pointer counts at once. The status line is a live region: it says the verdict and the reason.
- * Whatever depends on what has been answered listens to the event course:answered.
+ * The event course:answered tells other scripts of each answer.
  */
 (function () {
   "use strict";
@@ -72,7 +72,7 @@
       this.say(verdict, because && !this.reveal ? ` ${because}` : this.revealed());
     }
 
-    /** Show what the checked inputs say, without a word to the live region. */
+    /** Show the verdicts on the checked inputs, without a word to the live region. */
     show() {
       this.answers.forEach(({ element, input, why }) => {
         element.classList.toggle("is-chosen", input.checked);

@@ -1,4 +1,4 @@
-/* What a reader has done stays in this browser, and nowhere else.
+/* A reader's answers and choices stay in this browser, and nowhere else.
  *
  * courseMemory.get(key) and .set(key, value) keep JSON values in localStorage. Where a browser
  * refuses it (private windows, some settings for file://) they forget when the page is left.

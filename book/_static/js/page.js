@@ -1,5 +1,5 @@
-/* Small repairs of every page: what scrolls sideways can be reached and scrolled by keyboard, and
- * what is read in the dark is printed on white.
+/* Small repairs of every page: blocks that scroll sideways can be reached and scrolled by keyboard,
+ * and a page read in the dark theme is printed on white.
  */
 (function () {
   "use strict";
@@ -31,8 +31,8 @@
     elements.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
   }
 
-  // Only what is near: to measure what is out of sight would lay out the whole page at once. Who
-  // takes to the keyboard may go anywhere.
+  // Only elements near the viewport: to measure the others would lay out the whole page at once.
+  // A reader with the keyboard may go anywhere.
   const nearby = new IntersectionObserver(
     (entries) => markAll(entries.filter((e) => e.isIntersecting).map((e) => e.target)),
     { rootMargin: "100% 0px" },

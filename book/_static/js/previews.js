@@ -1,5 +1,5 @@
-/* Shows what a link to the glossary or the bibliography leads to, while it is pointed at or has the
- * focus. The pointer may enter the preview; Escape closes it.
+/* Shows the target of a link to the glossary or the bibliography while the link is pointed at or has
+ * the focus. The pointer may enter the preview; Escape closes it.
  *
  * Reads the <template> elements of book/_ext/course_book/site/previews.py.
  */

@@ -1,7 +1,7 @@
 /* How many questions of a chapter are answered, beside its name: in the contents and on the map.
  *
- * window.courseQuestions, which the build writes, names the questions of each page. What was answered
- * is kept in this browser (memory.js); where nothing can be kept, nothing is counted.
+ * window.courseQuestions, which the build writes, names the questions of each page. The answers are
+ * kept in this browser (memory.js); where nothing can be kept, nothing is counted.
  */
 (function () {
   "use strict";

@@ -1,8 +1,8 @@
-/* What answers a prediction is veiled until the reader has made it, or asks to be shown.
+/* The answer to a prediction is veiled until the reader has made it, or asks for it.
  *
- * Reads the HTML of book/_ext/course_book/directives/veils.py. Links into what is veiled, and the
- * browser's own search in the page, lift the veil too. An answer given is repeated where what happens
- * begins.
+ * Reads the HTML of book/_ext/course_book/directives/veils.py. Links into veiled text, and the
+ * browser's own search in the page, lift the veil too. The reader's answer is repeated where the
+ * veiled text begins.
  */
 (function () {
   "use strict";
@@ -52,7 +52,7 @@
       if (lifted && !wasLifted) this.content.dispatchEvent(new Event("toggle")); // it has a width now
     }
 
-    /** Say above what happens what was predicted, and whether that is what happens. */
+    /** Say above the veiled text the reader's prediction, and whether it is right. */
     say(chosen, lifted) {
       delete this.words.dataset.right;
       if (!lifted) {

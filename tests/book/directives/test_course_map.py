@@ -1,4 +1,4 @@
-"""The course's map in the book comes from course_lib."""
+"""The course's map in the book comes from ``course_lib``."""
 
 from bs4 import BeautifulSoup
 from course_book.directives.course_map import map_lines
@@ -6,15 +6,15 @@ from course_book.directives.course_map import map_lines
 from course_lib.course_map import COURSE_MAP, MapRow
 
 
-def test_a_chapter_has_one_row_with_all_its_modules_and_homeworks():
-    rooms = [
+def test_a_chapter_has_one_row_with_all_its_modules_and_homework():
+    rows = [
         MapRow("masks", "masking", "hw03"),
         MapRow("bleu", "bleu", None),
         MapRow("attention", "masking", "hw03"),
         MapRow("", "bleu", "hw09"),
         MapRow("", "word-order"),
     ]
-    assert map_lines(rooms, ["bleu"])[2:] == [
+    assert map_lines(rows, ["bleu"])[2:] == [
         "| masking | {py:mod}`masks <course_lib.masks>`, "
         "{py:mod}`attention <course_lib.attention>` | `hw03` |",
         "| {doc}`/book/bleu` | {py:mod}`bleu <course_lib.bleu>` | `hw09` |",
@@ -22,16 +22,7 @@ def test_a_chapter_has_one_row_with_all_its_modules_and_homeworks():
     ]
 
 
-def test_the_table_names_every_module_of_the_course(build_page):
-    built = build_page("# Map\n\n```{course-map}\n```\n")
-    assert built.warnings == ""
-    rows = BeautifulSoup(built.html, "html.parser").table.tbody.find_all("tr")
-    assert len(rows) == len({room.chapter for room in COURSE_MAP})
-    modules = {code.text for row in rows for code in row.find_all("td")[1].find_all("code")}
-    assert modules == {room.module for room in COURSE_MAP if room.module}
-
-
-def test_a_chapter_that_the_contents_leave_out_is_named_and_not_linked(build_page):
+def test_chapters_outside_the_contents_are_named_and_not_linked(build_page):
     built = build_page(
         "# Page\n\n```{course-map}\n```\n\n```{schedule}\nbleu masking\n```\n\n"
         "```{toctree}\nbook/bleu\n```\n",
@@ -40,7 +31,10 @@ def test_a_chapter_that_the_contents_leave_out_is_named_and_not_linked(build_pag
     )
     assert built.warnings == ""
     tables = BeautifulSoup(built.html, "html.parser").find_all("table")
+    assert len(tables) == 2
     for table in tables:
         assert [link["href"] for link in table.find_all("a")] == ["book/bleu.html"]
         assert "masking" in table.text
-    assert len(tables) == 2
+    cells = [row.find_all("td")[1] for row in tables[0].tbody.find_all("tr")]
+    modules = {code.text for cell in cells for code in cell.find_all("code")}
+    assert modules == {row.module for row in COURSE_MAP if row.module}

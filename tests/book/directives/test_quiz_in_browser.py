@@ -1,4 +1,4 @@
-"""Quizzes and predictions under a reader's hands: pointer, keyboard, reload, no scripts."""
+"""Quizzes and predictions in a browser: pointer, keyboard, reload, no scripts."""
 
 import pytest
 from playwright.sync_api import Locator, Page
@@ -14,6 +14,8 @@ pytestmark = [
 ]
 
 SINGLE = ".course-choices--quiz:has(input[type=radio])"
+SEVERAL = ".course-choices--quiz:has(input[type=checkbox])"
+WHY = ".course-choice__why"
 
 
 def first(page: Page, selector: str) -> Locator:
@@ -26,43 +28,37 @@ def answer(root: Locator, *, right: bool) -> Locator:
     return root.locator(f'.course-choice[data-right="{str(right).lower()}"]').first
 
 
-def test_a_wrong_answer_says_wrong_and_why(chapter):
+def status(root: Locator) -> str:
+    return root.get_by_role("status").inner_text()
+
+
+def test_each_answer_is_judged_with_its_reason(chapter):
     quiz = first(chapter, SINGLE)
-    wrong = answer(quiz, right=False)
-    why = wrong.locator(".course-choice__why")
-    assert not why.is_visible()
+    wrong, right = answer(quiz, right=False), answer(quiz, right=True)
+    assert not wrong.locator(WHY).is_visible()
     wrong.locator("label").click()
-    assert why.is_visible()
-    assert "Wrong." in why.inner_text()
-    assert len(why.inner_text().split()) > 3
-    assert "Wrong" in quiz.get_by_role("status").inner_text()
-    assert not answer(quiz, right=True).locator(".course-choice__why").is_visible()
+    assert "Wrong." in wrong.locator(WHY).inner_text()
+    assert len(wrong.locator(WHY).inner_text().split()) > 3
+    heard = "Wrong. Try another answer. Take 1 from it: it is one too many."
+    assert quiz.get_by_role("status").text_content() == heard
+    assert not right.locator(WHY).is_visible()
+    right.locator("label").click()
+    assert "Right." in right.locator(WHY).inner_text()
+    assert quiz.get_by_role("status").text_content() == "Right. Two is what 1+1 gives."
+    assert not wrong.locator(WHY).is_visible()
 
 
-def test_a_right_answer_says_right_and_why(chapter):
+def test_an_answer_is_kept_until_the_reader_starts_again_or_the_question_changes(chapter):
     quiz = first(chapter, SINGLE)
-    answer(quiz, right=False).locator("label").click()
+    label = quiz.get_attribute("id")
     answer(quiz, right=True).locator("label").click()
-    assert "Right." in answer(quiz, right=True).locator(".course-choice__why").inner_text()
-    assert quiz.get_by_role("status").inner_text().startswith("Right.")
-    assert not answer(quiz, right=False).locator(".course-choice__why").is_visible()
-
-
-def test_an_answer_survives_a_reload_until_one_starts_again(chapter):
-    label = first(chapter, SINGLE).get_attribute("id")
-    answer(chapter.locator(f"#{label}"), right=True).locator("label").click()
     chapter.reload()
     quiz = chapter.locator(f"#{label}")
     assert answer(quiz, right=True).locator("input").is_checked()
-    assert answer(quiz, right=True).locator(".course-choice__why").is_visible()
+    assert answer(quiz, right=True).locator(WHY).is_visible()
     quiz.get_by_role("button", name="Start again").click()
-    assert quiz.locator("input:checked").count() == 0
     chapter.reload()
     assert chapter.locator(f"#{label} input:checked").count() == 0
-
-
-def test_an_answer_to_an_edited_question_is_forgotten(chapter):
-    label = first(chapter, SINGLE).get_attribute("id")
     answer(chapter.locator(f"#{label}"), right=True).locator("label").click()
     chapter.evaluate(
         """() => Object.keys(localStorage).filter((key) => key.includes("choices:")).forEach(
@@ -73,81 +69,59 @@ def test_an_answer_to_an_edited_question_is_forgotten(chapter):
     assert chapter.locator(f"#{label} input:checked").count() == 0
 
 
-def test_the_keyboard_alone_answers(chapter):
+def test_the_keyboard_chooses_with_arrows_and_answers_with_enter(chapter):
     quiz = first(chapter, SINGLE)
     inputs = quiz.locator("input")
     inputs.first.focus()
     chapter.keyboard.press("ArrowDown")  # moves and chooses, as in every radio group
     assert inputs.nth(1).is_checked()
-    assert quiz.locator(".course-choice__why:visible").count() == 0, "judged while passing by"
-    assert "Enter" in quiz.get_by_role("status").inner_text()
+    assert quiz.locator(f"{WHY}:visible").count() == 0
+    assert "Enter" in status(quiz)
     chapter.keyboard.press("Enter")
-    assert quiz.locator(".course-choice__why:visible").count() == 1
+    assert quiz.locator(f"{WHY}:visible").count() == 1
     described = inputs.nth(1).get_attribute("aria-describedby")
     assert chapter.locator(f"#{described}").is_visible()
     chapter.keyboard.press("ArrowDown")
-    assert inputs.nth(1).get_attribute("aria-describedby") is None, "folded, and still read out"
+    assert inputs.nth(1).get_attribute("aria-describedby") is None  # folded again
 
 
 def test_several_right_answers_are_counted(chapter):
-    quiz = first(chapter, ".course-choices--quiz:has(input[type=checkbox])")
+    quiz = first(chapter, SEVERAL)
     rights = quiz.locator('.course-choice[data-right="true"]')
     total = rights.count()
     assert total > 1
     rights.first.locator("input").focus()
     chapter.keyboard.press("Space")
-    assert f"1 of {total} right answers found" in quiz.get_by_role("status").inner_text()
+    assert f"1 of {total} right answers found" in status(quiz)
     answer(quiz, right=False).locator("label").click()
-    assert "wrong one" in quiz.get_by_role("status").inner_text()
+    assert "wrong one" in status(quiz)
     answer(quiz, right=False).locator("label").click()
     for index in range(1, total):
         rights.nth(index).locator("label").click()
-    assert quiz.get_by_role("status").inner_text().startswith("Right: these are all.")
+    assert status(quiz).startswith("Right: these are all.")
 
 
-def test_a_prediction_reveals_what_happens_and_stands(chapter):
+def test_a_prediction_reveals_the_outcome_and_cannot_be_changed(chapter):
     predict = first(chapter, ".course-choices--predict")
-    label = predict.get_attribute("id")
     reveal = predict.locator(".course-choices__reveal")
     assert not reveal.is_visible()
     answer(predict, right=False).locator("label").click()
     assert reveal.is_visible()
-    assert "otherwise" in predict.get_by_role("status").inner_text()
+    assert "otherwise" in status(predict)
     assert predict.locator("input:disabled").count() == predict.locator("input").count() - 1
     chapter.reload()
-    assert chapter.locator(f"#{label} .course-choices__reveal").is_visible()
-
-
-def test_an_arrow_key_that_changes_nothing_is_forgotten(chapter):
-    predict = first(chapter, ".course-choices--predict")
-    answer(predict, right=False).locator("label").click()
+    assert reveal.is_visible()
     answer(predict, right=False).locator("input").focus()
     chapter.keyboard.press("ArrowDown")  # every other answer is disabled
     predict.get_by_role("button", name="Start again").click()
     answer(predict, right=True).locator("label").click()
-    assert predict.get_by_role("status").inner_text().startswith("You predicted it.")
-    assert predict.locator(".course-choices__reveal").is_visible()
+    assert status(predict).startswith("You predicted it.")
 
 
-@pytest.mark.parametrize(
-    ("right", "heard"),
-    [
-        (True, "Right. Two is what 1+1 gives."),
-        (False, "Wrong. Try another answer. Take 1 from it: it is one too many."),
-    ],
-)
-def test_verdict_reason_and_formula_are_read_out_once(chapter, right, heard):
-    quiz = first(chapter, SINGLE)
-    answer(quiz, right=right).locator("label").click()
-    assert quiz.get_by_role("status").text_content() == heard
-
-
-def test_without_scripts_answers_unfold(chromium, small_served):
+def test_answers_unfold_without_scripts(chromium, small_served):
     with opened(chromium, f"{small_served}/{CHAPTER}", java_script_enabled=False) as watched:
         for kind in ("quiz", "predict"):
-            root = first(watched.page, f".course-choices--{kind}")
-            folded = root.locator("details").last
-            assert folded.locator("summary").is_visible()
+            folded = first(watched.page, f".course-choices--{kind}").locator("details").last
             assert not folded.locator("p").first.is_visible()
             folded.locator("summary").click()
             assert folded.locator("p").first.is_visible()
@@ -163,10 +137,10 @@ for (const name of ["getItem", "setItem", "removeItem"]) {
 """
 
 
-def test_where_the_browser_keeps_nothing_a_quiz_still_answers(chromium, small_served):
+def test_a_quiz_works_in_a_browser_without_storage(chromium, small_served):
     address = f"{small_served}/{CHAPTER}"
     with opened(chromium, address, script_before=REFUSE) as watched:
         quiz = first(watched.page, SINGLE)
         answer(quiz, right=True).locator("label").click()
-        assert quiz.get_by_role("status").inner_text().startswith("Right.")
+        assert status(quiz).startswith("Right.")
     assert not [problem for problem in watched.problems if problem.startswith("exception")]

@@ -1,9 +1,6 @@
-"""What answers a prediction stands in an element of its own, up to the next heading or question."""
+"""The answer to a prediction is veiled up to the next heading or question."""
 
-import pytest
 from bs4 import BeautifulSoup
-
-from tests.book.conftest import build_tiny_book
 
 PREDICTION = """
 ```{{predict}}
@@ -29,9 +26,7 @@ What is $1 + 1$?
 """
 
 
-@pytest.fixture(scope="module")
-def veils(tmp_path_factory):
-    """What each prediction of a page veils; between them stands what may end an answer."""
+def test_a_veil_ends_at_the_next_heading_or_question(build_page):
     code = "```python\nthrow()\n```"
     parts = ["# Coins"]
     for name, after in {
@@ -41,21 +36,17 @@ def veils(tmp_path_factory):
         "nothing": ["(dice)=", "## Dice again", "They roll."],
     }.items():
         parts += [f"## About a {name}", PREDICTION.format(name=name), *after]
-    built = build_tiny_book(tmp_path_factory.mktemp("veils"), "\n".join(parts))
+    built = build_page("\n".join(parts))
     assert built.warnings == ""
-    page = BeautifulSoup(built.html, "html.parser")
-    return {
-        veil["data-course-after"].removeprefix("predict-"): veil.select_one(
-            ".course-veil__content"
-        ).get_text(" ", strip=True)
-        for veil in page.select(".course-veil")
+    veils = {
+        veil["data-course-after"]: veil.select_one(".course-veil__content").get_text(
+            " ", strip=True
+        )
+        for veil in BeautifulSoup(built.html, "html.parser").select(".course-veil")
     }
-
-
-@pytest.mark.parametrize("end", ["heading", "question", "quiz"])
-def test_the_answer_ends_at_the_next_heading_or_question(veils, end):
-    assert veils[end] == "throw() Half."
-
-
-def test_nothing_is_veiled_where_nothing_follows_and_by_a_quiz(veils):
-    assert veils.keys() == {"heading", "question", "last-but-one", "quiz"}
+    assert veils == {
+        "predict-heading": "throw() Half.",
+        "predict-question": "throw() Half.",
+        "predict-last-but-one": "Dice.",
+        "predict-quiz": "throw() Half.",
+    }

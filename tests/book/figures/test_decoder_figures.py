@@ -6,7 +6,7 @@ import torch
 from course_lib.data.shape_pictures import COLORS, KINDS, SIDE, SIZES, Shape, render
 from tests.book import living_figures as living
 from tests.book.figures.conftest import data_of, figure_test, numbers
-from tests.book.living_looks import (
+from tests.book.living_decoders import (
     exported_captioner,
     exported_decoder,
     largest_difference,
@@ -14,7 +14,7 @@ from tests.book.living_looks import (
     rebuilt_decoder,
     run_in_page,
 )
-from tests.book.living_model import drawn_sources
+from tests.book.living_models import drawn_sources
 from tests.book.watched_page import expect
 
 TRANSLATE, REVERSE = 0, 1
@@ -91,25 +91,6 @@ def test_weights_moved_by_hand_change_the_next_word(figure):
     page.keyboard.press("Enter")  # the score of "old", for the second word
     total = float(figure.locator("[data-sum]").get_attribute("data-sum"))
     assert total == pytest.approx(own[1]["scores"][1], abs=living.CLOSE)
-
-
-@figure_test("living-decoder")
-def test_the_true_alignment_is_framed_and_unknown_words_are_named(figure):
-    figure.get_by_label("or pick one").select_option(
-        label="the writer does not see the red umbrella."
-    )
-    figure.get_by_role("button", name="Show true alignment").click()
-    figure.get_by_label("Word", exact=True).press("End")
-    framed = figure.locator(".looks-alignment tbody tr").nth(2).locator("td")
-    classes = framed.evaluate_all("cells => cells.map(cell => cell.className)")
-    assert [i for i, name in enumerate(classes) if "is-true" in name] == [3]  # ne: not
-    figure.get_by_label("An English sentence").fill("the mam sees a zebra")
-    figure.get_by_role("button", name="Read it").click()
-    expect(figure.locator(".living-problem")).to_contain_text("\u201cmam\u201d (near it: am, man")
-    figure.get_by_label("reverse").check()
-    figure.get_by_label("Letters from A to L").fill("C A B")
-    figure.get_by_role("button", name="Read it").click()
-    expect(figure.locator(".living-result").first).to_have_attribute("data-written", "B A C")
 
 
 # ---- captions ----

@@ -22,13 +22,10 @@ from course_lib.training.export_language_models import (
 )
 from tests.book import living_figures as living
 from tests.book.figures.conftest import data_of, figure_test, numbers, run_script
-from tests.book.living_model import (
+from tests.book.living_models import (
     BlankFiller,
     decoder_from_export,
-    drawn_gaps,
-    fill_in_page,
     largest_gap,
-    write_in_page,
 )
 from tests.book.watched_page import expect
 
@@ -91,19 +88,6 @@ def test_tokens_are_drawn_with_the_librarys_probabilities(temperature, top_k, to
     )
     kept = keep_top_p(keep_top_k(torch.tensor(logits) / temperature, top_k), top_p)
     assert found == pytest.approx(kept.softmax(-1).tolist(), abs=1e-6)
-
-
-@pytest.mark.parametrize("texts", [10, pytest.param(100, marks=pytest.mark.proof)])
-@figure_test("generation-steps")
-def test_logits_of_the_writer_equal_pytorchs(figure, texts):
-    exported = json.loads(
-        figure.page.evaluate("JSON.stringify(courseModels['small-writer-model'])")
-    )
-    model, config = decoder_from_export(exported), exported["config"]
-    drawn = torch.randint(config["vocab_size"], (texts, config["max_length"]))
-    found = torch.tensor(write_in_page(figure.page, drawn.tolist()))
-    with torch.no_grad():
-        assert (found - model(drawn)).abs().max() < living.CLOSE
 
 
 @figure_test("generation-steps")
@@ -197,16 +181,6 @@ def models_in_page(figure):
     """Return both models of the page in PyTorch, and their words."""
     loaded = json.loads(figure.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     return [BlankFiller.from_export(model) for model in loaded], loaded[0]["words"]
-
-
-@pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.proof)])
-@figure_test("mlm-guesser")
-def test_logits_and_weights_of_both_guessers_equal_pytorchs(figure, count):
-    models, words = models_in_page(figure)
-    texts = drawn_gaps(words, count)
-    for model, found in zip(models, fill_in_page(figure.page, texts), strict=True):
-        for ids, run in zip(texts, found, strict=True):
-            assert largest_gap(model, ids, run) < living.CLOSE
 
 
 def guessed(models, words, text, gap):

@@ -15,7 +15,7 @@ from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.models.transformer import Transformer
 from tests.book import living_figures as living
 from tests.book.figures.conftest import figure_test, numbers
-from tests.book.living_model import (
+from tests.book.living_models import (
     computed,
     drawn_sources,
     largest_difference,
@@ -191,20 +191,6 @@ def test_the_head_that_follows_agreement_answers_the_question(figure):
 
 
 @figure_test("living-transformer")
-def test_the_true_agreement_is_framed(figure):
-    translate(figure, "the actress with the dogs is not old.")
-    figure.get_by_role("button", name="Alignment and agreement").click()
-    figure.locator("[data-stage='encoder.layers.1.attention_residual']").click()
-    figure.locator("[data-head='1']").click()
-    rows = figure.locator(".living-weights tbody tr")
-    framed = rows.filter(has=figure.page.get_by_role("button", name="old")).locator("td")
-    classes = framed.evaluate_all("cells => cells.map(cell => cell.className)")
-    assert [i for i, name in enumerate(classes) if "is-agreement" in name] == [1]
-    translate(figure, "my hens sing.")
-    expect(figure.locator(".living-legend")).to_contain_text("known of the sentences in the list")
-
-
-@figure_test("living-transformer")
 def test_a_cut_is_marked_in_the_drawing_and_its_effect_is_told(figure):
     choose_question(figure, 0)
     translate(figure, SENTENCE)
@@ -228,20 +214,6 @@ def test_a_cut_is_marked_in_the_drawing_and_its_effect_is_told(figure):
     assert written(figure, "broken") == first != whole  # whatever the English sentence
     figure.get_by_role("button", name="Put all back").click()
     assert figure.locator(".living-result").count() == 1
-
-
-@figure_test("living-transformer")
-def test_controls_and_drawing_fit_the_window_together(figure):
-    box = {
-        name: figure.locator(f".living-{name}").first.bounding_box()
-        for name in ("results", "surgery", "player", "drawing", "lens", "head")
-    }
-    header = figure.page.locator(".bd-header-article").bounding_box()["height"]
-    for name in ("drawing", "head"):
-        low = box[name]["y"] + box[name]["height"]
-        assert low - box["results"]["y"] < figure.page.viewport_size["height"] - header
-    assert box["results"]["y"] < box["surgery"]["y"] < box["player"]["y"] < box["drawing"]["y"]
-    assert box["lens"]["x"] > box["drawing"]["x"] + box["drawing"]["width"]
 
 
 # ---- beam search ----

@@ -1,4 +1,4 @@
-"""A definition in short: its signature, what it is for, and the lines that carry the idea."""
+"""A condensed definition: its signature, its docstring's first line, and its code."""
 
 import ast
 import re
@@ -48,46 +48,37 @@ if not 0 <= dim < size:
 check_floating(scores)"""
 
 
-def test_the_idea_is_shown_and_contract_and_checks_are_left_out():
+def test_contract_and_checks_are_left_out_of_functions_and_methods():
     assert condensed(CODE) == (SHORT, CHECKS, True)
-
-
-def test_a_class_is_shown_with_its_methods_in_short():
     method = "".join(f"    {line}" if line.strip() else line for line in CODE.splitlines(True))
-    code = f'class Layer:\n    """One line."""\n\n{method}'
-    short = condensed(code)
+    short = condensed(f'class Layer:\n    """One line."""\n\n{method}')
     assert short.shown.startswith('class Layer:\n    """One line."""\n\n    def softmax(')
     assert short.shown.count('"""') == 4
     assert short.checks == CHECKS
 
 
 @pytest.mark.parametrize("code", ["return x + 1\n", "x = check(1)\ncheck(x)\n", "%magic ``\n"])
-def test_what_defines_nothing_stays_as_it_is(code):
+def test_code_without_a_definition_stays_as_it_is(code):
     assert condensed(code) == (code, "", False)
 
 
-def included():
-    """Every listing of the book, as its chapter and what literalinclude takes."""
-    for chapter in sorted(BOOK.glob("*.md")):
-        for file, options in INCLUDED.findall(chapter.read_text(encoding="utf-8")):
-            if "course_lib" in file:
-                named = dict(re.findall(r"^:([\w-]+): *(.*)$", options, flags=re.MULTILINE))
-                yield chapter.stem, file, named
-
-
-@pytest.mark.parametrize(("chapter", "file", "options"), list(included()))
-def test_every_listing_of_the_book_is_code_in_short(chapter, file, options):
-    options |= {"dedent": int(options["dedent"])} if "dedent" in options else {}
-    code, _ = LiteralIncludeReader(str(BOOK / file), options, Config()).read()
-    short = condensed(code)
-    ast.parse(short.shown)
-    assert "Args:" not in short.shown
-    assert "``" not in short.shown
-    assert len(short.shown.splitlines()) > 1
-    assert file == f"../{re.split('[,;]', options['caption'])[0]}"
-
-
 class Config:
-    """Of Sphinx, as far as it is asked."""
+    """The part of Sphinx's configuration that the reader uses."""
 
     source_encoding = "utf-8"
+
+
+@pytest.mark.parametrize("chapter", sorted(BOOK.glob("*.md")), ids=lambda path: path.stem)
+def test_every_listing_of_the_library_can_be_condensed(chapter):
+    for file, text in INCLUDED.findall(chapter.read_text(encoding="utf-8")):
+        if "course_lib" not in file:
+            continue
+        options = dict(re.findall(r"^:([\w-]+): *(.*)$", text, flags=re.MULTILINE))
+        options |= {"dedent": int(options["dedent"])} if "dedent" in options else {}
+        code, _ = LiteralIncludeReader(str(BOOK / file), options, Config()).read()
+        short = condensed(code)
+        ast.parse(short.shown)
+        assert "Args:" not in short.shown
+        assert "``" not in short.shown
+        assert len(short.shown.splitlines()) > 1
+        assert file == f"../{re.split('[,;]', options['caption'])[0]}"

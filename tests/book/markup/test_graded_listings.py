@@ -1,4 +1,4 @@
-"""What students are to write stands behind a line; what they are given stands in sight."""
+"""Listings of code that students write are folded."""
 
 from pathlib import Path
 
@@ -32,16 +32,17 @@ PAGE = """# Masks
         ("", None),
     ],
 )
-def test_what_students_write_is_known(pyobject, homework):
+def test_the_homework_of_a_definition_is_found(pyobject, homework):
     found = homework_of(pyobject, SOLUTIONS)
     assert (found and found.stem) == homework
 
 
-def test_it_is_folded_and_nothing_else_is(build_page, tmp_path):
+def test_only_graded_code_is_folded(build_page, tmp_path):
     (tmp_path / "source" / "solutions").mkdir(parents=True)
     exercise = '# %% solution="causal_mask" of="course_lib.layers.masks"\n'
     (tmp_path / "source" / "solutions" / "hw03-attention.py").write_text(exercise)
     built = build_page(PAGE)
+    assert built.warnings == ""
     page = BeautifulSoup(built.html, "lxml")
     (fold,) = page.select("details.course-listing")
     words = "You write causal_mask yourself in homework 3: show the library's"
@@ -49,4 +50,3 @@ def test_it_is_folded_and_nothing_else_is(build_page, tmp_path):
     assert "def causal_mask" in fold.pre.text
     assert len(page.select("pre:not(.course-contract pre)")) == 2
     assert not fold.has_attr("open")
-    assert built.warnings == ""

@@ -1,4 +1,4 @@
-"""Chapters run again exactly when something changes that their outputs depend on."""
+"""Chapters run again exactly when their outputs may change, and in parallel."""
 
 import importlib.metadata
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from course_book.figures.assets import figure_assets
+from course_book.notebooks.kernels import set_environment
 from course_book.notebooks.outputs_cache import surroundings
 
 from tests.book.builds import Build
@@ -37,7 +38,7 @@ print("the answer is", ANSWER, "by", sys.prefix)
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     (tmp_path / "course_lib").mkdir()
-    (tmp_path / "course_lib" / "__init__.py").touch()  # else the real one would go before it
+    (tmp_path / "course_lib" / "__init__.py").touch()  # found before the real one
     (tmp_path / "course_lib" / "answer.py").write_text("from .number import NUMBER as ANSWER\n")
     (tmp_path / "course_lib" / "number.py").write_text("NUMBER = 41\n")
     (tmp_path / "index.md").write_text(PAGE)
@@ -67,20 +68,8 @@ def chapters_run(log: str) -> set[str]:
     return set(re.findall(r"running chapters\.\.\. \[ *\d+%\] (\w+)", log))
 
 
-def is_running(process: int) -> bool:
-    return psutil.pid_exists(process) and psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 600
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 @in_a_tiny_book
-def test_what_failed_or_uses_what_was_edited_runs_again_and_nothing_else(book):
-    """Whatever fails is named, and runs again; the answer goes by a module to the first alone."""
+def test_failed_chapters_and_those_that_use_an_edited_module_run_again(book):
     failing = {"killed": "import os; os.kill(os.getpid(), 9)", "wrong": "1 / 0"}
     without = PAGE.replace("from course_lib.answer import ANSWER", "ANSWER = 7")
     for page, code in {**failing, "whole": "pass"}.items():
@@ -98,7 +87,6 @@ def test_what_failed_or_uses_what_was_edited_runs_again_and_nothing_else(book):
         (book / f"{page}.md").write_text(without)
     html, log = build(book)
     assert chapters_run(log) == {*failing}  # the others had run
-    assert "running chapters... [100%]" in log
     assert "IPKernelApp" not in log
     assert f"the answer is 41 by {sys.prefix}" in html
 
@@ -106,27 +94,31 @@ def test_what_failed_or_uses_what_was_edited_runs_again_and_nothing_else(book):
     html, log = build(book)
     assert "the answer is 42" in html
     assert chapters_run(log) == {"index"}
-    assert "running chapters... [100%] index" in log
     assert "reading sources... [100%] index" in log
     assert "Executing notebook" not in log  # found in the cache when its page was read
     folders = list((book / "out").glob("chapter-outputs/*/*"))
-    assert sorted(folder.parent.name for folder in folders) == [
-        "index", "killed", "whole", "wrong",  # the old outputs are gone
-    ]  # fmt: skip
+    pages = sorted(folder.parent.name for folder in folders)
+    assert pages == ["index", "killed", "whole", "wrong"]  # the old outputs are gone
     assert all(list(folder.glob("*.db")) for folder in folders)
 
 
-def test_every_chapter_depends_on_its_kernel_and_on_versions():
+def test_every_chapter_depends_on_its_kernel_and_on_versions(monkeypatch, tmp_path):
     around = surroundings()
     assert any("IPYTHONDIR" in text for text in around)
     assert f"torch {importlib.metadata.version('torch')}" in around
     assert f"python {sys.version.split()[0]}" in around
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("PYTHONPATH", "JUPYTER_PREFER_ENV_PATH", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    set_environment(tmp_path)
+    assert os.environ["OMP_NUM_THREADS"] == "1"
+    assert os.environ["PYTHONPATH"] == str(tmp_path)
 
 
 @in_a_tiny_book
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one core runs one chapter after the other")
-def test_chapters_run_side_by_side(book):
-    """Each of the two ends only once the other has begun."""
+def test_chapters_run_in_parallel(book):
+    """Each of the two chapters waits for the other to begin."""
     for own, other in [("index", "second"), ("second", "index")]:
         code = f"""
 import time, pathlib
@@ -145,26 +137,33 @@ print("{own} met {other}")
     assert "index met second" in html
 
 
-WAITING = """import os, pathlib, time
-pathlib.Path("kernel").write_text(str(os.getpid()))
-time.sleep(3600)"""
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 @in_a_tiny_book
 @pytest.mark.proof
 def test_an_interrupted_build_leaves_no_kernel(book):
-    (book / "index.md").write_text(PAGE.replace("import sys", WAITING))
+    code = "import os, pathlib, time\npathlib.Path('kernel').write_text(str(os.getpid()))\n"
+    (book / "index.md").write_text(PAGE.replace("import sys", f"{code}time.sleep(3600)"))
     building = start(book)
-    until((book / "kernel").is_file)
-    until(lambda: bool((book / "kernel").read_text()))
+    file = book / "kernel"
+    wait_for(lambda: file.is_file() and bool(file.read_text()))
     os.kill(building.pid, signal.SIGINT)
-    status, _ = building.wait()
-    assert status != 0
-    until(lambda: not is_running(int((book / "kernel").read_text())))
+    assert building.wait()[0] != 0
+    kernel = int(file.read_text())
+    wait_for(
+        lambda: (
+            not psutil.pid_exists(kernel) or psutil.Process(kernel).status() == psutil.STATUS_ZOMBIE
+        )
+    )
 
 
-def test_a_change_of_styles_or_scripts_reaches_the_built_site(site):
-    """Sphinx copies them only if a page has changed, too; our digest makes it do so."""
+def test_a_changed_style_or_script_reaches_the_built_site(site):
+    """Sphinx copies them only if a page has changed, too; the digest of looks makes it do so."""
     static = ROOT / "book" / "_static"
     ours = {file.relative_to(static): file for file in static.rglob("*") if file.is_file()}
     ours |= {Path("figures", address): file for address, file in figure_assets().items()}

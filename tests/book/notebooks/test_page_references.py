@@ -1,4 +1,4 @@
-"""What a page's roles stand for where a teacher has left out the chapter that they name."""
+"""Roles that refer to a chapter outside the table of contents become words."""
 
 from types import SimpleNamespace
 
@@ -30,7 +30,7 @@ def page():
         ("numref", "[Figure 3](https://example.org/book/masking.html#cell-1)", "bleu"),
     ],
 )
-def test_what_is_left_out_is_named_and_not_linked(page, role, there, left_out):
+def test_a_missing_target_is_named_and_not_linked(page, role, there, left_out):
     target = {"doc": "masking", "ref": "masks", "numref": "cell-1"}[role]
     assert page.role(role, target) == there
     assert page.role(role, "bleu") == left_out

@@ -1,16 +1,17 @@
-"""What a chapter's code uses: imports of every form, near and far, and files that it names."""
+"""The files that a chapter's code uses: direct and indirect imports, and paths in strings."""
 
 from pathlib import Path
 
 import jupytext
 import pytest
 from course_book.notebooks.used_files import UsedFiles
-from course_book.site.book_digests import digest_of_files
+from course_book.site.rebuilding import digest_of_files
 
 ROOT = Path(__file__).parents[3]
 FILES = {
     "course_lib/__init__.py": "",
-    "course_lib/alone.py": "",
+    "course_lib/alone.py": "import course_lib.circular",
+    "course_lib/circular.py": "import course_lib.alone",
     "course_lib/layers/__init__.py": "",
     "course_lib/layers/base.py": "import math, torch",
     "course_lib/layers/near.py": "from course_lib.layers.base import Base",
@@ -28,21 +29,13 @@ BASE, NEAR = "course_lib/layers/base.py", "course_lib/layers/near.py"
 DRAWING = {f"course_lib/drawing/{name}" for name in ("__init__.py", "draw.py", "look.mplstyle")}
 
 
-@pytest.fixture
-def project(tmp_path):
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("cell", "files"),
     [
         ("import math", set()),
         ("import course_lib", {INIT}),
+        ("import course_lib.alone", {INIT, "course_lib/alone.py", "course_lib/circular.py"}),
         ("from course_lib.layers.base import Base", {INIT, LAYERS, BASE}),
-        ("import course_lib.layers.base as base", {INIT, LAYERS, BASE}),
         ("from course_lib.layers import base, missing", {INIT, LAYERS, BASE}),
         ("from course_lib.layers.near import Near", {INIT, LAYERS, BASE, NEAR}),
         (
@@ -57,19 +50,15 @@ def project(tmp_path):
         ("script = 'from course_lib.layers.base import Base'", {INIT, LAYERS, BASE}),
         ("%time import course_lib.alone", ALL),
         ("(root / 'benchmarks/runs/small').glob('*')", {"benchmarks/runs/small/summary.json"}),
-        ("'benchmarks/runs/small/summary.json'", {"benchmarks/runs/small/summary.json"}),
         ("'benchmarks', '/', '/etc/hosts', '../x', 'a/b', f'benchmarks/{1}'", set()),
     ],
 )
-def test_a_cell_uses(project, cell, files):
-    used = UsedFiles(project).of(["x = 1", cell])
-    assert {file.relative_to(project).as_posix() for file in used} == files
-
-
-def test_modules_may_import_one_another_in_a_circle(project):
-    (project / "course_lib" / "alone.py").write_text("import course_lib.other")
-    (project / "course_lib" / "other.py").write_text("import course_lib.alone")
-    assert len(UsedFiles(project).of(["import course_lib.other"])) == 3
+def test_a_cell_uses(tmp_path, cell, files):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    used = UsedFiles(tmp_path).by(["x = 1", cell])
+    assert {file.relative_to(tmp_path).as_posix() for file in used} == files
 
 
 def test_a_missing_library_is_named(tmp_path):
@@ -77,7 +66,7 @@ def test_a_missing_library_is_named(tmp_path):
         UsedFiles(tmp_path)
 
 
-def test_a_digest_knows_names_and_contents(tmp_path):
+def test_a_digest_depends_on_names_contents_and_extra_strings(tmp_path):
     first, second = tmp_path / "one.py", tmp_path / "two.py"
     first.write_text("x = 1")
     digests = [digest_of_files([first], tmp_path)]
@@ -92,28 +81,17 @@ def test_a_digest_knows_names_and_contents(tmp_path):
     assert digest_of_files([second, first], tmp_path) == digests[-1]
 
 
-@pytest.fixture(scope="module")
-def used_by_chapters():
-    """The files that each chapter of the book uses."""
+def test_chapters_use_their_layers_and_no_list_of_chapters():
     used = UsedFiles(ROOT)
-    pages = [path for path in (ROOT / "book").glob("*.md") if "kernelspec:" in path.read_text()]
-    cells = {p.stem: jupytext.read(p, fmt="md:myst").cells for p in pages}
-    return {
-        name: {
-            file.relative_to(ROOT).as_posix()
-            for file in used.of([c.source for c in of_page if c.cell_type == "code"])
-        }
-        for name, of_page in cells.items()
-    }
-
-
-def test_what_lists_chapters_and_words_runs_none_of_them_again(used_by_chapters):
     lists = {"course_lib/course_map.py", "book/glossary.md", "_toc.yml", "scripts/contents.py"}
     assert all((ROOT / file).is_file() for file in lists)
-    assert {name: lists & used for name, used in used_by_chapters.items() if lists & used} == {}
-
-
-def test_a_layer_runs_those_chapters_again_that_use_it(used_by_chapters):
-    layer = "course_lib/layers/kv_cache.py"
-    assert layer in used_by_chapters["kv-caching"]
-    assert layer not in used_by_chapters["bleu"]
+    layer, users = "course_lib/layers/kv_cache.py", set()
+    for page in (ROOT / "book").glob("*.md"):
+        if "kernelspec:" in page.read_text():
+            cells = jupytext.read(page, fmt="md:myst").cells
+            files = used.by([cell.source for cell in cells if cell.cell_type == "code"])
+            names = {file.relative_to(ROOT).as_posix() for file in files}
+            assert not names & lists, page
+            users |= {page.stem} if layer in names else set()
+    assert "kv-caching" in users
+    assert "bleu" not in users

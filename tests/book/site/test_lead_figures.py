@@ -1,4 +1,4 @@
-"""Chapters are seen before they are read: a figure at once, and never long without one."""
+"""A chapter begins with a figure, and is never long without one."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ PLACES = """() => {
     return { top: top + scrollY, bottom: bottom + scrollY,
       seen: part.matches("figure, svg, img"), name: part.id || part.className };
   };
-  const shown = (part) => part.checkVisibility(); // not what a veil hides
+  const shown = (part) => part.checkVisibility(); // without veiled content
   const article = document.querySelector(".bd-article");
   const things = "figure, svg.course-picture, img, .course-choices, div.exercise";
   return [...article.querySelectorAll(things)].filter(shown).map(place)
@@ -69,4 +69,4 @@ def test_there_is_always_something_to_look_at_or_to_do(places):
     for thing in things:
         stretches.append((round(thing["top"] - end), thing["name"]))
         end = max(end, thing["bottom"])
-    assert max(stretches) <= (STRETCH, "~"), "before what is named"
+    assert max(stretches) <= (STRETCH, "~"), "before the named part"

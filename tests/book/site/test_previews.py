@@ -1,4 +1,4 @@
-"""What terms and citations lead to, shown on the spot, by pointer and keyboard, from a file too."""
+"""Previews of terms and publications, by pointer and by keyboard."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What pages say once the book has an address; and that they say nothing of it before."""
+"""Metadata of pages with an address of the book, and without one."""
 
 import shutil
 import subprocess
@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
+from course_book.notebooks.launch import launch_links
+from course_book.site.published import last_changes
 
 from tests.book.small_book import BASE, PAGES, REPOSITORY
 
@@ -16,7 +18,7 @@ def intro(published):
     return BeautifulSoup((published / "book" / "intro.html").read_text(), "lxml")
 
 
-def test_a_shared_page_says_what_it_is(intro, published):
+def test_a_shared_page_has_open_graph_tags(intro, published):
     tags = {tag["property"]: tag["content"] for tag in intro.find_all("meta", property=True)}
     assert tags["og:title"] == "A <small> chapter"
     assert tags["og:url"] == f"{BASE}/book/intro.html"
@@ -36,7 +38,7 @@ def test_the_sitemap_names_every_page(published):
     ]
 
 
-def test_a_reader_can_report_what_is_wrong_on_this_page(intro):
+def test_a_reader_can_report_a_problem_of_a_page(intro):
     (link,) = intro.select(".course-page-foot a")
     assert link["href"].startswith(f"{REPOSITORY}/issues/new?")
     assert parse_qs(urlsplit(link["href"]).query)["title"] == ["On the page book/intro"]
@@ -62,24 +64,15 @@ def test_only_chapters_with_code_can_be_opened_or_downloaded_as_notebooks(publis
     assert not page.select(".dropdown-launch-buttons, .btn-download-notebook-button")
 
 
-@pytest.mark.parametrize("services", [{}, {"colab_url": ""}, {"jupyterhub_url": ""}])
-def test_no_service_no_link(services):
-    from course_book.notebooks.launch import launch_links
-
-    assert launch_links(services, REPOSITORY, "a.ipynb") == {}
-
-
-def test_no_link_without_a_repository_and_no_colab_beside_github():
-    from course_book.notebooks.launch import launch_links
-
+def test_links_need_a_service_and_a_repository_and_colab_needs_github():
     both = {"colab_url": "https://colab.example", "jupyterhub_url": "https://hub.example"}
+    for services in ({}, {"colab_url": ""}, {"jupyterhub_url": ""}):
+        assert launch_links(services, REPOSITORY, "a.ipynb") == {}
     assert launch_links(both, "", "a.ipynb") == {}
     assert list(launch_links(both, "https://gitlab.com/a/b", "a.ipynb")) == ["JupyterHub"]
-    with pytest.raises(ValueError, match="notebook_interface is 'retro'"):
-        launch_links({"notebook_interface": "retro"}, REPOSITORY, "a.ipynb")
 
 
-def test_the_book_as_it_is_names_no_address_of_its_own(site):
+def test_an_unpublished_book_names_no_address(site):
     assert not (site / "sitemap.xml").exists()
     for page in sorted(site.glob("book/*.html")):
         text = page.read_text()
@@ -99,9 +92,7 @@ def test_headings_have_permalinks_and_pages_lead_on(site):
     assert page.select_one("a.right-next")["href"]
 
 
-def test_a_page_says_when_it_was_changed_if_git_knows(tmp_path):
-    from course_book.site.page_dates import last_changes
-
+def test_dates_come_from_git(tmp_path):
     assert last_changes(tmp_path) == {}
 
     def git(*arguments, day="2025-01-01"):

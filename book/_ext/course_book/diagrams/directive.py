@@ -1,6 +1,6 @@
-"""The directive ``diagram``: a drawing of the catalogue, whose boxes lead to what they are.
+"""The directive ``diagram``: a drawing of the catalogue whose boxes are links.
 
-Sections and code are referred to as anywhere in the book, so the build fails where one is missing.
+Sphinx resolves the links as it does all references, so the build fails where a target is missing.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,18 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from course_book.diagrams.catalogue import (  # noqa: F401  # each registers its diagrams
+    attention,
+    grids,
+    layers,
+    recurrent,
+    sequences,
+    transformers,
+)
 from course_book.diagrams.drawing import draw
 from course_book.diagrams.labels import plain
-from course_book.diagrams.parts import About, Box
-from course_book.diagrams.registry import DIAGRAMS
+from course_book.diagrams.parts import About
+from course_book.diagrams.sketch import DIAGRAMS
 
 
 class diagram_figure(nodes.General, nodes.Element):
@@ -25,7 +33,7 @@ class diagram_figure(nodes.General, nodes.Element):
 
 
 class diagram_key(nodes.General, nodes.Element):
-    """What the boxes are, in a list; shown only where ``shown`` says so."""
+    """A list of the boxes and their code; hidden unless ``shown``."""
 
 
 class DiagramDirective(SphinxDirective):
@@ -36,59 +44,48 @@ class DiagramDirective(SphinxDirective):
     option_spec: ClassVar = {"key": directives.flag, "name": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Return the figure's node.
-
-        Raises:
-            docutils.parsers.rst.DirectiveError: There is no such diagram.
-        """
+        """Return the figure's node."""
         name = self.arguments[0]
         if name not in DIAGRAMS:
             raise self.error(f"diagram: no diagram {name!r}; there are {sorted(DIAGRAMS)}")
-        variants = DIAGRAMS[name].variants.values()
-        boxes = {box.id: box for diagram in variants for box in diagram.boxes}
         node = diagram_figure(diagram=name)
         self.set_source_info(node)
         self.add_name(node)
-        node += diagram_key("", *self._key(boxes), shown="key" in self.options)
+        node += diagram_key("", *self._key(name), shown="key" in self.options)
         self.state.nested_parse(self.content, self.content_offset, node)
         return [node]
 
-    def _key(self, boxes: dict[str, Box]) -> Iterator[nodes.list_item]:
-        """An entry for all boxes that are called alike and lead to the same."""
-        alike: dict[tuple[str, About], list[str]] = {}
-        for box in boxes.values():
-            if box.about.section or box.about.code:
-                name = box.about.name or plain(box.text)
-                alike.setdefault((name, box.about), []).append(box.id)
-        for (name, about), ids in alike.items():
+    def _key(self, name: str) -> Iterator[nodes.list_item]:
+        """Yield an entry for all boxes with the same name and the same links."""
+        alike: dict[tuple[str, About], set[str]] = {}
+        for diagram in DIAGRAMS[name].variants.values():
+            for box in diagram.boxes:
+                if box.about.section or box.about.code:
+                    title = box.about.name or plain(box.text)
+                    alike.setdefault((title, box.about), set()).add(box.id)
+        for (title, about), ids in alike.items():
             words = nodes.paragraph()
             if about.section:
-                words += self._reference("std", "ref", about.section, nodes.inline("", name))
+                words += self._reference("std", "ref", about.section, nodes.inline("", title))
             else:
-                words += nodes.inline("", name)
+                words += nodes.inline("", title)
             if about.code:
                 words += nodes.Text(" ")
                 short = nodes.literal("", about.code.rpartition(".")[2])
                 words += self._reference("py", "obj", about.code, short)
-            yield nodes.list_item("", words, boxes=ids)
+            yield nodes.list_item("", words, boxes=sorted(ids))
 
     def _reference(self, domain: str, kind: str, target: str, words: nodes.Node) -> nodes.Node:
+        refers = {"refdomain": domain, "reftype": kind, "reftarget": target}
         reference = addnodes.pending_xref(
-            "",
-            words,
-            refdomain=domain,
-            reftype=kind,
-            reftarget=target,
-            refexplicit=True,
-            refwarn=True,
-            refdoc=self.env.docname,
+            "", words, refexplicit=True, refwarn=True, refdoc=self.env.docname, **refers
         )
         self.set_source_info(reference)
         return reference
 
 
 def _addresses(node: diagram_figure) -> dict[str, str]:
-    """Where boxes lead: to the first reference of their entry that was found."""
+    """Return the address of each box: the first resolved reference of its entry."""
     found: dict[str, str] = {}
     for item in node.findall(nodes.list_item):
         for reference in item.findall(nodes.reference):
@@ -110,16 +107,16 @@ def _choice(identity: str, legend: str, names: list[str]) -> str:
 def _visit(self: HTML5Translator, node: diagram_figure) -> None:
     drawing, addresses = DIAGRAMS[node["diagram"]], _addresses(node)
     identity = node["ids"][0] if node["ids"] else f"diagram-{node['diagram']}"
-    drawings = [
-        draw(diagram, f"{identity}-{index}-drawn", addresses)
-        for index, diagram in enumerate(drawing.variants.values())
-    ]
-    drawn = [f'<div class="course-diagram__variant">{svg}</div>' for svg in drawings]
+    drawn = "".join(
+        f'<div class="course-diagram__variant">{draw(each, f"{identity}-{index}-drawn", addresses)}'
+        "</div>"
+        for index, each in enumerate(drawing.variants.values())
+    )
     choice = _choice(identity, drawing.legend, list(drawing.variants)) if drawing.legend else ""
     self.body.append(
         f'<figure class="course-diagram" id="{identity}">\n<div class="course-diagram__sheet">'
         f'<div class="course-diagram__view">{choice}'
-        f'<div class="course-diagram__variants">{"".join(drawn)}</div></div>\n'
+        f'<div class="course-diagram__variants">{drawn}</div></div>\n'
     )
 
 
@@ -139,11 +136,7 @@ def _depart_key(self: HTML5Translator, node: diagram_key) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the directive and its nodes."""
     app.add_node(diagram_figure, html=(_visit, _depart))
     app.add_node(diagram_key, html=(_visit_key, _depart_key))
     app.add_directive("diagram", DiagramDirective)

@@ -1,4 +1,4 @@
-"""A diagram as SVG: colours and letters are those of the page around it, in either theme."""
+"""A diagram as SVG, in the colours and fonts of the page, in both themes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from course_book.diagrams.parts import Box, Diagram
 
 _CORNER = 7
 _HEAD = (7.5, 4.0)  # an arrow's length, and half its width
-_SHADOWS = (6, 3)  # how far the further blocks of a stack lie behind the first
+_SHADOWS = (6, 3)  # offsets of the further blocks of a stack
 _DOT = 2.8
 
 
@@ -38,7 +38,7 @@ def _towards(start: Point, end: Point, by: float) -> Point:
 
 
 def _path(points: Sequence[Point]) -> str:
-    """A line whose turns are round."""
+    """Return a line with round turns."""
     path = f"M{_number(points[0].x)} {_number(points[0].y)}"
     for before, turn, after in zip(points, points[1:], points[2:], strict=False):
         room = min(abs(turn.x - other.x) + abs(turn.y - other.y) for other in (before, after))
@@ -77,7 +77,7 @@ def _wires(diagram: Diagram, layout: Layout) -> Iterator[str]:
 
 
 def _dots(diagram: Diagram, layout: Layout) -> Iterator[str]:
-    """A dot where a wire parts; where it only turns, none."""
+    """Yield a dot for each junction where a wire splits."""
     ends = Counter(name for wire in diagram.wires for name in (wire.source, wire.target))
     for box in diagram.boxes:
         if box.kind == "junction" and ends[box.id] > 2:
@@ -147,15 +147,9 @@ def _linked(drawn: str, box: Box, address: str) -> str:
 
 
 def draw(diagram: Diagram, identity: str, addresses: Mapping[str, str]) -> str:
-    """Draw a diagram.
+    """Return a diagram as an ``svg`` element with a title and a description.
 
-    Args:
-        diagram: The diagram.
-        identity: Unlike that of any other drawing of its page.
-        addresses: Where boxes lead, by their ids; the others lead nowhere.
-
-    Returns:
-        An ``svg`` element with title and description.
+    ``identity`` is unique in the page; ``addresses`` are the targets of links, by ids of boxes.
     """
     layout = lay_out(diagram)
     wide, high = (_number(size) for size in layout.size)

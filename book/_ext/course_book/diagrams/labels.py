@@ -1,42 +1,41 @@
-"""Labels: their size before a browser has seen them, and their SVG."""
+"""Labels: an estimate of their size, and their SVG."""
 
 import re
 from collections.abc import Iterator
 from html import escape
 from typing import NamedTuple
 
-FONT = 14
-"""Height of letters in units; a phone shows a diagram's 430 units on 343 pixels."""
+FONT = 14  # units; a phone shows a diagram's 430 units on 343 pixels
 TITLE_FONT = 17
 LINE = 17
-SMALL = 0.74  # of what is raised or lowered
+SMALL = 0.74  # of superscripts and subscripts
 _WIDTHS = {"ijl.,:;'|!()[] ": 0.34, "ftrIJ-/": 0.42, "mwMW": 0.92, "ABCDEFGHKLNOPQRSTUVXYZ": 0.74}
 _MATH = re.compile(r"\$([^$]+)\$")
 _SCRIPT = re.compile(r"(?P<place>[_^])(?:\{(?P<group>[^}]*)\}|(?P<one>.))")
 
 
 class _Run(NamedTuple):
-    """A stretch of letters of one kind."""
+    """Letters of one kind."""
 
     text: str
-    math: bool
-    place: str  # "" on the line, "_" below, "^" above
+    math: bool = False
+    place: str = ""  # "_" for a subscript, "^" for a superscript
 
 
 def _runs(line: str) -> Iterator[_Run]:
     for index, part in enumerate(_MATH.split(line)):
         if index % 2 == 0:
             if part:
-                yield _Run(part, False, "")
+                yield _Run(part)
             continue
         end = 0
         for script in _SCRIPT.finditer(part):
             if script.start() > end:
-                yield _Run(part[end : script.start()], True, "")
+                yield _Run(part[end : script.start()], math=True)
             yield _Run(script["group"] or script["one"], True, script["place"])
             end = script.end()
         if part[end:]:
-            yield _Run(part[end:], True, "")
+            yield _Run(part[end:], math=True)
 
 
 def _letter(letter: str) -> float:
@@ -44,15 +43,7 @@ def _letter(letter: str) -> float:
 
 
 def width_of(text: str, font: float = FONT) -> float:
-    """Return how wide a label is at most, in units.
-
-    Args:
-        text: The label; of several lines the widest counts.
-        font: Its size.
-
-    Returns:
-        An estimate that holds for the fonts of common systems.
-    """
+    """Return an upper estimate of a label's width, in units, for the fonts of common systems."""
     return max(
         sum(
             _letter(letter) * font * (SMALL if run.place else 1)
@@ -64,26 +55,12 @@ def width_of(text: str, font: float = FONT) -> float:
 
 
 def height_of(text: str) -> float:
-    """Return how high a label is, in units.
-
-    Args:
-        text: The label.
-
-    Returns:
-        The height of all its lines.
-    """
+    """Return a label's height, in units."""
     return LINE * (text.count("\n") + 1)
 
 
 def plain(text: str) -> str:
-    """Return a label in one line, without marks.
-
-    Args:
-        text: The label.
-
-    Returns:
-        What is read aloud.
-    """
+    """Return a label in one line without marks, as a screen reader says it."""
     words = text.replace("-\n", "-").replace("\n", " ")
     return "".join(run.text for run in _runs(words))
 
@@ -102,29 +79,17 @@ def _tspans(line: str, font: float) -> Iterator[str]:
         yield f"<tspan{attributes}>{text}</tspan>" if attributes else text
 
 
-def draw_label(
-    text: str, x: float, y: float, *, css: str = "", anchor: str = "middle", font: float = FONT
-) -> str:
-    """Return a label as SVG.
+def draw_label(text: str, x: float, y: float, *, css: str = "", font: float = FONT) -> str:
+    """Return a centred label as SVG, a ``text`` element for each line.
 
-    Args:
-        text: The label.
-        x: Where its middle lies, or its start or end as ``anchor`` says.
-        y: The middle of its height.
-        css: Its class.
-        anchor: ``start``, ``middle`` or ``end``.
-        font: Its size.
-
-    Returns:
-        A ``text`` element for each line, with a space after it where a word ends: what is seen is
-        then what :func:`plain` says.
+    A space after a line where a word ends makes the seen text equal :func:`plain`.
     """
     lines = text.split("\n")
     first = y - LINE * (len(lines) - 1) / 2 + 0.35 * font
     look = f' class="{css}"' if css else ""
     return "".join(
         f'<text{look} x="{x:g}" y="{first + LINE * index:g}" font-size="{font}"'
-        f' text-anchor="{anchor}">{"".join(_tspans(line, font))}</text>'
+        f' text-anchor="middle">{"".join(_tspans(line, font))}</text>'
         f"{'' if line.endswith('-') else ' '}"
         for index, line in enumerate(lines)
     )

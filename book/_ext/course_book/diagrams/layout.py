@@ -1,6 +1,10 @@
-"""Where everything lies: rows and columns become places, wires become bent lines."""
+"""The layout of a diagram: rows and columns become places, wires become bent lines.
 
-from collections.abc import Mapping, Sequence
+Rows and columns carry meaning (time, depth, encoder beside decoder), so a layout engine such as ELK
+or Graphviz would have to be told them too.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
@@ -11,8 +15,7 @@ from course_book.diagrams.parts import Box, Diagram, Frame, Side, Wire
 
 MARGIN = 6
 FRAME_PADDING = (10, 5)
-DETOUR = 18
-"""How far around a box a wire goes that passes it by."""
+DETOUR = 18  # the distance of a wire from a box that it passes
 CELL = 16
 RADIUS = 11  # of an operation
 _PADDING = {"block": (22, 15), "stack": (26, 15), "norm": (22, 7), "data": (10, 2)}
@@ -38,71 +41,46 @@ class Area(NamedTuple):
         """Its centre."""
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
-    def grown(self, by: float) -> "Area":
-        """Return it with a margin.
-
-        Args:
-            by: On all four sides.
-        """
-        return Area(self.left - by, self.top - by, self.right + by, self.bottom + by)
+    def grown(self, across: float, down: float | None = None) -> "Area":
+        """Return it with a margin at the sides, and above and below."""
+        down = across if down is None else down
+        return Area(self.left - across, self.top - down, self.right + across, self.bottom + down)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A diagram, every part in its place.
+    """The place of each part of a diagram."""
 
-    Attributes:
-        size: The drawing's width and height.
-        boxes: Of each box.
-        wires: The corners of each wire, from its start.
-        wire_labels: Of each wire that has one.
-        frames: Of each frame.
-        frame_labels: Of each frame that has one.
-    """
-
-    size: Point
-    boxes: dict[str, Area]
-    wires: tuple[tuple[Point, ...], ...]
-    wire_labels: dict[int, Area]
-    frames: tuple[Area, ...]
-    frame_labels: dict[int, Area]
+    size: Point  # the drawing's width and height
+    boxes: dict[str, Area]  # the areas of the boxes, by id
+    wires: list[list[Point]]  # the corners of each wire, from its start
+    wire_labels: dict[int, Area]  # the areas of the labels of wires, by index
+    frames: list[Area]  # the areas of the frames
+    frame_labels: dict[int, Area]  # the areas of the labels of frames, by index
 
 
 def size_of(box: Box) -> Point:
-    """Return how much room a box needs by itself.
-
-    Args:
-        box: The box.
-
-    Returns:
-        Its width and height.
-    """
+    """Return the width and height that a box needs."""
     if box.kind == "junction":
         return Point(0, 0)
     if box.kind == "tensor":
         return Point(CELL * box.cells, CELL)
     if box.kind == "operation":
-        across = max(2 * RADIUS, width_of(box.text) + 10)
-        return Point(across, 2 * RADIUS)
+        return Point(max(2 * RADIUS, width_of(box.text) + 10), 2 * RADIUS)
     if box.kind == "title":
         return Point(width_of(box.text, TITLE_FONT), height_of(box.text) + 4)
-    across, down = _PADDING.get(box.kind, (0, 0))
-    ports = LINE if box.ports else 0
+    across, down = _PADDING[box.kind]
     wide = max(width_of(box.text) + across, 27 * len(box.ports))
-    return Point(wide, height_of(box.text) + down + ports)
+    return Point(wide, height_of(box.text) + down + (LINE if box.ports else 0))
 
 
 class _Lines:
-    """Where rows or columns begin and end, one after another."""
+    """The places of rows or columns, one after another."""
 
     def __init__(self, sizes: Sequence[float], gap: float) -> None:
-        self.gap, self.ends = gap, [0.0]
-        self.starts: list[float] = []
-        for size in sizes:
-            start = self.ends[-1] + (gap if self.starts else 0)
-            self.starts.append(start)
-            self.ends.append(start + size)
-        self.ends = self.ends[1:]
+        self.gap = gap
+        self.starts = [sum(sizes[:index]) + gap * index for index in range(len(sizes))]
+        self.ends = [start + size for start, size in zip(self.starts, sizes, strict=True)]
 
     def middle(self, place: float, count: int = 1) -> float:
         low, share = floor(place), place - floor(place)
@@ -114,26 +92,21 @@ class _Lines:
         return self.ends[int(place) + count - 1] - self.starts[int(place)]
 
 
-class _Claim(NamedTuple):
-    """What a box asks of its row or its columns."""
-
-    place: float
-    columns: int
-    size: float
-
-
-def _lines(claims: Sequence[_Claim], gap: float) -> _Lines:
-    sizes = [0.0] * max(ceil(claim.place) + claim.columns for claim in claims)
-    for claim in claims:
-        if claim.columns == 1 and claim.place == int(claim.place):
-            sizes[int(claim.place)] = max(sizes[int(claim.place)], claim.size)
+def _lines(boxes: Iterable[tuple[float, int, float]], gap: float) -> _Lines:
+    """Return the places of rows or columns for boxes, each its place, its columns and its size."""
+    claims = list(boxes)
+    sizes = [0.0] * max(ceil(place) + count for place, count, _ in claims)
+    for place, count, size in claims:
+        if count == 1 and place == int(place):
+            sizes[int(place)] = max(sizes[int(place)], size)
     return _Lines(sizes, gap)
 
 
 def _place_boxes(diagram: Diagram) -> dict[str, Area]:
-    claims = [_Claim(box.column, box.columns, size_of(box).x) for box in diagram.boxes]
-    columns = _lines(claims, diagram.column_gap)
-    rows = _lines([_Claim(box.row, 1, size_of(box).y) for box in diagram.boxes], diagram.row_gap)
+    columns = _lines(
+        ((box.column, box.columns, size_of(box).x) for box in diagram.boxes), diagram.column_gap
+    )
+    rows = _lines(((box.row, 1, size_of(box).y) for box in diagram.boxes), diagram.row_gap)
     areas = {}
     for box in diagram.boxes:
         x, y = columns.middle(box.column, box.columns), -rows.middle(box.row)
@@ -144,17 +117,9 @@ def _place_boxes(diagram: Diagram) -> dict[str, Area]:
     return areas
 
 
-def port(area: Area, side: Side, at: float) -> Point:
-    """Return a place on the edge of a box.
-
-    Args:
-        area: The box.
-        side: Which edge.
-        at: Where on it, from 0 to 1.
-
-    Returns:
-        The place.
-    """
+def _port(area: Area, side: Side, at: float | None) -> Point:
+    """Return a place on a side of a box, from 0 to 1; by default its middle."""
+    at = 0.5 if at is None else at
     if side in ("top", "bottom"):
         x = area.left + at * (area.right - area.left)
         return Point(x, area.top if side == "top" else area.bottom)
@@ -163,8 +128,8 @@ def port(area: Area, side: Side, at: float) -> Point:
 
 
 def _ends(wire: Wire, source: Area, target: Area) -> tuple[Point, Point]:
-    start = port(source, wire.leave, 0.5 if wire.leave_at is None else wire.leave_at)
-    end = port(target, wire.enter, 0.5 if wire.enter_at is None else wire.enter_at)
+    start = _port(source, wire.leave, wire.leave_at)
+    end = _port(target, wire.enter, wire.enter_at)
     if (wire.leave, wire.enter) in (("top", "bottom"), ("bottom", "top")):
         if wire.enter_at is None and target.left <= start.x <= target.right:
             end = Point(start.x, end.y)
@@ -173,16 +138,8 @@ def _ends(wire: Wire, source: Area, target: Area) -> tuple[Point, Point]:
     return start, end
 
 
-def route(wire: Wire, boxes: Mapping[str, Area]) -> tuple[Point, ...]:
-    """Return the corners of a wire: it runs level or upright, and turns as seldom as it can.
-
-    Args:
-        wire: The wire.
-        boxes: Where all boxes lie.
-
-    Returns:
-        From its start to its end, at least two points.
-    """
+def _route(wire: Wire, boxes: Mapping[str, Area]) -> list[Point]:
+    """Return the corners of a wire, which runs level or upright with as few turns as possible."""
     start, end = _ends(wire, boxes[wire.source], boxes[wire.target])
     upright = [side in ("top", "bottom") for side in (wire.leave, wire.enter)]
     if upright == [True, False]:
@@ -204,15 +161,15 @@ def route(wire: Wire, boxes: Mapping[str, Area]) -> tuple[Point, ...]:
         for a, b, c in zip(points, points[1:], points[2:], strict=False)
         if not (abs(a.x - c.x) < 0.01 or abs(a.y - c.y) < 0.01)
     ]
-    return (points[0], *bends, points[-1])
+    return [points[0], *bends, points[-1]]
 
 
 def _turn(wire: Wire, start: float, end: float, boxes: Mapping[str, Area]) -> float:
     forwards = wire.leave in ("right", "bottom")
-    if wire.leave == wire.enter:  # around the farthest of what it passes
+    if wire.leave == wire.enter:  # beyond the farthest of both boxes and the one that it passes
         passed = [start, end]
         if wire.around:
-            edge = port(boxes[wire.around], wire.leave, 0.5)
+            edge = _port(boxes[wire.around], wire.leave, None)
             passed.append(edge.x if wire.leave in ("left", "right") else edge.y)
         by = DETOUR if wire.bend is None else wire.bend
         return max(passed) + by if forwards else min(passed) - by
@@ -234,29 +191,18 @@ def _wire_label(text: str, points: Sequence[Point]) -> Area:
 
 
 def _around(areas: Sequence[Area]) -> Area:
-    return Area(
-        min(area.left for area in areas),
-        min(area.top for area in areas),
-        max(area.right for area in areas),
-        max(area.bottom for area in areas),
-    )
+    lefts, tops, rights, bottoms = zip(*areas, strict=True)
+    return Area(min(lefts), min(tops), max(rights), max(bottoms))
 
 
 def _frame(
-    frame: Frame,
-    diagram: Diagram,
-    boxes: dict[str, Area],
-    routes: Sequence[Sequence[Point]],
+    frame: Frame, diagram: Diagram, boxes: Mapping[str, Area], routes: Sequence[Sequence[Point]]
 ) -> Area:
     inside = [boxes[name] for name in frame.boxes]
     for wire, points in zip(diagram.wires, routes, strict=True):
         if {wire.source, wire.target} <= set(frame.boxes):
-            inside += [Area(point.x, point.y, point.x, point.y) for point in points]
-    around = _around(inside)
-    across, down = FRAME_PADDING
-    return Area(
-        around.left - across, around.top - down, around.right + across, around.bottom + down
-    )
+            inside += [Area(*point, *point) for point in points]
+    return _around(inside).grown(*FRAME_PADDING)
 
 
 def _frame_label(frame: Frame, area: Area) -> Area:
@@ -266,16 +212,9 @@ def _frame_label(frame: Frame, area: Area) -> Area:
 
 
 def lay_out(diagram: Diagram) -> Layout:
-    """Give every part of a diagram its place.
-
-    Args:
-        diagram: The diagram.
-
-    Returns:
-        All places, the drawing's upper left corner being (0, 0).
-    """
+    """Return the place of each part of a diagram; the drawing's upper left corner is (0, 0)."""
     boxes = _place_boxes(diagram)
-    routes = [route(wire, boxes) for wire in diagram.wires]
+    routes = [_route(wire, boxes) for wire in diagram.wires]
     labels = {
         index: _wire_label(wire.label, routes[index])
         for index, wire in enumerate(diagram.wires)
@@ -290,19 +229,16 @@ def lay_out(diagram: Diagram) -> Layout:
     points = [Area(*point, *point) for points in routes for point in points]
     everything = [*boxes.values(), *labels.values(), *frames, *frame_labels.values(), *points]
     whole = _around(everything).grown(MARGIN)
+    x, y = whole.left, whole.top
 
     def moved(area: Area) -> Area:
-        x, y = whole.left, whole.top
         return Area(area.left - x, area.top - y, area.right - x, area.bottom - y)
 
     return Layout(
-        size=Point(whole.right - whole.left, whole.bottom - whole.top),
+        size=Point(whole.right - x, whole.bottom - y),
         boxes={name: moved(area) for name, area in boxes.items()},
-        wires=tuple(
-            tuple(Point(point.x - whole.left, point.y - whole.top) for point in points)
-            for points in routes
-        ),
+        wires=[[Point(point.x - x, point.y - y) for point in points] for points in routes],
         wire_labels={index: moved(area) for index, area in labels.items()},
-        frames=tuple(moved(area) for area in frames),
+        frames=[moved(area) for area in frames],
         frame_labels={index: moved(area) for index, area in frame_labels.items()},
     )

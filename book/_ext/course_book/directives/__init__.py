@@ -1,4 +1,4 @@
-"""Directives: questions to the reader, and tables of what the course offers.
+"""Directives: questions to the reader, and tables about the course.
 
-Imports nothing else of ``course_book``. The directive ``interactive`` lies with its ``figures``.
+Imports ``site`` alone of ``course_book``. The directive ``interactive`` lies with its ``figures``.
 """

@@ -1,7 +1,6 @@
-"""The directive ``course-api``: a reference of rooms of course_lib, out of their docstrings.
+"""The directive ``course-api``: a reference of packages of ``course_lib``, from their docstrings.
 
-Its arguments name packages or modules. Which modules a package has, and which names are public, is
-asked of the library itself, so a page can't fall behind.
+Its arguments name packages or modules; all modules of a package are described.
 """
 
 from __future__ import annotations
@@ -26,45 +25,24 @@ if TYPE_CHECKING:
 _CLASS_OF = re.compile(r"type\[~course_lib\.[\w.]+\.(\w+)\]")
 
 
-def room_modules(folder: Path, room: str) -> list[str]:
-    """Return what a page about a room describes.
+def package_modules(folder: Path, package: str) -> list[str]:
+    """Return a package, then the modules and packages in it at every depth, without ``__main__``.
 
     Args:
         folder: The library's.
-        room: A package or a module of the library, by its name within it.
-
-    Returns:
-        The room itself, then the modules and packages in it, at every depth, as
-        ``models.pretrained.bert``. Programs, ``__main__``, are left out.
+        package: A package or a module by its name in the library, such as ``models.pretrained``.
 
     Raises:
-        ValueError: The library has no such room.
+        ValueError: The library has no such package.
     """
-    path = folder / room.replace(".", "/")
+    path = folder / package.replace(".", "/")
     if not (path / "__init__.py").is_file():
         if not path.with_suffix(".py").is_file():
-            raise ValueError(f"course_lib has no room {room!r}")
-        return [room]
+            raise ValueError(f"course_lib has no package {package!r}")
+        return [package]
     files = (file.relative_to(folder).with_suffix("").parts for file in path.rglob("*.py"))
     names = (parts[:-1] if parts[-1] == "__init__" else parts for parts in files)
     return sorted(".".join(parts) for parts in names if parts[-1] != "__main__")
-
-
-def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
-    """Make one paragraph of a docstring's line "Source: ...", its chapters linked.
-
-    Args:
-        lines: The docstring's lines, changed in place.
-        titles: The title of each chapter that the book has, by the chapter's name.
-    """
-    for start, line in enumerate(lines):
-        if line.startswith("Source: "):
-            end = next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines))
-            text = " ".join(part.strip() for part in lines[start:end])
-            for name, title in titles.items():
-                text = text.replace(f'chapter "{title}"', f"chapter :doc:`{title} </book/{name}>`")
-            lines[start:end] = [text]
-            return
 
 
 def _lines(
@@ -81,46 +59,47 @@ def _lines(
 
 
 class CourseApiDirective(SphinxDirective):
-    """Rooms of the library, a section for each of their modules."""
+    """A section for each module of some packages."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """Write the sections."""
-        from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
+        from course_lib.course_map import COURSE_MAP  # on sys.path once the extension is set up
 
         folder = Path(self.env.srcdir) / "course_lib"
-        for file in folder.rglob("*.py"):  # docstrings are inherited, and name each other's things
+        for file in folder.rglob("*.py"):  # docstrings are inherited and refer to each other
             self.env.note_dependency(str(file))
         try:
-            modules = [m for room in self.arguments[0].split() for m in room_modules(folder, room)]
+            packages = self.arguments[0].split()
+            modules = [m for package in packages for m in package_modules(folder, package)]
         except ValueError as problem:
             raise self.error(str(problem)) from problem
         lines = list(_lines(modules, COURSE_MAP, _titles_in_book(self.env)))
-        # MyST puts a heading, and what follows it, into the page's own section.
+        # MyST puts headings into the section of the page.
         content = StringList(lines, source=self.env.docname)
         self.state.nested_parse(content, 0, nodes.container(), match_titles=True)
         return []
 
 
-def _skip_fields(
-    app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any
-) -> bool | None:
-    # Fields of named tuples are described by their class, under "Attributes".
-    return True if type(member).__name__ == "_tuplegetter" else None
+def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
+    """Make "Source: ..." in the lines of a docstring one paragraph with links to chapters."""
+    for start, line in enumerate(lines):
+        if line.startswith("Source: "):
+            end = next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines))
+            text = " ".join(part.strip() for part in lines[start:end])
+            for name, title in titles.items():
+                text = text.replace(f'chapter "{title}"', f"chapter :doc:`{title} </book/{name}>`")
+            lines[start:end] = [text]
+            return
 
 
 def hide_first_colon(lines: list[str], what: str) -> None:
-    """Keep napoleon from taking for a type what stands before a colon in a sentence.
+    """Keep napoleon from reading the words before a sentence's colon as a type.
 
-    Types stand in our signatures. "Returns: The batch: one row a sentence" names none, nor does
-    the docstring of a constant or a property. napoleon reads a line that begins with a colon as
-    one without.
-
-    Args:
-        lines: The docstring's lines, changed in place.
-        what: Of what kind of object, as autodoc calls it.
+    It reads a line with a colon in front as a line without a type. The lines of the docstring are
+    changed in place; ``what`` is the kind of object, as autodoc calls it.
     """
     firsts = [i + 1 for i, line in enumerate(lines) if line.strip() in ("Returns:", "Yields:")]
     if what in ("data", "attribute", "property"):
@@ -131,12 +110,7 @@ def hide_first_colon(lines: list[str], what: str) -> None:
 
 
 def show_commands(lines: list[str], what: str) -> None:
-    """Show what is set in, in a module's docstring, as it is typed: every dash, line by line.
-
-    Args:
-        lines: The docstring's lines, changed in place.
-        what: Of what kind of object, as autodoc calls it.
-    """
+    """Make the indented lines of a module's docstring a literal block, changed in place."""
     if what != "module":
         return
     for i in reversed(range(1, len(lines))):
@@ -155,7 +129,7 @@ def _prepare(
 
 
 def _titles_in_book(env: BuildEnvironment) -> dict[str, str]:
-    """Leave out the chapters that the table of contents leaves out: they make no page."""
+    """Return the titles of the chapters in the table of contents."""
     titles = env.config.course_titles
     return {name: titles[name] for name in titles if f"book/{name}" in env.found_docs}
 
@@ -166,31 +140,29 @@ def _find_names(app: Sphinx, config: Config) -> None:
     config.course_modules = sorted(str(file.relative_to(library)) for file in library.rglob("*.py"))
 
 
+def _skip_fields(
+    app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    # Their class describes the fields of named tuples, under "Attributes".
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def _shorten(
-    app: Sphinx,
-    what: str,
-    name: str,
-    thing: Any,
-    options: Any,
-    arguments: str | None,
-    returns: str | None,
-) -> tuple[str | None, str | None]:
+    app: Sphinx, what: str, name: str, thing: Any, options: Any,
+    arguments: str | None, returns: str | None,
+) -> tuple[str | None, str | None]:  # fmt: skip
     if what == "class" and getattr(thing, "_is_protocol", False):
-        return "", None  # a protocol is never made, so (*args, **kwargs) would mislead
-    # autodoc shortens the names of classes, but not within type[...].
+        return "", None  # nobody constructs a protocol with its (*args, **kwargs)
+    # autodoc shortens names of classes, but not within type[...].
     return arguments and _CLASS_OF.sub(r"type[\1]", arguments), returns
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive, and autodoc, which reads the docstrings.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the directive, and autodoc, which reads the docstrings."""
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.napoleon")
     app.add_directive("course-api", CourseApiDirective)
-    # A new title, or module, is read everywhere.
+    # Sphinx reads all pages again after a new title or module.
     app.add_config_value("course_titles", {}, "env", types=[dict])
     app.add_config_value("course_modules", [], "env", types=[list])
     app.connect("config-inited", _find_names)

@@ -1,13 +1,17 @@
-"""The directives ``quiz`` and ``predict``: the reader answers, and is told at once.
+"""The directives ``quiz`` and ``predict``: questions with immediate answers.
 
-``quiz``: every answer says why it is right or wrong; several right ones make checkboxes.
-``predict``: asked before an experiment; the text after the answers is what comes of it, shown once
-the reader has committed to an answer, and kept.
+``quiz``: each answer says why it is right or wrong; several right answers make checkboxes.
+``predict``: asked before an experiment; the text after the answers tells the outcome, once the
+reader has answered. Without scripts reasons and outcome are folded. ``js/choices.js`` judges the
+answers, ``js/progress.js`` counts the answered questions of each page.
 """
 
 import hashlib
+import json
 import re
-from typing import ClassVar
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -17,8 +21,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from course_book.directives import choice_nodes
-from course_book.directives.answer_counts import note_question
 from course_book.directives.choices import (
     Answer,
     ChoicesError,
@@ -27,23 +29,36 @@ from course_book.directives.choices import (
     parse_choices,
     require_reasons,
 )
+from course_book.site.html_element import element
 
 logger = logging.getLogger(__name__)
 
+_KICKER = {"quiz": "Check yourself", "predict": "Predict first"}
+_SEVERAL = ' <span class="course-choices__hint">Several answers are right.</span>'
+_FOOT = (
+    '<div class="course-choices__foot"><p class="course-choices__status" role="status"></p>'
+    '<button type="button" class="course-choices__again" hidden>Start again</button></div>\n'
+    "</fieldset>\n</div>"
+)
+_REVEAL = '<details class="course-choices__reveal"><summary>What happens</summary>\n<div>\n'
+_WHY = '<details class="course-choice__why"><summary>Right or wrong?</summary>\n'
+
 _LABEL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_QUESTIONS = "course_questions"
+_SCRIPT = "js/questions.js"
 
 
-def _labels(env: BuildEnvironment) -> dict[str, str]:
-    """Return the page of every label in the book."""
-    if not hasattr(env, "course_choice_labels"):
-        env.course_choice_labels = {}  # type: ignore[attr-defined]
-    return env.course_choice_labels  # type: ignore[attr-defined]
+def _questions(env: BuildEnvironment, page: str) -> dict[str, str]:
+    """Return the version of each question of a page, by its label."""
+    data: dict[str, Any] = env.metadata[page]
+    questions: dict[str, str] = data.setdefault(_QUESTIONS, {})
+    return questions
 
 
 def _spoken_formula(paragraph: nodes.paragraph) -> str:
-    """Return a name for an answer that is nothing but formulas; empty for one with words.
+    """Return a name for an answer made of formulas only; empty for one with words.
 
-    MathML alone gives an input no name in some browsers: LaTeX without its signs has to do.
+    Some browsers give an input no name for MathML, so the name is the LaTeX without its commands.
     """
     words = [
         text
@@ -73,8 +88,7 @@ class _ChoicesDirective(SphinxDirective):
                 line += self.content_offset + error.line + 1
             logger.error(
                 "%s: %s",
-                self.name,
-                error.message,
+                *(self.name, error.message),
                 location=(self.env.docname, line),
                 type="course_book",
                 subtype=self.kind,
@@ -82,7 +96,7 @@ class _ChoicesDirective(SphinxDirective):
             return []
 
     def check(self, question: Question) -> None:
-        """Check what this kind of question asks for beyond the rest."""
+        """Check the rules of this kind of question."""
         raise NotImplementedError
 
     def _take_label(self) -> str:
@@ -91,49 +105,55 @@ class _ChoicesDirective(SphinxDirective):
             raise ChoicesError(
                 f"':label:' must be lower-case words joined by hyphens, got {label!r}", -1
             )
-        labels = _labels(self.env)
-        if label in labels:
-            raise ChoicesError(f"the label {label!r} is already used in {labels[label]!r}", -1)
-        labels[label] = self.env.docname
+        for page in self.env.metadata:
+            if label in self.env.metadata[page].get(_QUESTIONS, ()):
+                raise ChoicesError(f"the label {label!r} is already used in {page!r}", -1)
         return label
 
     def _build(self, question: Question, label: str) -> nodes.Node:
-        # An edited question must not show the answer that a reader gave to the old one.
+        # An edited question must not show a reader's answer to the old one.
         version = hashlib.sha256("\n".join(self.content).encode()).hexdigest()[:8]
-        root = choice_nodes.choices(
-            label=label, kind=self.kind, multiple=question.multiple, version=version
-        )
-        self.set_source_info(root)
-        note_question(self.env, label, version)
+        _questions(self.env, self.env.docname)[label] = version
         legend, *rest = self._parse(question.text)
         if not isinstance(legend, nodes.paragraph):
             raise ChoicesError("a question begins with a paragraph", question.text.line)
-        root += choice_nodes.choices_question("", "", *legend.children)
-        root += rest
+        legend_start = '<legend class="course-choices__question">'
+        content = [element(legend_start, *legend.children, end="</legend>"), *rest]
         for number, answer in enumerate(question.mixed_answers, start=1):
-            root += self._build_answer(answer, label, number, question.multiple)
+            content.append(self._build_answer(answer, label, number, question.multiple))
         if question.reveal:
-            root += choice_nodes.choices_reveal("", *self._parse(question.reveal))
+            reveal = self._parse(question.reveal)
+            content.append(element(_REVEAL, *reveal, end="</div></details>"))
+        start = (
+            f'<div class="course-choices course-choices--{self.kind}" id="{label}"'
+            f' data-course-choices="{self.kind}" data-version="{version}">\n'
+            f'<p class="course-choices__kicker">{_KICKER[self.kind]}'
+            f"{_SEVERAL if question.multiple else ''}</p>\n<fieldset>\n"
+        )
+        root = element(start, *content, end=_FOOT, name=f"{self.kind} {label}")
+        self.set_source_info(root)
         return root
 
     def _build_answer(self, answer: Answer, label: str, number: int, multiple: bool) -> nodes.Node:
         content = self._parse(answer.text)
         if len(content) != 1 or not isinstance(content[0], nodes.paragraph):
             raise ChoicesError("an answer is one paragraph of text", answer.text.line)
-        input_id = f"{label}-answer-{number}"
-        node = choice_nodes.choices_answer(
-            right=answer.right,
-            input_id=input_id,
-            name=label,
-            multiple=multiple,
-            spoken=_spoken_formula(content[0]),
+        identity = f"{label}-answer-{number}"
+        spoken = _spoken_formula(content[0])
+        name = f' aria-label="{escape(spoken)}"' if spoken else ""
+        start = (
+            f'<div class="course-choice" data-right="{str(answer.right).lower()}">\n'
+            f'<input type="{"checkbox" if multiple else "radio"}" id="{identity}"'
+            f' name="{label}"{name}>'
         )
-        node += choice_nodes.choices_text("", "", *content[0].children, input_id=input_id)
+        parts = [element(f'<label for="{identity}">', *content[0].children, end="</label>")]
         if answer.why:
-            node += choice_nodes.choices_why(
-                "", *self._parse(answer.why), right=answer.right, input_id=input_id
+            verdict = "Right." if answer.right else "Wrong."
+            why = (
+                f'{_WHY}<div id="{identity}-why"><p class="course-choice__verdict">{verdict}</p>\n'
             )
-        return node
+            parts.append(element(why, *self._parse(answer.why), end="</div></details>"))
+        return element(start, *parts, end="</div>")
 
     def _parse(self, passage: Passage) -> list[nodes.Node]:
         container = nodes.Element()
@@ -143,12 +163,12 @@ class _ChoicesDirective(SphinxDirective):
 
 
 class QuizDirective(_ChoicesDirective):
-    """A question whose every answer explains itself."""
+    """A question with a reason under each answer."""
 
     kind = "quiz"
 
     def check(self, question: Question) -> None:
-        """Require a reason under every answer, and nothing after the answers."""
+        """Require a reason under each answer, and nothing after the answers."""
         require_reasons(question)
         if question.reveal:
             raise ChoicesError(
@@ -159,12 +179,12 @@ class QuizDirective(_ChoicesDirective):
 
 
 class PredictDirective(_ChoicesDirective):
-    """A question before an experiment, whose outcome is revealed after answering."""
+    """A question before an experiment, with a text that tells the outcome."""
 
     kind = "predict"
 
     def check(self, question: Question) -> None:
-        """Require one right answer and the text to reveal."""
+        """Require one right answer, and the text after the answers."""
         if question.multiple:
             raise ChoicesError("a prediction has exactly one right answer", 0)
         if not question.reveal:
@@ -173,38 +193,21 @@ class PredictDirective(_ChoicesDirective):
             )
 
 
-def _forget_page(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    labels = _labels(env)
-    for label in [label for label, page in labels.items() if page == docname]:
-        del labels[label]
-
-
-def _merge_pages(
-    app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment
-) -> None:
-    labels = _labels(env)
-    for label, page in _labels(other).items():
-        if page not in docnames:
-            continue
-        if labels.setdefault(label, page) != page:
-            logger.error(
-                "the label %r is used in %r and in %r",
-                label,
-                labels[label],
-                page,
-                location=page,
-                type="course_book",
-            )
+def _write_questions(app: Sphinx, env: BuildEnvironment) -> None:
+    """Write the questions of all pages, before any page names the script's checksum."""
+    if app.builder.format != "html":
+        return
+    asked = {
+        page: data[_QUESTIONS] for page, data in sorted(env.metadata.items()) if _QUESTIONS in data
+    }
+    script = Path(app.outdir) / "_static" / _SCRIPT
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(f"window.courseQuestions = {json.dumps(asked)};\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directives.
-
-    Args:
-        app: The Sphinx application.
-    """
-    choice_nodes.setup(app)
+    """Register the directives and the script with all questions."""
     app.add_directive("quiz", QuizDirective)
     app.add_directive("predict", PredictDirective)
-    app.connect("env-purge-doc", _forget_page)
-    app.connect("env-merge-info", _merge_pages)
+    app.add_js_file(_SCRIPT, loading_method="defer")
+    app.connect("env-updated", _write_questions)

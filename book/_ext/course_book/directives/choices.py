@@ -1,7 +1,7 @@
-"""Questions with answers to choose from: the text that authors write, read into plain data.
+"""Questions with answers to choose from: the Markdown of authors, parsed into plain data.
 
-The text is Markdown. A question comes first, then a list of answers, ``[x]`` marking a right one;
-under an answer, as a quotation, stands why it is right or wrong::
+A question comes first, then a list of answers, ``[x]`` marking a right one. A quotation below an
+answer is the reason why it is right or wrong::
 
     What does the softmax of equal scores look like?
 
@@ -10,15 +10,13 @@ under an answer, as a quotation, stands why it is right or wrong::
     - [ ] one weight is 1
           > Only a score far above the others does that.
 
-What follows the list, not indented, is revealed once the reader has answered.
-
-Authors write the answers in whatever order comes to mind, and the right one too rarely first. So
-the reader meets them in another order, mixed by a hash of the text: the same in every build.
+Text after the list, not indented, is shown once the reader has answered. Readers meet the answers
+in an order that depends on a hash of the text, the same in every build.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _ANSWER = re.compile(r"^[-*] \[(?P<mark>[ xX])\](?:\s+(?P<text>.*))?$")
@@ -29,11 +27,11 @@ _ABOUT_THE_OTHERS = re.compile(
 
 
 class ChoicesError(ValueError):
-    """A question that is not written as it should be.
+    """A malformed question.
 
-    Attributes:
-        message: What is wrong and what was expected.
-        line: Where, counted from 0 within the text.
+    Args:
+        message: The fault, and the expected form.
+        line: The line of the fault within the text, from 0.
     """
 
     def __init__(self, message: str, line: int) -> None:
@@ -44,14 +42,10 @@ class ChoicesError(ValueError):
 
 @dataclass
 class Passage:
-    """Some Markdown, and where it began.
+    """Some Markdown."""
 
-    Attributes:
-        line: Index of its first line within the text.
-        lines: Its lines, without the indentation of the answer that it belongs to.
-    """
-
-    line: int
+    line: int  # index of its first line within the text
+    # its lines, without the indentation of its answer
     lines: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -60,13 +54,7 @@ class Passage:
 
 @dataclass
 class Answer:
-    """One answer to choose.
-
-    Attributes:
-        right: Whether it is right.
-        text: What the reader chooses.
-        why: Why it is right or wrong; empty if the author gives no reason.
-    """
+    """An answer, and the reason why it is right or wrong, which may be empty."""
 
     right: bool
     text: Passage
@@ -75,13 +63,7 @@ class Answer:
 
 @dataclass
 class Question:
-    """A question with its answers.
-
-    Attributes:
-        text: The question.
-        answers: What can be chosen, at least two, as written.
-        reveal: What is shown after answering; empty if there is nothing.
-    """
+    """A question with its answers as written, and the text after answering, which may be empty."""
 
     text: Passage
     answers: list[Answer]
@@ -89,15 +71,12 @@ class Question:
 
     @property
     def multiple(self) -> bool:
-        """Whether more than one answer is right, so that several may be chosen."""
+        """Whether more than one answer is right."""
         return sum(answer.right for answer in self.answers) > 1
 
     @property
     def mixed_answers(self) -> list[Answer]:
-        """The answers in the order in which the reader meets them.
-
-        One that speaks of the others, such as *both* or *none of these*, stays behind them.
-        """
+        """The answers in the readers' order; answers about the others (*both*, *none*) are last."""
 
         def place(answer: Answer) -> tuple[bool, str]:
             text = "\n".join([*answer.text.lines, *self.text.lines])
@@ -108,17 +87,11 @@ class Question:
 
 
 def parse_choices(lines: Sequence[str]) -> Question:
-    """Read a question.
-
-    Args:
-        lines: The Markdown lines.
-
-    Returns:
-        The question with its answers.
+    """Parse the Markdown lines of a question.
 
     Raises:
         ChoicesError: There is no question, fewer than two answers, none that is right, an answer
-            without text, or a line that looks like an answer and is none.
+            without text or given twice, or a line that only resembles an answer.
     """
     question, answers, reveal = Passage(0), [], Passage(len(lines))
     for number, line in enumerate(lines):
@@ -144,14 +117,7 @@ def parse_choices(lines: Sequence[str]) -> Question:
 
 
 def require_reasons(question: Question) -> None:
-    """Check that every answer says why it is right or wrong.
-
-    Args:
-        question: The question.
-
-    Raises:
-        ChoicesError: An answer has no reason.
-    """
+    """Raise ``ChoicesError`` if an answer has no reason."""
     for answer in question.answers:
         if not answer.why:
             raise ChoicesError(
@@ -187,14 +153,9 @@ def _check(question: Passage, answers: list[Answer]) -> None:
             raise ChoicesError("an answer has no text", answer.text.line)
     if not any(answer.right for answer in answers):
         raise ChoicesError("no answer is marked right ('- [x] ...')", answers[0].text.line)
-    for text, line in _repeated(answers):
-        raise ChoicesError(f"the answer {text!r} is given twice", line)
-
-
-def _repeated(answers: list[Answer]) -> Iterator[tuple[str, int]]:
     seen = set()
     for answer in answers:
-        text = " ".join(answer.text.lines)
-        if text in seen:
-            yield text, answer.text.line
-        seen.add(text)
+        words = " ".join(answer.text.lines)
+        if words in seen:
+            raise ChoicesError(f"the answer {words!r} is given twice", answer.text.line)
+        seen.add(words)

@@ -1,7 +1,4 @@
-"""The directive ``homework-table``: what each homework is worth and how long it takes.
-
-Both stand in the homework's source: points on its cells, the time in its introduction.
-"""
+"""The directive ``homework-table``: the time and the points of each homework, from its source."""
 
 import re
 from pathlib import Path
@@ -13,33 +10,25 @@ from sphinx.util.docutils import SphinxDirective
 
 _TITLE = re.compile(r"^# # Homework \d+: (.+)$", flags=re.MULTILINE)
 _TIME = re.compile(r"^# \*\*Time:\*\* about (.+? (?:hours?|minutes?))\b", flags=re.MULTILINE)
-_EXPECTED = (
-    "its title, '# # Homework 3: Masks', in its first cell",
-    "'# **Time:** about two hours', or minutes, in its introduction",
-    "points, such as points=2, on the first line of each test",
-)
 _CELL = re.compile(r"^# %% .*?\b(test|written)=\"[^\"]+\" points=([\d.]+)", flags=re.MULTILINE)
 
 
 def homework_row(homework: str, source: str) -> str:
-    """Return a homework's row of the table.
+    """Return a homework's row of the Markdown table.
 
     Args:
         homework: Its id, such as ``hw03-self-attention``.
         source: Its source, a py:percent file.
 
-    Returns:
-        A row of a Markdown table.
-
     Raises:
-        ValueError: It does not say its title or its time, or asks for nothing; the message says
-            what is expected.
+        ValueError: Title, time or points are missing.
     """
     title, time, cells = _TITLE.search(source), _TIME.search(source), _CELL.findall(source)
     if not (title and time and cells):
-        said = (title, time, cells)
-        missing = [what for what, found in zip(_EXPECTED, said, strict=True) if not found]
-        raise ValueError(f"{homework} must say {'; and '.join(missing)}")
+        raise ValueError(
+            f"{homework} needs a title ('# # Homework 3: Masks'), a time in its introduction ('# "
+            "**Time:** about two hours') and tests with points ('points=2')"
+        )
     points = {kind: sum(float(p) for k, p in cells if k == kind) for kind in ("test", "written")}
     checks = sum(kind == "test" for kind, _ in cells)
     return (
@@ -49,7 +38,7 @@ def homework_row(homework: str, source: str) -> str:
 
 
 class HomeworkTableDirective(SphinxDirective):
-    """All homework."""
+    """The table of all homework."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -71,9 +60,5 @@ class HomeworkTableDirective(SphinxDirective):
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the directive."""
     app.add_directive("homework-table", HomeworkTableDirective)

@@ -1,15 +1,14 @@
-"""The directives ``course-versions`` and ``course-times``: what this build was made with and ran.
+"""The directives ``course-versions`` and ``course-times``: versions and running times.
 
-Times are known once all chapters have run, so their table is a placeholder until the pages are
-written. myst-nb remembers for each page how long it ran, and rewrites pages with the mark
-``has_exec_table`` when that changes.
+Running times are known once all chapters have run, so their table is a placeholder until the pages
+are written. myst-nb writes pages with the mark ``has_exec_table`` again when a time changes.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from docutils import nodes
@@ -29,18 +28,11 @@ PACKAGES = {
     "myst-nb": "runs the chapters",
     "nbgrader": "homework",
 }
-"""Each package that a reader may want to know the version of, and what it is there for."""
+"""The packages in the table of versions, and their use."""
 
 
 def version_lines(now: datetime) -> list[str]:
-    """Return what this build is made with, as a Markdown table.
-
-    Args:
-        now: The time of the build, in UTC.
-
-    Returns:
-        The table's lines.
-    """
+    """Return the versions as a Markdown table; ``now`` is the time of the build, in UTC."""
     lines = ["| package | version | for |", "| --- | --- | --- |"]
     lines.append(f"| Python | {platform.python_version()} | everything |")
     lines += [
@@ -51,7 +43,7 @@ def version_lines(now: datetime) -> list[str]:
 
 
 class VersionsDirective(SphinxDirective):
-    """What this build is made with."""
+    """The table of versions."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -61,82 +53,63 @@ class VersionsDirective(SphinxDirective):
         return [container]
 
 
-class TimesPlaceholder(nodes.General, nodes.Element):
-    """Where the table of times will stand."""
+class times_placeholder(nodes.General, nodes.Element):
+    """The place of the table of running times."""
 
 
 class TimesDirective(SphinxDirective):
-    """How long each chapter ran."""
+    """The table of running times."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the placeholder, and ask to be written anew when a time changes."""
+        """Return the placeholder."""
         NbMetadataCollector.set_doc_data(self.env, self.env.docname, "has_exec_table", True)
-        return [TimesPlaceholder()]
-
-
-def _row(cells: Sequence[nodes.Node]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+        return [times_placeholder()]
 
 
 def times_table(rows: Sequence[tuple[nodes.Node, float, datetime]]) -> nodes.table:
-    """Return the table of times.
+    """Return the table for chapters, their seconds and when they ran; the last row is the sum."""
 
-    Args:
-        rows: For each chapter its name, its seconds and when it ran.
+    def row(*cells: nodes.Node) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
 
-    Returns:
-        The table, with the sum in its last row.
-    """
-    total = sum(seconds for _, seconds, _ in rows)
     body = [
-        _row([name, nodes.Text(f"{seconds:.1f}"), nodes.Text(f"{ran:%Y-%m-%d}")])
+        row(name, nodes.Text(f"{seconds:.1f}"), nodes.Text(f"{ran:%Y-%m-%d}"))
         for name, seconds, ran in rows
     ]
-    body.append(_row([nodes.strong(text="all"), nodes.Text(f"{total:.0f}"), nodes.Text("")]))
-    heads = [nodes.Text(head) for head in ("chapter", "seconds", "ran on")]
-    group = nodes.tgroup("", cols=len(heads))
-    group += [nodes.colspec(colwidth=width) for width in (60, 20, 20)]
-    group += [nodes.thead("", _row(heads)), nodes.tbody("", *body)]
+    total = sum(seconds for _, seconds, _ in rows)
+    body.append(row(nodes.strong(text="all"), nodes.Text(f"{total:.0f}"), nodes.Text("")))
+    heads = row(*(nodes.Text(head) for head in ("chapter", "seconds", "ran on")))
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (60, 20, 20)), cols=3)
+    group += [nodes.thead("", heads), nodes.tbody("", *body)]
     return nodes.table("", group, classes=["colwidths-auto"])
 
 
 class FillInTimes(SphinxPostTransform):
-    """Put the table into the placeholder's place."""
+    """Replace the placeholder by the table."""
 
     default_priority = 8  # before references are resolved, at 10
 
     def run(self, **kwargs: object) -> None:
         """Replace the placeholders of a page."""
-        for placeholder in list(self.document.findall(TimesPlaceholder)):
+        for placeholder in list(self.document.findall(times_placeholder)):
             placeholder.replace_self(times_table(list(self._rows())))
 
-    def _rows(self) -> list[tuple[nodes.Node, float, datetime]]:
+    def _rows(self) -> Iterator[tuple[nodes.Node, float, datetime]]:
         data = NbMetadataCollector.get_doc_data(self.env)
-        rows = []
         for page in self.env.toctree_includes.get(self.config.root_doc, []):
             ran = data.get(page, {}).get("exec_data")
             if ran and ran["runtime"] is not None:
+                title = nodes.inline(text=self.env.titles[page].astext())
+                target = {"reftype": "doc", "refdomain": "std", "reftarget": f"/{page}"}
                 link = addnodes.pending_xref(
-                    "",
-                    nodes.inline(text=self.env.titles[page].astext()),
-                    refdoc=self.env.docname,
-                    reftarget=f"/{page}",
-                    reftype="doc",
-                    refdomain="std",
-                    refexplicit=True,
-                    refwarn=True,
+                    "", title, refdoc=self.env.docname, refexplicit=True, refwarn=True, **target
                 )
-                rows.append((link, ran["runtime"], datetime.fromtimestamp(ran["mtime"], UTC)))
-        return rows
+                yield link, ran["runtime"], datetime.fromtimestamp(ran["mtime"], UTC)
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directives.
-
-    Args:
-        app: The Sphinx application.
-    """
-    app.add_node(TimesPlaceholder)
+    """Register the directives."""
+    app.add_node(times_placeholder)
     app.add_directive("course-versions", VersionsDirective)
     app.add_directive("course-times", TimesDirective)
     app.add_post_transform(FillInTimes)

@@ -98,7 +98,7 @@
     });
   }
 
-  /** Cards of numbers: facts are [id, what is counted, number]. */
+  /** Cards of numbers: facts are [id, name, number]. */
   class Counts {
     constructor() {
       this.element = make("dl", { class: "course-counts" });

@@ -27,7 +27,7 @@
     return fill(document.createElementNS(SVG, tag), attributes, children);
   }
 
-  /** An empty chart; what it shows stands in words elsewhere. */
+  /** An empty chart; its caller says in words elsewhere all that it shows. */
   function makeChart(width, height) {
     return makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
   }

@@ -24,21 +24,15 @@ class Figure(Record):
 
     A folder ``NAME`` with a subclass in ``figure.py``, the script ``NAME.js`` and the style
     ``NAME.css`` adds a figure to the book. Scripts are named ``folder/file.js``.
-
-    Attributes:
-        note: A sentence below the figure about its numbers; may be empty.
-        scripts: Scripts that run before ``NAME.js``, in this order.
-        deferred: Scripts that ``NAME.js`` loads when the reader starts the figure.
-        styles: Other figures whose styles it also uses.
-        wide: Whether the figure extends into the right margin.
     """
 
-    scripts: ClassVar[tuple[str, ...]] = ()
+    scripts: ClassVar[tuple[str, ...]] = ()  # scripts that run before ``NAME.js``, in this order
+    # scripts that ``NAME.js`` loads when the reader starts the figure
     deferred: ClassVar[tuple[str, ...]] = ()
-    styles: ClassVar[tuple[str, ...]] = ()
-    wide: ClassVar[bool] = False
+    styles: ClassVar[tuple[str, ...]] = ()  # other figures whose styles it also uses
+    wide: ClassVar[bool] = False  # whether the figure extends into the right margin
 
-    note: str
+    note: str  # a sentence below the figure about its numbers; may be empty
 
     @abstractmethod
     def table(self) -> str:
@@ -46,13 +40,7 @@ class Figure(Record):
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table that scrolls sideways where it is too wide.
-
-    Args:
-        caption: Its caption.
-        heads: The heading of each column.
-        rows: The cells of each row; the first cell is the heading of its row.
-    """
+    """Return an HTML table that scrolls sideways; the first cell of a row is its heading."""
     head = "".join(
         f'<th scope="col">{escape(text)}</th>' if text else "<td></td>" for text in heads
     )

@@ -3,8 +3,14 @@
 A code cell shows the data as ``<script type="application/json" id="...">``, and the directive's
 option ``:data:`` names the id. The page holds a table of the data, which the script replaces, for
 readers without scripts. ``:page:`` names another chapter whose cell shows the data.
+
+Large data, such as models, have the attribute ``data-deferred``. The build moves them into a
+classic script under ``_static/models``, which also loads from ``file://`` and sets
+``window.courseModels[id]``, and leaves its address and its size in the page.
 """
 
+import hashlib
+import json
 import re
 from html import escape
 from pathlib import Path
@@ -18,10 +24,13 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from course_book.figures.deferred import DEFERRED, move_deferred
 from course_book.figures.registry import FIGURES
 
 logger = logging.getLogger(__name__)
+DEFERRED = re.compile(
+    r'<script type="application/json" id="(?P<name>[\w-]+)" data-deferred>(?P<json>.*?)</script>',
+    re.DOTALL,
+)
 
 
 class interactive_figure(nodes.General, nodes.Element):
@@ -111,6 +120,34 @@ class FillFigures(SphinxPostTransform):
         )
 
 
+def move_deferred(match: re.Match[str], site: Path) -> str:
+    """Write a match of ``DEFERRED`` into a script of the site, and return an element naming it."""
+    name = match["name"]
+    data = json.dumps(json.loads(match["json"]), separators=(",", ":"))
+    script = f'(window.courseModels ??= {{}})["{name}"] = {data};\n'.encode("ascii")
+    file = site / "_static" / "models" / f"{name}.js"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(script)
+    digest = hashlib.sha256(script).hexdigest()[:8]  # against stale browser caches
+    place = {"file": f"_static/models/{name}.js?v={digest}", "bytes": len(script)}
+    return f'<script type="application/json" id="{name}">{json.dumps(place)}</script>'
+
+
+class MoveDeferred(SphinxPostTransform):
+    """Move deferred data out of the page."""
+
+    default_priority = 410  # after MyST-NB has chosen among a cell's outputs
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Move every deferred script of the page."""
+        site = Path(self.app.outdir)
+        for raw in list(self.document.findall(nodes.raw)):
+            if DEFERRED.search(raw.astext()):
+                text = DEFERRED.sub(lambda match: move_deferred(match, site), raw.astext())
+                raw.replace_self(nodes.raw("", text, format="html"))
+
+
 def _visit(self: HTML5Translator, node: interactive_figure) -> None:
     name = node["figure"]
     wide = " full-width" if FIGURES[name].wide else ""  # the theme's class
@@ -135,7 +172,8 @@ def _depart(self: HTML5Translator, node: interactive_figure) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive."""
+    """Register the directive and the transforms."""
     app.add_node(interactive_figure, html=(_visit, _depart))
     app.add_directive("interactive", InteractiveDirective)
     app.add_post_transform(FillFigures)
+    app.add_post_transform(MoveDeferred)

@@ -7,37 +7,22 @@ Pairs = list[tuple[int, int]]
 
 
 class Sentence(Record):
-    """A sentence with its right translation and the model's, in words.
+    """A sentence with its right translation and the model's, in words."""
 
-    Attributes:
-        src: The sentence.
-        tgt: Its right translation.
-        written: The model's translation.
-        alignment: The source word and the target word that belong together.
-        src_agreements: A word of the sentence, and the word that decides its form.
-        tgt_agreements: The same in the right translation.
-    """
-
-    src: list[str]
-    tgt: list[str]
-    written: list[str]
-    alignment: Pairs
-    src_agreements: Pairs
-    tgt_agreements: Pairs
+    src: list[str]  # the sentence
+    tgt: list[str]  # its right translation
+    written: list[str]  # the model's translation
+    alignment: Pairs  # the source word and the target word that belong together
+    src_agreements: Pairs  # a word of the sentence, and the word that decides its form
+    tgt_agreements: Pairs  # the same in the right translation
 
 
 class Translator(Figure):
-    """A translator that runs in the page.
+    """A translator that runs in the page."""
 
-    Attributes:
-        model: Id of the deferred data with the model.
-        right: Share of unseen sentences that the model translates without a mistake.
-        examples: Sentences to pick from.
-    """
-
-    model: str
-    right: float
-    examples: list[Sentence]
+    model: str  # id of the deferred data with the model
+    right: float  # share of unseen sentences that the model translates without a mistake
+    examples: list[Sentence]  # sentences to pick from
 
     def table(self) -> str:
         """Return the model's translation and the right one of each sentence."""

@@ -1,4 +1,4 @@
-"""Markup that other extensions bring: their formulas, citations, glossaries, exercises, adjusted.
+"""Markup of other extensions, adjusted: formulas, citations, glossaries, listings, exercises.
 
-Imports nothing else of ``course_book``.
+Imports ``site`` alone of ``course_book``.
 """

@@ -1,7 +1,6 @@
-"""Years that tell publications apart: "Mikolov et al. [2013a]" and "Mikolov et al. [2013b]".
+"""Years with letters: "Mikolov et al. [2013a]" and "Mikolov et al. [2013b]".
 
-The bibliography's style does it, so that citations, the bibliography and the notebooks to download,
-which all take their years from its entries, say the same.
+The bibliography's style adds them, so citations, bibliography and notebooks agree.
 """
 
 import functools
@@ -22,17 +21,10 @@ STYLE = "plain-distinct-years"
 
 
 class DistinctYears(SortingStyle):
-    """By authors, years and titles; a letter follows each year that would be ambiguous."""
+    """Sorts by authors, years and titles; a letter follows each ambiguous year."""
 
     def sort(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Sort entries and tell them apart.
-
-        Args:
-            entries: All that the bibliography lists; they stay as they are.
-
-        Returns:
-            The entries in order, copies where the year has a letter.
-        """
+        """Return the entries in order, copies of those whose year gets a letter."""
         ordered = super().sort(entries)
         alike: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         for entry in ordered:
@@ -48,13 +40,13 @@ class DistinctYears(SortingStyle):
 
 
 class Style(PlainStyle):
-    """The style ``plain``, with distinct years."""
+    """The style ``plain`` with distinct years."""
 
     default_sorting_style = STYLE
 
 
 def _shown_authors(entry: Entry) -> str:
-    """Return the authors as a citation names them: two lists may both be "Liu et al."."""
+    """Return the authors as citations show them: two lists may both be "Liu et al."."""
     style = AuthorYearReferenceStyle()
     shown = style.person.author_or_editor_or_title(full=False)
     return shown.format_data({"entry": entry, "style": style}).render(Backend())
@@ -64,18 +56,14 @@ def _with_letter(entry: Entry, letter: str) -> Entry:
     if not letter:
         return entry
     fields = {**entry.fields, "year": entry.fields["year"] + letter}
-    told = Entry(entry.original_type, fields=fields, persons=entry.persons)
-    told.key = entry.key
-    return told
+    copy = Entry(entry.original_type, fields=fields, persons=entry.persons)
+    copy.key = entry.key
+    return copy
 
 
 def setup(app: Sphinx) -> None:
-    """Make the style known to sphinxcontrib-bibtex.
-
-    Args:
-        app: The Sphinx application.
-    """
-    # Pybtex looks through all installed packages whenever it needs one of its parts.
+    """Register the style."""
+    # Pybtex searches all installed packages each time it needs one of its parts.
     plugin.entry_points = functools.cache(plugin.entry_points)
     register_plugin("pybtex.style.sorting", STYLE, DistinctYears)
     register_plugin("pybtex.style.formatting", STYLE, Style)

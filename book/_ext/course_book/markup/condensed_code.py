@@ -1,4 +1,4 @@
-"""A definition's code without what only its callers need: its contract, and checks of arguments."""
+"""A definition's code without its contract and without the checks of its arguments."""
 
 import ast
 import re
@@ -10,36 +10,26 @@ _CHECK = re.compile(r"_?(check|require)_?\w*")
 
 
 class CondensedCode(NamedTuple):
-    """A definition in short.
+    """A condensed definition."""
 
-    Attributes:
-        shown: The signature, each docstring's first line, and the lines that carry the idea.
-        checks: The checks of arguments that are left out, each at the margin; may be empty.
-        has_contract: Whether a docstring says more than is shown of it.
-    """
-
-    shown: str
-    checks: str
-    has_contract: bool
+    shown: str  # the signature, the first line of each docstring, and the code without checks
+    checks: str  # the checks of arguments, each at the margin; may be empty
+    has_contract: bool  # whether a docstring has more than one line
 
 
 def condensed(code: str) -> CondensedCode:
-    """Leave out of a definition what tells little of its idea.
-
-    Args:
-        code: Python; what is not, or defines nothing, stays as it is.
-
-    Returns:
-        The code in short, and what was left out.
-    """
+    """Condense a definition; code that is no Python, or defines nothing, stays as it is."""
     lines = textwrap.dedent(code).splitlines()
     try:
-        definitions = list(_definitions(ast.parse("\n".join(lines))))
+        tree = ast.parse("\n".join(lines))
     except SyntaxError:
         return CondensedCode(code, "", has_contract=False)
-    checks = [_lines(check) for function in definitions for check in _checks(function)]
+    definitions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    checks = [_lines(check) for definition in definitions for check in _checks(definition)]
     contracts = [
-        _lines(text) for definition in definitions for text in _long_docstrings(definition)
+        _lines(definition.body[0])
+        for definition in definitions
+        if ast.get_docstring(definition) and len(_lines(definition.body[0])) > 1
     ]
     left_out = {number for check in checks for number in _with_comment(check, lines)}
     for contract in contracts:
@@ -53,21 +43,10 @@ def condensed(code: str) -> CondensedCode:
     )
 
 
-def _definitions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node
-
-
 def _lines(statement: ast.stmt) -> range:
-    """Return the numbers of a statement's lines, counted from 0."""
+    """Return the numbers of a statement's lines, from 0."""
     assert statement.end_lineno is not None
     return range(statement.lineno - 1, statement.end_lineno)
-
-
-def _long_docstrings(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.stmt]:
-    if ast.get_docstring(definition) and len(_lines(definition.body[0])) > 1:
-        yield definition.body[0]
 
 
 def _checks(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.stmt]:
@@ -93,7 +72,7 @@ def _with_comment(statement: range, lines: list[str]) -> range:
 
 
 def _without_gaps(lines: list[str]) -> str:
-    """Join lines, with no blank one after another."""
+    """Join lines, with no blank line after another."""
     kept: list[str] = []
     for line in lines:
         if line.strip() or (kept and kept[-1].strip()):

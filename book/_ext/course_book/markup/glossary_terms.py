@@ -1,6 +1,6 @@
-"""The glossary's entries in Markdown's own form, which Jupyter Book 2 reads too: ``: meaning``.
+"""The glossary with entries in Markdown's form, ``: meaning``, which Jupyter Book 2 reads too.
 
-A row of letters above them leads to the first word with each.
+Letters above the entries link to the first term with each.
 """
 
 from docutils import nodes
@@ -12,41 +12,28 @@ _MEANING = ": "
 
 
 class PortableGlossary(Glossary):
-    """Sphinx's glossary, which takes what is indented for the meaning of the lines above it."""
+    """Sphinx's glossary, whose meanings are indented."""
 
     content: StringList
 
     def run(self) -> list[nodes.Node]:
-        """Read the entries.
-
-        Returns:
-            The row of letters, then the glossary.
-        """
+        """Return the letters and the glossary."""
         indented = [
             line.replace(_MEANING, " " * len(_MEANING), 1) if line.startswith(_MEANING) else line
             for line in self.content
         ]
         self.content = StringList(indented, items=self.content.items)
         entries = super().run()
-        return [_letters(entries), *entries]
-
-
-def _letters(entries: list[nodes.Node]) -> nodes.Node:
-    """Return links to the first word of each letter, in the order of the words."""
-    firsts: dict[str, nodes.term] = {}
-    for term in (term for entry in entries for term in entry.findall(nodes.term)):
-        firsts.setdefault(term.astext()[0].upper(), term)
-    row = nodes.paragraph(classes=["course-letters"])
-    for letter, term in firsts.items():
-        link = nodes.reference("", letter, internal=True, refid=term["ids"][0])
-        row += [link, nodes.Text(" ")]
-    return row
+        firsts: dict[str, nodes.term] = {}
+        for term in (term for entry in entries for term in entry.findall(nodes.term)):
+            firsts.setdefault(term.astext()[0].upper(), term)
+        letters = nodes.paragraph(classes=["course-letters"])
+        for letter, term in firsts.items():
+            link = nodes.reference("", letter, internal=True, refid=term["ids"][0])
+            letters += [link, nodes.Text(" ")]
+        return [letters, *entries]
 
 
 def setup(app: Sphinx) -> None:
-    """Put the directive in the place of Sphinx's.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Replace Sphinx's directive."""
     app.add_directive_to_domain("std", "glossary", PortableGlossary, override=True)

@@ -1,31 +1,23 @@
-"""Listings of what students are to write themselves: folded, one press away."""
+"""Listings of code that students write in a homework: folded, one click away."""
 
 import re
 from html import escape
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.writers.html5 import HTML5Translator
+
+from course_book.site.html_element import element
 
 _EXERCISE = re.compile(r'^# %% solution="(?P<name>\w+)"(?P<rest>.*)$', flags=re.MULTILINE)
 _WITHHELD = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 
 
-class folded_listing(nodes.General, nodes.Element):
-    """A listing behind a line: attribute summary, HTML."""
-
-
 def homework_of(pyobject: str, solutions: Path) -> Path | None:
-    """Find the homework in which students write a function or class, or a method of it.
+    """Return the source of the first homework in which students write a function or class.
 
-    Args:
-        pyobject: As ``literalinclude`` takes it, such as ``MultiHeadAttention.forward``.
-        solutions: The folder of the homeworks' sources.
-
-    Returns:
-        The first one's source, which names it as an exercise, or withholds course_lib's; else None.
+    The homework names it as an exercise, or withholds ``course_lib``'s. ``pyobject`` is the option
+    of ``literalinclude``, such as ``MultiHeadAttention.forward``.
     """
     name = pyobject.partition(".")[0]
     for source in sorted(solutions.glob("hw*.py")):
@@ -36,7 +28,7 @@ def homework_of(pyobject: str, solutions: Path) -> Path | None:
 
 
 def summary(pyobject: str, homework: Path) -> str:
-    """Return the line behind which a listing is folded, as HTML."""
+    """Return the summary of a folded listing, as HTML."""
     name, number = escape(pyobject.partition(".")[0]), int(homework.name[2:4])
     return f"You write <code>{name}</code> yourself in homework {number}: show the library's"
 
@@ -44,36 +36,10 @@ def summary(pyobject: str, homework: Path) -> str:
 def fold_if_graded(
     listing: list[nodes.Node], pyobject: str, env: BuildEnvironment
 ) -> list[nodes.Node]:
-    """Put a listing behind a line if students write it.
-
-    Args:
-        listing: What shows it.
-        pyobject: As ``literalinclude`` takes it.
-        env: Of the book.
-
-    Returns:
-        The listing as it was, or behind a line.
-    """
+    """Return a listing, folded if students write its code."""
     homework = homework_of(pyobject, Path(env.srcdir) / "solutions")
     if homework is None:
         return listing
     env.note_dependency(str(homework))
-    return [folded_listing("", *listing, summary=summary(pyobject, homework))]
-
-
-def _visit(self: HTML5Translator, node: folded_listing) -> None:
-    summary = f"<summary>{node['summary']}</summary>"
-    self.body.append(f'<details class="course-listing">{summary}\n')
-
-
-def _depart(self: HTML5Translator, node: folded_listing) -> None:
-    self.body.append("</details>\n")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the node.
-
-    Args:
-        app: The Sphinx application.
-    """
-    app.add_node(folded_listing, html=(_visit, _depart))
+    start = f'<details class="course-listing"><summary>{summary(pyobject, homework)}</summary>\n'
+    return [element(start, *listing, end="</details>")]

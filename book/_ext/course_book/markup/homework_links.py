@@ -1,7 +1,6 @@
-"""A homework's id, such as ``hw03-self-attention``, is a link to its notebook where it stands.
+"""A homework's id, such as ``hw03-self-attention``, links to its released notebook.
 
-Where the released notebook says at its top on which services it can be opened, the first link of a
-page says so too.
+The first link of a page also names the services that the notebook's first cell links to.
 """
 
 import json
@@ -15,30 +14,17 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 _HOMEWORK = re.compile(r"hw\d\d-[\w-]+")
-_DOOR = re.compile(r"\[(?:!\[)?Open in (\w+)(?:\]\([^)]*\))?\]\((https://[^)]*)\)")
-
-
-def doors(notebook: str) -> list[tuple[str, str]]:
-    """Return where a released notebook can be opened, as its first cell says.
-
-    Args:
-        notebook: The file's text.
-
-    Returns:
-        The name and the address of each service; none if it names none.
-    """
-    cells = json.loads(notebook).get("cells", [])
-    return _DOOR.findall("".join(cells[0]["source"])) if cells else []
+_SERVICE = re.compile(r"\[(?:!\[)?Open in (\w+)(?:\]\([^)]*\))?\]\((https://[^)]*)\)")
 
 
 class LinkHomework(SphinxTransform):
-    """Makes each id a download, if the homework has been released."""
+    """Make each id of a released homework a download."""
 
     default_priority = 600
 
     def apply(self, **kwargs: Any) -> None:
         """Link the ids of a page."""
-        told: set[str] = set()
+        linked: set[str] = set()
         for literal in list(self.document.findall(nodes.literal)):
             name = literal.astext()
             if not _HOMEWORK.fullmatch(name) or isinstance(literal.parent, nodes.reference):
@@ -50,13 +36,15 @@ class LinkHomework(SphinxTransform):
                 literal.replace_self(link)
                 link += literal
                 self.env.note_dependency(str(path))
-                if name not in told:
-                    told.add(name)
-                    _add_doors(link, doors(path.read_text(encoding="utf-8")))
+                if name not in linked:
+                    linked.add(name)
+                    _add_services(link, path.read_text(encoding="utf-8"))
 
 
-def _add_doors(link: nodes.Element, found: list[tuple[str, str]]) -> None:
-    """Put after a link: (open in ..., ...)."""
+def _add_services(link: nodes.Element, notebook: str) -> None:
+    """Put "(open in ..., ...)" after a link to a notebook that names services."""
+    cells = json.loads(notebook).get("cells", [])
+    found = _SERVICE.findall("".join(cells[0]["source"])) if cells else []
     words: list[nodes.Node] = []
     for service, address in found:
         words.append(nodes.Text(", " if words else " (open in "))
@@ -67,9 +55,5 @@ def _add_doors(link: nodes.Element, found: list[tuple[str, str]]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the transform.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the transform."""
     app.add_transform(LinkHomework)

@@ -1,8 +1,7 @@
 """Formulas on one line with the bracket before them and the comma after them.
 
-A browser may break lines on both sides of an inline block, which a formula's parts are, even before
-a comma; Chromium does so beside a word joiner too. So the formula and its neighbours stand in an
-element in which lines break nowhere but between the formula's own parts.
+A browser may break a line beside a formula's inline blocks, even before a comma. So a formula and
+its neighbours stand in an element without line breaks, except between the formula's own parts.
 """
 
 import re
@@ -12,15 +11,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-JOINED = "course-joined"
-"""The element's class; ``css/typography.css`` has the rule."""
-
+JOINED = "course-joined"  # the class in css/typography.css
 _OPENING = re.compile(r"[(\[{\"'“‘«]+$")
-_GOING_ON = re.compile(r"^(?:\w+|[^\w\s]+)")  # ")," and the "th" of a formula's "n-th"
+_GOING_ON = re.compile(r"^(?:\w+|[^\w\s]+)")  # ")," and the "th" of "n-th"
 
 
 class JoinFormulas(SphinxPostTransform):
-    """Puts each formula into one element with what stands next to it without a space."""
+    """Join each formula with its neighbours that no space separates."""
 
     default_priority = 800
     formats = ("html",)
@@ -55,9 +52,5 @@ def _text(node: nodes.Node) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """Join formulas before a page is written.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Register the transform."""
     app.add_post_transform(JoinFormulas)

@@ -1,5 +1,5 @@
-"""Chapters as notebooks: run for the build, and handed out to run elsewhere.
+"""Chapters as notebooks: run by the build, and written for readers to download.
 
-Imports ``directives`` and ``markup``, since a notebook says in plain Markdown what they show, and
-the digests of ``site``.
+Imports ``directives`` and ``markup``, whose output it writes as plain Markdown, and the digests of
+``site``.
 """

@@ -1,7 +1,6 @@
-"""Each chapter as a notebook to download, that runs wherever course_lib and Jupyter are installed.
+"""Each chapter as a notebook to download, which runs with ``course_lib`` and Jupyter installed.
 
-It is made from the chapter's Markdown when its page is written, and lies beside the page's source,
-where the theme's download button finds it.
+It lies beside the page's source, where the theme's download button links to.
 """
 
 import sys
@@ -20,21 +19,15 @@ from course_book.notebooks.plain_code import imported_packages, plain_code
 from course_book.notebooks.plain_markdown import CELL_BREAK, to_plain_markdown
 
 PACKAGE = "seq2seq-to-bert"
-COMES_ALONG = {"course_lib", "torch", "numpy", "matplotlib", "IPython", ""}
-"""What course_lib and Jupyter bring."""
+INSTALLED = {"course_lib", "torch", "numpy", "matplotlib", "IPython", ""}
+"""Packages that come with ``course_lib`` and Jupyter."""
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 
 def chapter_notebook(chapter: Path, page: PageReferences, repository: str = "") -> NotebookNode:
-    """Turn a chapter into a notebook without outputs.
+    """Return a chapter as a notebook without outputs.
 
-    Args:
-        chapter: The chapter's MyST Markdown.
-        page: What it refers to.
-        repository: Where the course can be installed from; empty if nowhere public.
-
-    Returns:
-        The notebook; its first cell says what to install.
+    Its first cell installs the course from ``repository``, if it has a public address.
     """
     cells = []
     in_solution = False
@@ -42,8 +35,11 @@ def chapter_notebook(chapter: Path, page: PageReferences, repository: str = "") 
         if cell.cell_type == "markdown":
             for text in to_plain_markdown(cell.source, page).split(f"{CELL_BREAK}\n"):
                 if text := text.removesuffix(CELL_BREAK).strip():
-                    cells.append(_text_cell(text))
-                    in_solution = _is_solution(text) or (in_solution and not _is_heading(text))
+                    solution = text.startswith("##### Solution")
+                    in_solution = solution or (in_solution and not text.startswith("#"))
+                    cells.append(new_markdown_cell(text))
+                    if solution:
+                        cells[-1].metadata["heading_collapsed"] = True  # JupyterLab folds it
         else:
             cells += _code_cells(cell, page, folded=in_solution)
     notebook = new_notebook(cells=[*_installation(cells, repository), *cells])
@@ -54,21 +50,6 @@ def chapter_notebook(chapter: Path, page: PageReferences, repository: str = "") 
     for number, cell in enumerate(notebook.cells):  # the same chapter gives the same file
         cell["id"] = f"{chapter.stem[:50]}-{number}"
     return notebook
-
-
-def _is_heading(text: str) -> bool:
-    return text.startswith("#")
-
-
-def _is_solution(text: str) -> bool:
-    return text.startswith("##### Solution")
-
-
-def _text_cell(text: str) -> NotebookNode:
-    cell = new_markdown_cell(text)
-    if _is_solution(text):
-        cell.metadata["heading_collapsed"] = True  # JupyterLab folds it
-    return cell
 
 
 def _code_cells(cell: NotebookNode, page: PageReferences, *, folded: bool) -> list[NotebookNode]:
@@ -87,13 +68,9 @@ def _code_cells(cell: NotebookNode, page: PageReferences, *, folded: bool) -> li
 
 
 def _installation(cells: list[NotebookNode], repository: str) -> list[NotebookNode]:
-    imported = {
-        name
-        for cell in cells
-        if cell.cell_type == "code"
-        for name in imported_packages(cell.source)
-    }
-    others = sorted(imported - COMES_ALONG - sys.stdlib_module_names)
+    code = (cell.source for cell in cells if cell.cell_type == "code")
+    imported = {name for source in code for name in imported_packages(source)}
+    others = sorted(imported - INSTALLED - sys.stdlib_module_names)
     source = f'"{PACKAGE} @ git+{repository}"' if repository else "."
     command = " ".join(["pip install", source, "jupyter", *others])
     where = "" if repository else " in the course's folder"
@@ -126,13 +103,9 @@ def _write(
     file = Path(app.outdir) / "_sources" / f"{pagename}.ipynb"
     file.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, file)
-    context["ipynb_source"] = f"{pagename}.ipynb"  # the theme's download button
+    context["ipynb_source"] = f"{pagename}.ipynb"  # for the theme's download button
 
 
 def setup(app: Sphinx) -> None:
-    """Write a notebook with each page that has code.
-
-    Args:
-        app: The Sphinx application.
-    """
-    app.connect("html-page-context", _write, priority=490)  # before the theme lays out its buttons
+    """Write a notebook with each page that has code."""
+    app.connect("html-page-context", _write, priority=490)  # before the theme's buttons

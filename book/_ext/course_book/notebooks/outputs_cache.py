@@ -1,9 +1,8 @@
-"""Chapters run again exactly when something changes that their outputs depend on.
+"""Chapters run again exactly when their outputs may change.
 
-jupyter-cache keys outputs on a chapter's code cells and its kernel alone, and Sphinx reads a page
-again only when its own source changes. So each chapter's outputs lie in a folder that is named by
-all else that they depend on, and a chapter whose folder is another than last time is read again. A
-preview shares these folders with the book, and leaves what it doesn't show as it is.
+jupyter-cache finds outputs by a chapter's code cells and its kernel. Here each chapter also has a
+cache folder of its own, named by a digest of the files and package versions that it uses. Sphinx
+reads a chapter again when its folder changes. A preview shares these folders with the book.
 """
 
 import importlib.metadata
@@ -17,52 +16,46 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from course_book.notebooks import kernels
-from course_book.notebooks.preview import execution_mode, is_asked_for, previewed
+from course_book.notebooks.preview import execution_mode, is_shown, previewed
 from course_book.notebooks.used_files import UsedFiles
-from course_book.notebooks.warm_kernels import ZYGOTE
-from course_book.site.book_digests import digest_of_files
+from course_book.site.rebuilding import digest_of_files
 
 PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu", "transformers")
-"""Packages whose version may change what a chapter shows."""
+"""Packages whose versions may change the outputs of chapters."""
 
 
 def surroundings() -> list[str]:
-    """Return what every chapter depends on: how its kernel is set up, and the versions within."""
-    setup = [path.read_text("utf-8") for path in (Path(kernels.__file__), ZYGOTE)]
+    """Return what every chapter depends on: the kernels' environment, and versions."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    return [*setup, f"python {platform.python_version()}", *versions]
+    environment = Path(kernels.__file__).read_text("utf-8")
+    return [environment, f"python {platform.python_version()}", *versions]
 
 
 def output_folders(env: BuildEnvironment) -> dict[str, str]:
-    """Return where the outputs of each chapter lie.
-
-    Args:
-        env: Sphinx's environment.
-
-    Returns:
-        A folder by page, ``chapter-outputs/PAGE/DIGEST`` beside the folder of the built pages.
-    """
+    """Return the folder ``chapter-outputs/PAGE/DIGEST`` of each chapter, by its page."""
     folders: dict[str, str] = getattr(env, "course_output_folders", {})
     return folders
 
 
-def _name_folders(
+def _set_folders(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
+    """Name the folders, and return the chapters to read again."""
     root, caches = Path(app.srcdir), _caches(app)
     used, around = UsedFiles(root), surroundings()
     before = output_folders(env)
     now = {
-        page: str(caches / page / digest_of_files(used.of(cells), root, around))
+        page: str(caches / page / digest_of_files(used.by(cells), root, around))
         for page, cells in _chapters(env)
     }
-    env.course_output_folders = now  # type: ignore[attr-defined]  # kept with the environment
-    changed_outputs = (page for page, folder in now.items() if before.get(page) != folder)
-    return [page for page in changed_outputs if is_asked_for(app, page)]
+    env.course_output_folders = now  # type: ignore[attr-defined]  # pickled with the environment
+    return [
+        page for page, folder in now.items() if before.get(page) != folder and is_shown(app, page)
+    ]
 
 
 def _chapters(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
-    """Yield each page that has code cells, with their sources."""
+    """Yield each page with code cells, and their sources."""
     for page in sorted(env.found_docs):
         path = Path(env.doc2path(page))
         text = path.read_text("utf-8")
@@ -80,9 +73,9 @@ def _use_folder(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _drop_stale(app: Sphinx, error: Exception | None) -> None:
-    kept = {Path(folder) for folder in output_folders(app.env).values()}
     if error is not None or previewed(app):
         return
+    kept = {Path(folder) for folder in output_folders(app.env).values()}
     for database in list(_caches(app).rglob("global.db")):
         if database.parent not in kept:
             shutil.rmtree(database.parent)
@@ -93,11 +86,7 @@ def _caches(app: Sphinx) -> Path:
 
 
 def setup(app: Sphinx) -> None:
-    """Give each chapter's outputs a folder.
-
-    Args:
-        app: The Sphinx application; its source folder holds ``course_lib``.
-    """
-    app.connect("env-get-outdated", _name_folders)
+    """Give each chapter a folder for its outputs."""
+    app.connect("env-get-outdated", _set_folders)
     app.connect("source-read", _use_folder)
     app.connect("build-finished", _drop_stale)

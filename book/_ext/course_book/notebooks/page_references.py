@@ -1,4 +1,4 @@
-"""What the roles of a page stand for, in words: titles, numbers, values and names of authors."""
+"""The text of a page's roles: titles, numbers, glued values and citations."""
 
 import json
 import posixpath
@@ -22,30 +22,20 @@ _CODE_ROLES = ("class", "func", "meth", "mod", "attr", "data", "exc", "obj")
 
 
 class PageReferences:
-    """The ``Context`` of one page of the book.
+    """The targets of one page's roles and directives.
 
-    Attributes:
-        cited: Keys of the publications that were asked for, in order.
+    Args:
+        env: Sphinx's environment, after all pages are read.
+        docname: The page.
     """
 
     def __init__(self, env: BuildEnvironment, docname: str) -> None:
-        """Know where the page stands.
-
-        Args:
-            env: Sphinx's environment, all pages read.
-            docname: The page.
-        """
         self.env, self.docname = env, docname
-        self.cited: dict[str, None] = {}
+        self.cited: dict[str, None] = {}  # keys of cited publications, in order
         self._values: dict[str, Any] | None = None
 
     def role(self, name: str, content: str) -> str:
-        """Return the Markdown that stands for a role.
-
-        Args:
-            name: Of the role.
-            content: What stands between its backticks.
-        """
+        """Return the Markdown for a role, such as ``cite:t``, with this content."""
         match = _TARGET.match(content)
         text, target = (match["text"], match["target"]) if match else ("", content)
         known: dict[str, Callable[[str, str], str]] = {
@@ -63,40 +53,25 @@ class PageReferences:
         return f"`{shown}`" if name.split(":")[-1] in _CODE_ROLES else shown
 
     def included(self, file: str, options: dict[str, str]) -> str:
-        """Return the code that ``literalinclude`` shows, in short.
-
-        Args:
-            file: Its path from the page.
-            options: Of the directive.
-        """
+        """Return the condensed code of a ``literalinclude`` of a file, relative to the page."""
         path = self.env.relfn2path(file, self.docname)[1]
         numbers = {"dedent": int(options["dedent"])} if options.get("dedent") else {}
         flags = {"dedent": None} if options.get("dedent") == "" else {}
-        code, _ = LiteralIncludeReader(
-            path, {**options, **numbers, **flags}, self.env.config
-        ).read()
-        return condensed(code).shown
+        reader = LiteralIncludeReader(path, {**options, **numbers, **flags}, self.env.config)
+        return condensed(reader.read()[0]).shown
 
-    def folded_behind(self, options: dict[str, str]) -> str:
-        """Return the line, in HTML, behind which ``literalinclude`` is folded; empty if none.
-
-        Args:
-            options: Of the directive.
-        """
+    def fold_summary(self, options: dict[str, str]) -> str:
+        """Return the summary of a folded ``literalinclude``, in HTML; empty if it isn't folded."""
         pyobject = options.get("pyobject", "")
         homework = homework_of(pyobject, Path(self.env.srcdir) / "solutions")
         return summary(pyobject, homework) if homework else ""
 
     def equation(self, label: str) -> str:
-        """Return a formula's number.
-
-        Args:
-            label: Of the formula.
-        """
+        """Return the number of a formula."""
         return str(self.env.domaindata["math"]["objects"][label][1])
 
     def references(self) -> list[str]:
-        """Return what was cited so far, a line of Markdown each."""
+        """Return a line of Markdown for each cited publication."""
         return [
             f"{self._named(key)}, *{_plain(self._entries[key].fields['title'])}*."
             f"{_address(self._entries[key])}"
@@ -113,7 +88,7 @@ class PageReferences:
     def _doc(self, text: str, target: str) -> str:
         folder = "" if target.startswith("/") else posixpath.dirname(self.docname)
         docname = posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
-        if docname not in self.env.titles:  # the build has said so
+        if docname not in self.env.titles:  # Sphinx has warned
             return text or f"*{target}*"
         return self._linked(text or f"*{self.env.titles[docname].astext()}*", docname)
 
@@ -123,8 +98,8 @@ class PageReferences:
             docname, label, title = std["labels"][target]
         elif target in std["anonlabels"]:
             (docname, label), title = std["anonlabels"][target], text
-        else:
-            return text or f"*{target}*"  # the build has said so
+        else:  # Sphinx has warned
+            return text or f"*{target}*"
         return self._linked(text or f"*{title}*", docname, label)
 
     def _numref(self, text: str, target: str) -> str:
@@ -138,16 +113,15 @@ class PageReferences:
     def _value(self, content: str) -> str:
         if self._values is None:
             config = self.env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
-            folder = Path(config.output_folder)
-            self._values = json.loads((folder / f"{self.docname}.glue.json").read_text())
+            file = Path(config.output_folder) / f"{self.docname}.glue.json"
+            self._values = json.loads(file.read_text())
         key, _, form = content.partition(":")
         return format_plain_text(self._values[key]["data"]["text/plain"], form)
 
     @property
     def _entries(self) -> dict[str, Entry]:
-        return {
-            citation.key: citation.entry for citation in self.env.domaindata["cite"]["citations"]
-        }
+        citations = self.env.domaindata["cite"]["citations"]
+        return {citation.key: citation.entry for citation in citations}
 
     def _cite(self, keys: str, *, parentheses: bool) -> str:
         names = []
@@ -169,12 +143,11 @@ class PageReferences:
 
 
 def _plain(latex: str) -> str:
-    # Not render_as("text"): it looks through all installed packages for the backend, each time.
+    # Not render_as("text"), which searches all installed packages for its backend each time.
     return Text.from_latex(latex).render(Backend())
 
 
 def _address(entry: Entry) -> str:
-    found = re.search(
-        r"https?://[^\s}]+", entry.fields.get("url", "") or entry.fields.get("note", "")
-    )
+    text = entry.fields.get("url", "") or entry.fields.get("note", "")
+    found = re.search(r"https?://[^\s}]+", text)
     return f" <{found[0]}>" if found else ""

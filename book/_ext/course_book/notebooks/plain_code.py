@@ -1,18 +1,15 @@
-"""A chapter's code without what only the book needs: ``glue`` and the data of live figures."""
+"""A chapter's code without the statements that only the book needs: ``glue``, data of figures."""
 
 import ast
 from collections.abc import Iterator
 
+from course_book.notebooks.used_files import imported_names
+
 
 def plain_code(source: str) -> str:
-    """Return a cell's code for a notebook of its own.
+    """Return a cell's code without these statements; empty if nothing else is in it.
 
-    Args:
-        source: Python. Cells that are not (magics of IPython) stay as they are.
-
-    Returns:
-        The code without values handed to the text and without the scripts that hold a figure's
-        data; empty if nothing else was there.
+    A cell with IPython's magics stays as it is.
     """
     try:
         statements = ast.parse(source).body
@@ -26,25 +23,11 @@ def plain_code(source: str) -> str:
 
 
 def imported_packages(source: str) -> set[str]:
-    """Return the packages that a cell imports.
-
-    Args:
-        source: Python.
-
-    Returns:
-        Top-level names; none for a cell that is not Python.
-    """
+    """Return the top-level packages that a cell imports; none for a cell with magics."""
     try:
-        tree = ast.parse(source)
+        return {name.partition(".")[0] for name in imported_names(ast.parse(source))}
     except SyntaxError:
         return set()
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            names.add((node.module or "").split(".")[0])
-    return names
 
 
 def _unwanted(statements: list[ast.stmt], source: str) -> Iterator[ast.stmt]:
@@ -57,7 +40,7 @@ def _unwanted(statements: list[ast.stmt], source: str) -> Iterator[ast.stmt]:
             continue
         unwanted = list(_unwanted(inner, source))
         if inner and unwanted == inner and not getattr(statement, "orelse", []):
-            yield statement  # a loop that did nothing else
+            yield statement  # a loop with nothing else in it
         else:
             yield from unwanted
 
@@ -65,11 +48,9 @@ def _unwanted(statements: list[ast.stmt], source: str) -> Iterator[ast.stmt]:
 def _is_for_the_book(statement: ast.stmt, source: str) -> bool:
     if isinstance(statement, ast.ImportFrom):
         return statement.module == "myst_nb"
-    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        return False
-    function = statement.value.func
-    if not isinstance(function, ast.Name):
-        return False
-    if function.id == "HTML":
-        return "application/json" in (ast.get_source_segment(source, statement) or "")
-    return function.id == "glue"
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="glue"))):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Name(id="HTML"))):
+            return "application/json" in (ast.get_source_segment(source, statement) or "")
+    return False

@@ -1,19 +1,18 @@
-"""The book's MyST as Markdown that any notebook program reads.
+"""The book's MyST as Markdown that every notebook program reads.
 
-Directives become quotations, lists, formulas and code; roles become the text that stands for them.
-What a directive or role refers to is asked of a ``Context``, which knows the rest of the book.
+Directives become quotations, lists, formulas and code, and roles become text.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from course_book.directives.choices import Answer, parse_choices
+from course_book.directives.choices import parse_choices
 from course_book.markup.formulas import ROLES, macros
+from course_book.notebooks.page_references import PageReferences
 
 CELL_BREAK = "+++"
-"""A line that says: here a new cell begins."""
+"""The line at which a new cell begins."""
 
 _FENCE = re.compile(r"^(?P<indent>\s*)(?P<fence>`{3,}|~{3,}|:{3,})(?P<rest>.*)$")
 _DIRECTIVE = re.compile(r"^\{(?P<name>[\w:-]+)\}\s*(?P<argument>.*)$")
@@ -29,47 +28,9 @@ _INLINE = re.compile(
 _ROLE_MACRO = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")
 
 
-class Context(Protocol):
-    """What a page's Markdown refers to beyond itself."""
-
-    def role(self, name: str, content: str) -> str:
-        """Return the Markdown that stands for a role.
-
-        Args:
-            name: Of the role, such as ``cite:t``.
-            content: What stands between its backticks.
-        """
-        ...
-
-    def included(self, file: str, options: dict[str, str]) -> str:
-        """Return the code that ``literalinclude`` shows.
-
-        Args:
-            file: Its path from the page.
-            options: Of the directive.
-        """
-        ...
-
-    def folded_behind(self, options: dict[str, str]) -> str:
-        """Return the line, in HTML, behind which ``literalinclude`` is folded; empty if none.
-
-        Args:
-            options: Of the directive.
-        """
-        ...
-
-    def equation(self, label: str) -> str:
-        """Return a formula's number, as ``3``.
-
-        Args:
-            label: Of the formula.
-        """
-        ...
-
-
 @dataclass
 class _Directive:
-    """A directive as it is written."""
+    """The source of a directive."""
 
     name: str
     argument: str
@@ -78,14 +39,7 @@ class _Directive:
 
 
 def plain_formula(formula: str) -> str:
-    """Write a formula without the book's own macros.
-
-    Args:
-        formula: LaTeX; colours of roles are dropped.
-
-    Returns:
-        LaTeX that needs no macro.
-    """
+    """Return a formula without the book's macros and without the colours of roles."""
     formula = _ROLE_MACRO.sub("", formula)
     for name, meaning in macros().items():
         if "#1" not in meaning:
@@ -94,21 +48,13 @@ def plain_formula(formula: str) -> str:
     return formula
 
 
-def to_plain_markdown(text: str, context: Context) -> str:
-    """Turn MyST into plain Markdown.
-
-    Args:
-        text: The MyST.
-        context: What it refers to.
-
-    Returns:
-        Markdown; lines ``+++`` say where a new cell had better begin.
-    """
-    lines = list(_blocks(text.splitlines(), context))
+def to_plain_markdown(text: str, page: PageReferences) -> str:
+    """Return MyST as plain Markdown, with a line ``+++`` where a new cell should begin."""
+    lines = list(_blocks(text.splitlines(), page))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def _blocks(lines: Sequence[str], context: Context) -> Iterator[str]:
+def _blocks(lines: Sequence[str], page: PageReferences) -> Iterator[str]:
     text: list[str] = []
     position = 0
     while position < len(lines):
@@ -118,23 +64,23 @@ def _blocks(lines: Sequence[str], context: Context) -> Iterator[str]:
                 text.append(lines[position])
             position += 1
             continue
-        yield from _inline(text, context)
+        yield from _inline(text, page)
         text = []
         end = _closing(lines, position, opened["fence"])
         directive = _DIRECTIVE.match(opened["rest"])
         if directive:
             body = [line.removeprefix(opened["indent"]) for line in lines[position + 1 : end]]
             yield ""
-            yield from _convert(_read(directive, body), context)
+            yield from _convert(_read(directive, body), page)
             yield ""
         else:
             yield from lines[position : end + 1]
         position = end + 1
-    yield from _inline(text, context)
+    yield from _inline(text, page)
 
 
 def _closing(lines: Sequence[str], start: int, fence: str) -> int:
-    """Return the index of the line that closes a fence; of the last line if none does."""
+    """Return the index of the line that closes a fence, or of the end."""
     for position in range(start + 1, len(lines)):
         line = lines[position].strip()
         if line.startswith(fence) and set(line) == {fence[0]}:
@@ -151,10 +97,10 @@ def _read(match: re.Match[str], body: list[str]) -> _Directive:
     return directive
 
 
-def _inline(lines: Sequence[str], context: Context) -> list[str]:
+def _inline(lines: Sequence[str], page: PageReferences) -> list[str]:
     def plain(match: re.Match[str]) -> str:
         if match["role"]:
-            return context.role(match["role"], match["content"])
+            return page.role(match["role"], match["content"])
         if match["math"]:
             return plain_formula(match[0])
         return match["span"] or match[0]
@@ -172,53 +118,40 @@ def _quoted(title: str, lines: Sequence[str]) -> Iterator[str]:
     yield from (f"> {line}".rstrip() for line in text.splitlines())
 
 
-def _box(directive: _Directive, context: Context) -> Iterator[str]:
+def _box(directive: _Directive, page: PageReferences) -> Iterator[str]:
     title = directive.argument if directive.name == "admonition" else directive.name.capitalize()
-    yield from _quoted(title, list(_blocks(directive.body, context)))
+    yield from _quoted(title, list(_blocks(directive.body, page)))
 
 
 def _folded(summary: str, lines: Sequence[str]) -> Iterator[str]:
     yield from (f"<details><summary>{summary}</summary>", "", *lines, "", "</details>")
 
 
-def _answers(answers: Sequence[Answer], context: Context) -> Iterator[str]:
-    for letter, answer in zip("abcdefghij", answers, strict=False):
-        yield f"- **{letter}.** {' '.join(_inline(answer.text.lines, context))}"
-
-
-def _question(directive: _Directive, context: Context) -> Iterator[str]:
-    question = parse_choices(directive.body)
-    kicker = "Predict first" if directive.name == "predict" else "Check yourself"
-    yield from _quoted(
-        kicker,
-        [
-            *_blocks(question.text.lines, context),
-            "",
-            *_answers(question.mixed_answers, context),
-        ],
-    )
-    yield ""
+def _question(directive: _Directive, page: PageReferences) -> Iterator[str]:
+    question, predicts = parse_choices(directive.body), directive.name == "predict"
     named = list(zip("abcdefghij", question.mixed_answers, strict=False))
-    if directive.name == "predict":
+    answers = (f"- **{x}.** {' '.join(_inline(answer.text.lines, page))}" for x, answer in named)
+    asked = [*_blocks(question.text.lines, page), "", *answers]
+    yield from _quoted("Predict first" if predicts else "Check yourself", asked)
+    yield ""
+    if predicts:
         right = ", ".join(letter for letter, answer in named if answer.right)
-        # Without an explanation: the directive has said so, with its line.
-        first, *rest = list(_blocks(question.reveal.lines, context)) or [""]
+        first, *rest = list(_blocks(question.reveal.lines, page)) or [""]
         yield from _folded("What happens", [f"**{right}.** {first}", *rest])
         return
     verdicts: list[str] = []
     for letter, answer in named:
-        first, *rest = list(_blocks(answer.why.lines, context)) or [""]
-        verdict = "Right." if answer.right else "Wrong."
-        verdicts += [f"**{letter}.** {verdict} {first}", *rest, ""]
+        first, *rest = list(_blocks(answer.why.lines, page)) or [""]
+        verdicts += [f"**{letter}.** {'Right' if answer.right else 'Wrong'}. {first}", *rest, ""]
     yield from _folded("Right or wrong?", verdicts[:-1])
 
 
-def _included(directive: _Directive, context: Context) -> Iterator[str]:
-    code = context.included(directive.argument, directive.options)
+def _included(directive: _Directive, page: PageReferences) -> Iterator[str]:
+    code = page.included(directive.argument, directive.options)
     if caption := directive.options.get("caption"):
         yield f"*{caption}:*"
         yield ""
-    line = context.folded_behind(directive.options)
+    line = page.fold_summary(directive.options)
     if line:
         yield from (f"<details><summary>{line}</summary>", "")
     yield f"```{directive.options.get('language', '')}"
@@ -228,41 +161,38 @@ def _included(directive: _Directive, context: Context) -> Iterator[str]:
         yield from ("", "</details>")
 
 
-def _formula(directive: _Directive, context: Context) -> Iterator[str]:
+def _formula(directive: _Directive, page: PageReferences) -> Iterator[str]:
     label = directive.options.get("label")
-    tag = rf" \tag{{{context.equation(label)}}}" if label else ""
+    tag = rf" \tag{{{page.equation(label)}}}" if label else ""
     body = plain_formula("\n".join(directive.body).strip())
     yield from ("$$", *f"{body}{tag}".splitlines(), "$$")
 
 
-def _figure(directive: _Directive, context: Context) -> Iterator[str]:
-    caption = " ".join(line for line in _blocks(directive.body, context) if line)
+def _figure(directive: _Directive, page: PageReferences) -> Iterator[str]:
+    caption = " ".join(line for line in _blocks(directive.body, page) if line)
     how = "Interactive" if directive.name == "interactive" else "Drawn"
     yield f"> *{how} in the book:* {caption}"
 
 
-def _exercise(directive: _Directive, context: Context) -> Iterator[str]:
-    title = " ".join(_inline([directive.argument], context))
-    yield from (CELL_BREAK, f"#### Exercise: {title}" if title else "#### Exercise", "")
-
-
-def _solution(directive: _Directive, context: Context) -> Iterator[str]:
-    yield from (CELL_BREAK, "##### Solution", "")
-
-
-def _end(directive: _Directive, context: Context) -> Iterator[str]:
+def _boundary(directive: _Directive, page: PageReferences) -> Iterator[str]:
+    """Begin a cell for an exercise, for a solution, and after each."""
     yield CELL_BREAK
+    if directive.name == "exercise-start":
+        title = " ".join(_inline([directive.argument], page))
+        yield from (f"#### Exercise: {title}" if title else "#### Exercise", "")
+    elif directive.name == "solution-start":
+        yield from ("##### Solution", "")
 
 
-def _content(directive: _Directive, context: Context) -> Iterator[str]:
-    """Any other directive: its title and its content."""
+def _content(directive: _Directive, page: PageReferences) -> Iterator[str]:
+    """Write any other directive as its title and its content."""
     if directive.body and directive.argument and directive.name.endswith("card"):
         yield f"**{directive.argument}**"
         yield ""
-    yield from _blocks(directive.body, context)
+    yield from _blocks(directive.body, page)
 
 
-_CONVERTERS: dict[str, Callable[[_Directive, Context], Iterator[str]]] = {
+_CONVERTERS: dict[str, Callable[[_Directive, PageReferences], Iterator[str]]] = {
     **dict.fromkeys(
         ("admonition", "note", "tip", "hint", "important", "warning", "caution", "danger"), _box
     ),
@@ -272,12 +202,11 @@ _CONVERTERS: dict[str, Callable[[_Directive, Context], Iterator[str]]] = {
     "math": _formula,
     "interactive": _figure,
     "diagram": _figure,
-    "exercise-start": _exercise,
-    "solution-start": _solution,
-    "exercise-end": _end,
-    "solution-end": _end,
+    **dict.fromkeys(
+        ("exercise-start", "exercise-end", "solution-start", "solution-end"), _boundary
+    ),
 }
 
 
-def _convert(directive: _Directive, context: Context) -> Iterator[str]:
-    yield from _CONVERTERS.get(directive.name, _content)(directive, context)
+def _convert(directive: _Directive, page: PageReferences) -> Iterator[str]:
+    yield from _CONVERTERS.get(directive.name, _content)(directive, page)

@@ -1,9 +1,7 @@
-"""A preview: one chapter is run, read and written, and what the rest of the book says is kept.
+"""A preview: only one chapter is run and written (``scripts/preview_chapter.py``).
 
-It has an environment and a folder of its own (``scripts/preview_chapter.py``), so that whatever
-becomes of it, the book is none the worse. Pages that its environment doesn't know yet, or that have
-changed, are read for the labels to which the chapter may refer. Their code is not run, and what
-they lack without it is not told: it is the book's matter. So is the search, which stays as it was.
+Other pages that have changed are read for their labels. Their code is not run, and the warnings
+that follow from it are not shown. The search index stays as it was.
 """
 
 import logging
@@ -12,66 +10,36 @@ from collections.abc import Iterable
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-_UNRUN = "course_unrun"
-
 
 def previewed(app: Sphinx) -> str:
-    """Return the page that a preview shows; empty where the whole book is built."""
+    """Return the page of the preview; empty if the whole book is built."""
     page: str = app.config.course_preview
     return page
 
 
-def is_asked_for(app: Sphinx, page: str) -> bool:
-    """Whether a page is to be as the whole book has it.
-
-    Args:
-        app: The Sphinx application.
-        page: Its name.
-
-    Returns:
-        True of each page, unless there is a preview of another.
-    """
+def is_shown(app: Sphinx, page: str) -> bool:
+    """Return whether this build shows a page with its outputs."""
     return previewed(app) in ("", page)
 
 
 def execution_mode(app: Sphinx, page: str) -> str:
-    """Return how the code of a page comes to its outputs, as myst-nb calls it.
-
-    Args:
-        app: The Sphinx application.
-        page: Its name.
-
-    Returns:
-        What the configuration says, but "off" for what a preview leaves unrun.
-    """
+    """Return myst-nb's execution mode for a page: the configured one, or "off"."""
     mode: str = app.config.nb_execution_mode
-    return "off" if page in getattr(app, _UNRUN, ()) else mode
+    return "off" if page in getattr(app, "course_unrun", ()) else mode
 
 
 def leave_unrun(app: Sphinx, pages: Iterable[str]) -> None:
-    """Let pages be read without outputs.
-
-    Args:
-        app: The Sphinx application.
-        pages: Those whose code would have to be run.
-    """
-    setattr(app, _UNRUN, frozenset(pages))
+    """Read these pages without outputs."""
+    app.course_unrun = frozenset(pages)  # type: ignore[attr-defined]
 
 
-class _OthersAreQuiet(logging.Filter):
-    """Lets through what is said while the page of the preview is read, or none is."""
+class _ShownPage(logging.Filter):
+    """Drops warnings while Sphinx reads a page that the preview does not show."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.reading_another = False
+    reads_another = False
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not (self.reading_another and record.levelno >= logging.WARNING)
-
-
-def _leave_search(app: Sphinx) -> None:
-    if previewed(app):
-        app.builder.search = False  # type: ignore[attr-defined]  # of the builder of HTML
+        return not (self.reads_another and record.levelno >= logging.WARNING)
 
 
 def _begin(
@@ -79,27 +47,19 @@ def _begin(
 ) -> list[str]:
     if not previewed(app):
         return []
-    quiet = _OthersAreQuiet()
-    for handler in logging.getLogger("sphinx").handlers:  # Sphinx has its own while it reads
-        handler.addFilter(quiet)
-
-    def hush(app: Sphinx, page: str, source: list[str]) -> None:
-        quiet.reading_another = not is_asked_for(app, page)
-
-    def end(app: Sphinx, env: BuildEnvironment) -> None:
-        quiet.reading_another = False
-
-    app.connect("source-read", hush)
-    app.connect("env-updated", end)
+    app.builder.search = False  # type: ignore[attr-defined]  # of the HTML builder
+    only = _ShownPage()
+    for handler in logging.getLogger("sphinx").handlers:  # Sphinx adds others while it reads
+        handler.addFilter(only)
+    app.connect(
+        "source-read",
+        lambda app, page, source: setattr(only, "reads_another", not is_shown(app, page)),
+    )
+    app.connect("env-updated", lambda app, env: setattr(only, "reads_another", False))
     return [previewed(app)]
 
 
 def setup(app: Sphinx) -> None:
-    """Let a build show one page.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Let a build show one page only."""
     app.add_config_value("course_preview", "", "", types=[str])
-    app.connect("builder-inited", _leave_search)
     app.connect("env-get-outdated", _begin)

@@ -1,7 +1,7 @@
-"""Chapters run side by side, one a core, before Sphinx reads the pages one after the other.
+"""Chapters run in parallel, before Sphinx reads the pages one after the other.
 
-myst-nb runs a chapter when Sphinx reads its page, which leaves all cores but one idle. Here its own
-clients run them ahead of that, into the cache, and find them there when the page is read.
+myst-nb runs a chapter when Sphinx reads its page, on one core. Here myst-nb's own clients run the
+chapters first, one a core, into the cache where myst-nb then finds their outputs.
 """
 
 import logging
@@ -25,16 +25,14 @@ from sphinx.util import logging as sphinx_logging
 from sphinx.util.display import status_iterator
 
 from course_book.notebooks.outputs_cache import output_folders
-from course_book.notebooks.preview import is_asked_for, leave_unrun
-from course_book.notebooks.warm_kernels import shared_imports, warm_kernels
+from course_book.notebooks.preview import is_shown, leave_unrun
 
 LOGGER = sphinx_logging.getLogger(__name__)
-MOST = 8
-"""Chapters that run at once at most: each takes some hundred megabytes."""
+MAX_PARALLEL = 8  # a chapter takes some hundred megabytes
 
 
 class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
-    """Names the chapter in warnings, and keeps the rest, which the progress says, for ``-v``."""
+    """Adds the chapter to warnings, and turns information into debug messages."""
 
     def process(self, msg: str, kwargs: MutableMapping[str, Any]) -> tuple[str, Any]:
         return msg, {**kwargs, **(self.extra or {})}
@@ -44,9 +42,10 @@ class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
 
 
 def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
+    """Yield each chapter without cached outputs, and its client."""
     folders = output_folders(env)
     paths = {page: Path(env.doc2path(page)) for page in folders.keys() & pages}
-    # The long ones first, as far as that can be known: or one core waits for another in the end.
+    # Long chapters first, so that no core waits for another at the end.
     for page in sorted(paths, key=lambda page: paths[page].stat().st_size, reverse=True):
         path = paths[page]
         text = path.read_text("utf-8")
@@ -66,18 +65,13 @@ def _run_chapters(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     if app.config.nb_execution_mode != "cache":
         return
     clients = dict(_clients(env, pages))
-    leave_unrun(app, {page for page in clients if not is_asked_for(app, page)})
-    if asked_for := {page: client for page, client in clients.items() if is_asked_for(app, page)}:
-        with warm_kernels(shared_imports(map(_cells, asked_for.values()))):
-            _run(asked_for, app.verbosity)
-
-
-def _cells(client: NotebookClientBase) -> list[str]:
-    return [cell.source for cell in client.notebook.cells if cell.cell_type == "code"]
+    leave_unrun(app, [page for page in clients if not is_shown(app, page)])
+    if shown := {page: client for page, client in clients.items() if is_shown(app, page)}:
+        _run(shown, app.verbosity)
 
 
 def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:
-    pool = ThreadPoolExecutor(min(MOST, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(min(MAX_PARALLEL, os.cpu_count() or 1))
     runs = {pool.submit(client.start_client): page for page, client in clients.items()}
     done = status_iterator(
         as_completed(runs),
@@ -89,38 +83,28 @@ def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:
     )
     problems = {}
     try:
-        for run in done:  # all of them, whatever becomes of one: what has run is kept for next time
+        for run in done:  # after a failure too: the other outputs are cached for the next build
             if problem := run.exception():
                 problems[runs[run]] = problem
-                LOGGER.error("%s could not be run: %s", runs[run], _cause(problem))
-    except BaseException:  # Ctrl-C too: kernels are sessions of their own, and would go on
+                cause = problem.__cause__ or problem  # myst-nb's own error only names the file
+                LOGGER.error("%s could not be run: %s", runs[run], cause)
+    except BaseException:  # Ctrl-C too: kernels have sessions of their own and would go on
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(run.done() for run in runs):
-            _end_kernels()
+            _kill_kernels()
             time.sleep(0.1)
         raise
     pool.shutdown()
-    if problems:
-        raise ExtensionError(f"could not be run: {', '.join(problems)}") from next(
-            iter(problems.values())
-        )
+    for problem in problems.values():
+        raise ExtensionError(f"could not be run: {', '.join(problems)}") from problem
 
 
-def _cause(problem: BaseException) -> BaseException:
-    """What went wrong in a chapter: myst-nb's own error names the chapter's file alone."""
-    return problem.__cause__ or problem
-
-
-def _end_kernels() -> None:
+def _kill_kernels() -> None:
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             child.kill()
 
 
 def setup(app: Sphinx) -> None:
-    """Run the chapters as soon as it is known which are to be read.
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Run the chapters as soon as Sphinx knows which pages to read."""
     app.connect("env-before-read-docs", _run_chapters)

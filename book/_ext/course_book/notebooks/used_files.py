@@ -1,4 +1,4 @@
-"""Which of the project's files a chapter's code uses: what it imports, near or far, and reads."""
+"""The project's files that a chapter's code uses: those it imports, directly or not, and reads."""
 
 import ast
 import re
@@ -11,35 +11,27 @@ _PATH = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)+")
 
 
 class UsedFiles:
-    """Finds the files that code uses, by reading the code and what it imports.
+    """Finds the files that code uses. Each file is read once.
 
-    An import counts wherever it stands, in functions too. Each file is read once.
+    Args:
+        root: The folder that holds ``course_lib``.
+
+    Raises:
+        FileNotFoundError: It does not.
     """
 
     def __init__(self, root: Path) -> None:
-        """Know where the project lies.
-
-        Args:
-            root: The folder that holds ``course_lib``.
-
-        Raises:
-            FileNotFoundError: It does not.
-        """
         if not (root / LIBRARY).is_dir():
             raise FileNotFoundError(f"{LIBRARY} not found at {root / LIBRARY}")
         self.root = root
         self._imported: dict[Path, list[Path]] = {}
 
-    def of(self, cells: Iterable[str]) -> set[Path]:
-        """Return the files that a chapter uses.
+    def by(self, cells: Iterable[str]) -> set[Path]:
+        """Return the files used by a chapter with these code cells.
 
-        Args:
-            cells: The source of its code cells.
-
-        Returns:
-            Modules of the project that it imports or names in a text, those that these import in
-            turn, what lies beside them and is no module (styles, tables), and the files of each
-            path from the root that it names.
+        They are the project's modules that the cells import or name in a string, the modules that
+        these import in turn, other files beside them (styles, tables), and the files of each path
+        from the root in a string.
         """
         found: set[Path] = set()
         waiting = [file for cell in cells for file in self._of_cell(cell)]
@@ -56,7 +48,7 @@ class UsedFiles:
         except SyntaxError:  # IPython's magics: they may use anything
             yield from _files_under(self.root / LIBRARY)
             return
-        for name in _imports(tree):
+        for name in imported_names(tree):
             yield from self._files_of(name)
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -69,12 +61,12 @@ class UsedFiles:
         if file not in self._imported:
             tree = ast.parse(file.read_bytes() if file.suffix == ".py" else "")
             package = file.relative_to(self.root).parent.parts
-            names = _imports(tree, package)
+            names = imported_names(tree, package)
             self._imported[file] = [found for name in names for found in self._files_of(name)]
         return self._imported[file]
 
     def _files_of(self, name: str) -> Iterator[Path]:
-        """Yield the files of a module and of the packages around it; none if it isn't ours."""
+        """Yield the files of a module and of its packages; none if it isn't the project's."""
         path = self.root
         for part in name.split("."):
             path /= part
@@ -87,20 +79,8 @@ class UsedFiles:
             yield from [init, *beside] if init.is_file() else beside
 
 
-def imports_of(cell: str) -> set[str]:
-    """Return the full names that a cell imports; none if it isn't Python alone.
-
-    Args:
-        cell: Its source.
-    """
-    try:
-        return set(_imports(ast.parse(cell)))
-    except SyntaxError:
-        return set()
-
-
-def _imports(tree: ast.AST, package: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the full names that code imports: of modules, or of what stands in them."""
+def imported_names(tree: ast.AST, package: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the full names that code imports, inside functions too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

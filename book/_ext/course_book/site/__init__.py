@@ -1,4 +1,4 @@
-"""The site around the text: styles and scripts, accessible HTML, previews of links, tags, dates.
+"""The site around the text: styles and scripts, corrected HTML, previews of links, metadata.
 
 Imports nothing else of ``course_book``.
 """

@@ -1,28 +1,27 @@
-"""A site that needs no other host: our styles and scripts, and nothing that the theme fetches.
+"""A light site without requests to other hosts: the book's styles and scripts, less of the theme.
 
-The theme's icon script (1.5 MB) is replaced by ``css/icons.css``; the template
-``static/webpack-macros.html`` leaves its tag out, and here the files themselves are dropped.
+``css/icons.css`` replaces the theme's icon script (1.5 MB), whose tag the template
+``static/webpack-macros.html`` leaves out. ``js/page.js`` replaces the theme's search for elements
+that scroll, which lays out the whole page at once: a second of a phone's time in a long chapter.
 """
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
-STYLES = (
-    "css/palette.css",
-    "css/typography.css",
-    "css/layout.css",
-    "css/icons.css",
-    "css/content.css",
-    "css/choices.css",
-    "css/veils.css",
-    "css/figures.css",
-    "css/diagrams.css",
-    "css/previews.css",
-    "css/print.css",
+logger = logging.getLogger(__name__)
+
+STYLES = tuple(
+    f"css/{name}.css"
+    for name in (
+        *("palette", "typography", "layout", "icons", "content", "choices", "veils", "figures"),
+        *("diagrams", "previews", "print"),
+    )
 )
 SCRIPTS = ("js/page.js", "js/memory.js", "js/choices.js", "js/veils.js", "js/progress.js")
 UNUSED = (
@@ -32,15 +31,15 @@ UNUSED = (
     "sphinx-thebe.js",
     "locales",
 )
-"""What the theme copies into ``_static`` and no page asks for; and the maps of its scripts."""
+"""Files of the theme in ``_static`` that no page loads."""
+THEME_SCRIPT = "scripts/pydata-sphinx-theme.js"
+SCROLL_SEARCH = re.compile(r'document\.querySelectorAll\(\["pre",[^\]]*\]\.join\(", "\)\)')
+"""The theme's search for elements that scroll."""
+REPLACED = "[/* js/page.js */]"
 
 
 def is_site(app: Sphinx) -> bool:
-    """Is it HTML that is built, with the book's theme?
-
-    Args:
-        app: The Sphinx application.
-    """
+    """Return whether the build writes HTML with the book's theme."""
     return app.builder.format == "html" and app.config.html_theme == "sphinx_book_theme"
 
 
@@ -51,31 +50,23 @@ def _add_assets(app: Sphinx) -> None:
         app.add_js_file(script, loading_method="defer")
 
 
-def _fix_search(
+def _fix_scripts(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
-    if pagename == "search":
-        app.add_js_file("js/search.js", loading_method="defer")
-    # A page opened as a file may not fetch others: there search goes without its summaries.
+    """Defer all scripts but the options, and those that the scripts of the search page call."""
+    # A page opened from a folder can't fetch others, so its search shows no summaries.
     app.add_js_file(
         None,
         body="if (location.protocol === 'file:') "
         "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;",
     )
-
-
-def _defer_scripts(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
-) -> None:
-    """Let a page be seen before its scripts run; they still run in their order.
-
-    Only the options come first, which a script within the page changes, and for the search, whose
-    own scripts don't wait, what these call. Pages share these objects.
-    """
-    first = ("documentation_options.js", *(["doctools.js"] if pagename == "search" else []))
-    for script in context["script_files"]:
+    at_once = ["documentation_options.js"]
+    if pagename == "search":
+        app.add_js_file("js/search.js", loading_method="defer")
+        at_once.append("doctools.js")
+    for script in context["script_files"]:  # shared by all pages
         name = script.filename or ""
-        if Path(name.partition("?")[0]).name in first:
+        if Path(name.partition("?")[0]).name in at_once:
             script.attributes.pop("defer", None)
         elif name:
             script.attributes["defer"] = "defer"
@@ -90,17 +81,17 @@ def _drop_unused(app: Sphinx, error: Exception | None) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+    if is_site(app):
+        script = SCROLL_SEARCH.sub(REPLACED, (static / THEME_SCRIPT).read_text("utf-8"))
+        if REPLACED not in script:
+            logger.warning("%s searches for elements that scroll in another way now", THEME_SCRIPT)
+        (static / THEME_SCRIPT).write_text(script, "utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Add the book's styles and scripts to every page and drop what no page needs.
-
-    Args:
-        app: The Sphinx application.
-    """
-    # Jupyter Book always sets this, for sphinx_comments, which would load scripts from elsewhere.
+    """Add the styles and scripts of every page, and drop the files that no page needs."""
+    # Jupyter Book always sets this option of sphinx_comments, which would load foreign scripts.
     app.add_config_value("comments_config", {}, "", types=[dict])
     app.connect("builder-inited", _add_assets)
-    app.connect("html-page-context", _fix_search)
-    app.connect("html-page-context", _defer_scripts, priority=900)
+    app.connect("html-page-context", _fix_scripts, priority=900)
     app.connect("build-finished", _drop_unused)

@@ -1,10 +1,11 @@
-"""What a page tells search engines, those who share it and its reader, once the book is published.
+"""Metadata of pages: dates, descriptions, tags for shared links, a sitemap, a link for feedback.
 
-All of it depends on ``_config.yml``: ``html: baseurl`` and ``repository: url``. Where these are
-empty, nothing of it is written, and no page names another host.
+Dates come from git. Tags and sitemap need ``html: baseurl`` in ``_config.yml``, the link for
+feedback ``repository: url``; without them no page names another host.
 """
 
-from datetime import date
+import shutil
+import subprocess
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,32 @@ PREVIEW_ALT = (
 DESCRIPTION_LENGTH = 200
 
 
-def description(document: nodes.document) -> str:
-    """Return a page's first paragraph, cut at a word.
+def last_changes(root: Path) -> dict[str, str]:
+    """Return the day of the last commit of each file, such as ``2026-03-01``, by path.
 
-    Args:
-        document: The page.
-
-    Returns:
-        At most 200 characters; empty if the page has no paragraph.
+    Empty without git, and for a shallow clone, whose only commit seems to have changed every file.
     """
+    git = shutil.which("git")
+
+    def ask(*arguments: str) -> str:
+        command = [str(git), "-C", str(root), *arguments]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        return answer.stdout if answer.returncode == 0 else ""
+
+    if git is None or ask("rev-parse", "--is-shallow-repository").strip() != "false":
+        return {}
+    days: dict[str, str] = {}
+    day = ""
+    for line in ask("log", "--format=%x00%cs", "--name-only", "--relative", "--", ".").splitlines():
+        if line.startswith("\0"):
+            day = line[1:]
+        elif line:
+            days.setdefault(line, day)
+    return days
+
+
+def description(document: nodes.document) -> str:
+    """Return a page's first paragraph, at most 200 characters, cut at a word."""
     for paragraph in document.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
             text = " ".join(paragraph.astext().split())
@@ -40,18 +58,7 @@ def description(document: nodes.document) -> str:
 
 
 def social_tags(*, title: str, text: str, address: str, site: str, base: str) -> str:
-    """Return the tags that say what a shared link shows.
-
-    Args:
-        title: Of the page.
-        text: What it is about.
-        address: Of the page.
-        site: Title of the book.
-        base: Address of the book, with a slash at its end.
-
-    Returns:
-        HTML.
-    """
+    """Return the Open Graph tags of a page as HTML; ``base`` is the address of the book."""
     tags = {
         "og:type": "article",
         "og:site_name": site,
@@ -69,39 +76,8 @@ def social_tags(*, title: str, text: str, address: str, site: str, base: str) ->
     return "\n".join([*lines, '<meta name="twitter:card" content="summary_large_image" />'])
 
 
-def sitemap(pages: dict[str, str | None]) -> str:
-    """Return the sitemap of the book.
-
-    Args:
-        pages: The day of the last change of each page, by its address; None if unknown.
-
-    Returns:
-        XML.
-    """
-    entries = []
-    for address, day in pages.items():
-        changed = f"<lastmod>{date.fromisoformat(day)}</lastmod>" if day else ""
-        entries.append(f"<url><loc>{escape(address)}</loc>{changed}</url>")
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
-            *entries,
-            "</urlset>\n",
-        ]
-    )
-
-
 def feedback_address(repository: str, page: str) -> str:
-    """Return where a reader can report what is wrong on a page.
-
-    Args:
-        repository: Its address, on GitHub or a service with the same addresses; may be empty.
-        page: Name of the page.
-
-    Returns:
-        The address of a new issue that names the page; empty without a repository.
-    """
+    """Return the address of a new issue that names the page; empty without a repository."""
     if not repository:
         return ""
     query = urlencode(
@@ -110,9 +86,15 @@ def feedback_address(repository: str, page: str) -> str:
     return f"{repository.rstrip('/').removesuffix('.git')}/issues/new?{query}"
 
 
-def _end_with_slash(app: Sphinx, config: Config) -> None:
+def _configure(app: Sphinx, config: Config) -> None:
+    config.course_last_changes = last_changes(Path(app.srcdir))
     if config.html_baseurl:
         config.html_baseurl = config.html_baseurl.rstrip("/") + "/"
+
+
+def _day(app: Sphinx, page: str) -> str | None:
+    file = Path(app.env.doc2path(page)).relative_to(app.srcdir).as_posix()
+    return app.config.course_last_changes.get(file)
 
 
 def _add_to_page(
@@ -120,14 +102,14 @@ def _add_to_page(
 ) -> None:
     if doctree is None:
         return
+    context["course_last_change"] = _day(app, pagename)
     repository = app.config.html_theme_options.get("repository_url", "")
     context["course_feedback"] = feedback_address(repository, pagename)
     text, base = description(doctree), app.config.html_baseurl
     tags = [f'<meta name="description" content="{escape(text)}" />'] if text else []
     if base:
         address = base + app.builder.get_target_uri(pagename)
-        title = app.env.titles[pagename].astext()
-        site = app.config.html_title
+        title, site = app.env.titles[pagename].astext(), app.config.html_title
         tags.append(social_tags(title=title, text=text, address=address, site=site, base=base))
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
@@ -136,23 +118,22 @@ def _write_sitemap(app: Sphinx, error: Exception | None) -> None:
     base = app.config.html_baseurl
     if error is not None or app.builder.format != "html" or not base:
         return
-    root = Path(app.srcdir)
-    days = app.config.course_last_changes
-    pages = {
-        base + app.builder.get_target_uri(name): days.get(
-            Path(app.env.doc2path(name)).relative_to(root).as_posix()
-        )
-        for name in sorted(app.env.found_docs)
-    }
-    (Path(app.outdir) / "sitemap.xml").write_text(sitemap(pages), encoding="utf-8")
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+    ]
+    for page in sorted(app.env.found_docs):
+        day = _day(app, page)
+        changed = f"<lastmod>{day}</lastmod>" if day else ""
+        address = escape(base + app.builder.get_target_uri(page))
+        lines.append(f"<url><loc>{address}</loc>{changed}</url>")
+    sitemap = "\n".join([*lines, "</urlset>\n"])
+    (Path(app.outdir) / "sitemap.xml").write_text(sitemap, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Add to pages what depends on where the book is published.
-
-    Args:
-        app: The Sphinx application; ``page_dates`` is set up.
-    """
-    app.connect("config-inited", _end_with_slash)
+    """Add the metadata to each page, and write the sitemap."""
+    app.add_config_value("course_last_changes", {}, "", types=[dict])
+    app.connect("config-inited", _configure)
     app.connect("html-page-context", _add_to_page)
     app.connect("build-finished", _write_sitemap)

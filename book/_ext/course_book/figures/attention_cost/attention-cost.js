@@ -1,4 +1,4 @@
-/* The figure "attention-cost": what a layer costs, by length, width and heads.
+/* The figure "attention-cost": a layer's cost, by length, width and heads.
  *
  * model: { lengths, widths, heads, start: [length, width, heads], note }.
  */

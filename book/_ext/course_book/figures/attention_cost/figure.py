@@ -4,19 +4,12 @@ from course_book.figures.figure import Figure, html_table
 
 
 class AttentionCost(Figure):
-    """The choices of the sliders, ascending.
+    """The choices of the sliders, ascending."""
 
-    Attributes:
-        lengths: Numbers of tokens.
-        widths: Widths of a token's vector.
-        heads: Numbers of heads; each divides the smallest width.
-        start: The length, the width and the number of heads at first.
-    """
-
-    lengths: list[int]
-    widths: list[int]
-    heads: list[int]
-    start: tuple[int, int, int]
+    lengths: list[int]  # numbers of tokens
+    widths: list[int]  # widths of a token's vector
+    heads: list[int]  # numbers of heads; each divides the smallest width
+    start: tuple[int, int, int]  # the length, the width and the number of heads at first
 
     def table(self) -> str:
         """Return the cost of each length, at the first width and number of heads."""

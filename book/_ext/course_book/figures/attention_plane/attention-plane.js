@@ -1,4 +1,4 @@
-/* The figure "attention-plane": a query and keys as arrows to drag; what is mixed of the values
+/* The figure "attention-plane": a query and keys as arrows to drag; the mix of the values
  * is where the line below balances.
  *
  * model: { names, query, key, value, axes, unit, reach, note }; queries and keys in the plane.

@@ -4,27 +4,17 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class AttentionPlane(Figure):
-    """Keys and values in the plane.
-
-    Attributes:
-        names: The names of the n keys.
-        query: The first query, two numbers.
-        key: A key for each name, ``(n, 2)``.
-        value: A number for each name.
-        axes: The meanings of the two numbers of a query or key.
-        unit: The unit of the values.
-        reach: The largest coordinate in view.
-    """
+    """Keys and values in the plane."""
 
     scripts = ("dragging/handle.js", "dragging/plane.js")
 
-    names: list[str]
-    query: list[float]
-    key: Matrix
-    value: list[float]
-    axes: tuple[str, str]
-    unit: str
-    reach: float
+    names: list[str]  # the names of the n keys
+    query: list[float]  # the first query, two numbers
+    key: Matrix  # a key for each name, ``(n, 2)``
+    value: list[float]  # a number for each name
+    axes: tuple[str, str]  # the meanings of the two numbers of a query or key
+    unit: str  # the unit of the values
+    reach: float  # the largest coordinate in view
 
     def attend(self) -> tuple[list[float], list[float], float]:
         """Return the score and the weight of each key, and the mixed value."""

@@ -1,7 +1,7 @@
-/* A beam search as it is seen: its tree, and a table of what is finished.
+/* A drawing of a beam search: its tree, and a table of the finished sentences.
  *
  * new BeamDrawing(end): end is the word that ends a sentence. show(found, step, { isOver, truth }): the
- * first steps of what search.js found, whether no other follows, and the right sentence, or null.
+ * first steps that search.js found, whether no other follows, and the right sentence, or null.
  */
 (function () {
   "use strict";

@@ -9,49 +9,30 @@ _OTHERS = 1000
 
 
 class Sentence(Record):
-    """A sentence, and the words that may follow each beginning of its translation.
+    """A sentence, and the words that may follow each beginning of its translation."""
 
-    Attributes:
-        name: Its name in the list of sentences.
-        source: The sentence.
-        truth: Its right translation.
-        next: For each beginning, its words joined by spaces, the next words with their
-            log-probabilities; at least twice as many as the widest beam.
-    """
-
-    name: str
-    source: str
-    truth: str
+    name: str  # its name in the list of sentences
+    source: str  # the sentence
+    truth: str  # its right translation
+    # for each beginning, its words joined by spaces, the next words with their log-
+    # probabilities; at least twice as many as the widest beam
     next: dict[str, list[tuple[str, float]]]
 
 
 class BeamSearch(Figure):
-    """Sentences to translate.
-
-    Attributes:
-        sentences: The sentences.
-        widest: The widest beam.
-        end: The token that ends a sentence.
-        max_steps: The largest number of tokens to write, ``end`` included.
-    """
+    """Sentences to translate."""
 
     scripts = ("beam-search/search.js", "beam-search/tree.js", "beam-search/drawing.js")
 
-    sentences: list[Sentence]
-    widest: int
-    end: str
-    max_steps: int
+    sentences: list[Sentence]  # the sentences
+    widest: int  # the widest beam
+    end: str  # the token that ends a sentence
+    max_steps: int  # the largest number of tokens to write, ``end`` included
 
     def best(self, sentence: Sentence, width: int, alpha: float) -> tuple[str, float]:
-        """Return the translation found by ``course_lib``'s beam search.
+        """Return the words and the log-probability found by ``course_lib``'s beam search.
 
-        Args:
-            sentence: One of ``sentences``.
-            width: Beam width, at most ``widest``.
-            alpha: Exponent of the length penalty.
-
-        Returns:
-            The words without ``end``, joined by spaces; the log-probability, in nats.
+        ``alpha`` is the exponent of the length penalty; the words come without ``end``.
         """
         import torch
 

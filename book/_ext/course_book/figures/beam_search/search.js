@@ -1,7 +1,7 @@
 /* Beam search as in course_lib/generation/beam_search.py.
  *
- * A beginning is an array of words; next(words) gives pairs [word, log-probability] of what may follow
- * it, most probable first, at least twice as many as the beam is wide.
+ * A beginning is an array of words; next(words) gives pairs [word, log-probability] of words that may
+ * follow it, most probable first, at least twice as many as the beam is wide.
  */
 (function () {
   "use strict";

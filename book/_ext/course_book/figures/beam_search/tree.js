@@ -1,5 +1,5 @@
-/* The steps of a beam search as a tree, from the left to the right: what was kept, and of the newest
- * step also what was dropped. Each node gets a row of its own or the middle of its children's.
+/* The steps of a beam search as a tree, from left to right: the kept nodes, and the dropped ones of the
+ * newest step. Each node gets a row of its own or the middle of its children's.
  */
 (function () {
   "use strict";

@@ -1,4 +1,4 @@
-/* The figure "bottleneck": a sequence, the one vector it becomes, and what is written from that.
+/* The figure "bottleneck": a sequence, the one vector it becomes, and the words that the decoder writes from it.
  *
  * model: { examples, right, note }; examples[length - 1] is a list of { source, context, written }.
  */

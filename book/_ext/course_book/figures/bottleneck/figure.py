@@ -4,29 +4,18 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class Example(Record):
-    """A sequence, one letter a token.
+    """A sequence, one letter a token."""
 
-    Attributes:
-        source: The sequence.
-        context: The encoder's vector, numbers from -1 to 1.
-        written: The decoder's output; the right one is the source backwards.
-    """
-
-    source: str
-    context: list[float]
-    written: str
+    source: str  # the sequence
+    context: list[float]  # the encoder's vector, numbers from -1 to 1
+    written: str  # the decoder's output; the right one is the source backwards
 
 
 class Bottleneck(Figure):
-    """Sequences by length.
+    """Sequences by length."""
 
-    Attributes:
-        examples: For each length, from 1, some sequences.
-        right: For each length the share of sequences written without a mistake.
-    """
-
-    examples: list[list[Example]]
-    right: list[float]
+    examples: list[list[Example]]  # for each length, from 1, some sequences
+    right: list[float]  # for each length the share of sequences written without a mistake
 
     def table(self) -> str:
         """Return an example for each length."""
@@ -37,7 +26,7 @@ class Bottleneck(Figure):
             )
         ]
         return html_table(
-            "A source of each length, what was written from its context (it should be the source "
+            "A source of each length, the output from its context (it should be the source "
             "backwards), and the share of all sources of that length written without a mistake.",
             ["length", "source", "written", "without a mistake"],
             rows,

@@ -4,14 +4,10 @@ from course_book.figures.figure import Figure, html_table
 
 
 class BPEMerges(Figure):
-    """One text after several numbers of merges.
+    """One text after several numbers of merges."""
 
-    Attributes:
-        merges: The numbers of merges, ascending.
-        tokens: For each of them the tokens; a space belongs to the token that it begins.
-    """
-
-    merges: list[int]
+    merges: list[int]  # the numbers of merges, ascending
+    # for each of them the tokens; a space belongs to the token that it begins
     tokens: list[list[str]]
 
     def table(self) -> str:

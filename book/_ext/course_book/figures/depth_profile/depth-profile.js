@@ -64,7 +64,7 @@
       return HEIGHT - MARGIN.bottom - part * (HEIGHT - MARGIN.top - MARGIN.bottom);
     }
 
-    /** First layer on the left, last on the right, whatever the depth. */
+    /** First layer on the left, last on the right, at every depth. */
     draw(profiles, chosen) {
       STACKINGS.forEach(([name]) => {
         const numbers = profiles[name][this.key];

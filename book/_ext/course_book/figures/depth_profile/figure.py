@@ -4,26 +4,17 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class Profile(Record):
-    """Measurements of one stack.
+    """Measurements of one stack."""
 
-    Attributes:
-        sizes: Sizes of the stream, ``depth + 1`` positive numbers.
-        gradients: Sizes of the gradients, ``depth`` positive numbers.
-    """
-
-    sizes: list[float]
-    gradients: list[float]
+    sizes: list[float]  # sizes of the stream, ``depth + 1`` positive numbers
+    gradients: list[float]  # sizes of the gradients, ``depth`` positive numbers
 
 
 class DepthProfiles(Figure):
-    """Measurements of stacks of several depths.
+    """Measurements of stacks of several depths."""
 
-    Attributes:
-        depths: Numbers of layers, ascending.
-        profiles: For ``plain``, ``residual``, ``post`` and ``pre``: a profile for each depth.
-    """
-
-    depths: list[int]
+    depths: list[int]  # numbers of layers, ascending
+    # for ``plain``, ``residual``, ``post`` and ``pre``: a profile for each depth
     profiles: dict[str, list[Profile]]
 
     def table(self) -> str:

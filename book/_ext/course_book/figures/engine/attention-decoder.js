@@ -1,7 +1,7 @@
 /* course_lib's AttentionDecoder: a GRU that looks at a memory before each word, every number kept.
  *
  * new AttentionDecoder(parameters): those of its model, as matrices. start({ memory, context }) -> a state;
- * step(token, state, turned) -> what it did on the way to the next word; `turned` are weights to look with
+ * step(token, state, turned) -> its trace up to the next word; `turned` are weights to look with
  * in the place of its own. write(decoder, encoded, { start, end, most }, turned) -> a step for each word,
  * always the likeliest; turned is a Map from steps to such weights.
  */
@@ -41,13 +41,13 @@
       return Array.from(linear(Matrix.of([x]), this.part(`${name}.weight`), this.part(`${name}.bias`)).data);
     }
 
-    /** The state before the first word; what is asked at each step, the keys, is computed once. */
+    /** The state before the first word; the keys, which every step reads, are computed once. */
     start({ memory, context }) {
       const keys = linear(memory, this.part("attention.key_projection.weight"));
       return { memory, keys, hidden: this.project("bridge", context).map(Math.tanh) };
     }
 
-    /** What the score of a key is made of, number by number. */
+    /** The terms that add up to a key's score. */
     addends(query, key) {
       const bent = query.map((value, d) => Math.tanh(value + key[d]));
       const score = this.part("attention.score.weight").row(0);

@@ -51,7 +51,7 @@
       return { logits, weights, past: { length: past.length + tokens.length, layers } };
     }
 
-    /** Self-attention of new tokens, to themselves and to what is kept of those before. */
+    /** Self-attention of new tokens, to themselves and to the cached keys and values of those before. */
     attend(layer, x, kept) {
       const normed = this.norm(`${layer}.attention_residual.norm`, x);
       const [queries, newKeys, newValues] = ["query", "key", "value"].map((role) =>

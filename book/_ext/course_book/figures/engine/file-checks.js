@@ -1,5 +1,5 @@
 /* Checks of a model's file that a reader opens, as course_lib's training/ wrote it. Anyone may have written
- * it, so all of it is checked, sizes first; what is wrong is thrown as an Error in words for the reader.
+ * it, so all of it is checked, sizes first; a fault is thrown as an Error in words for the reader.
  */
 (function () {
   "use strict";

@@ -1,4 +1,4 @@
-/* What may follow each beginning of a translation: every distribution is computed once and kept.
+/* The next words of each beginning of a translation: every distribution is computed once and kept.
  *
  * makeFollowers(model, source, words, start) -> a function of a beginning, as words, that returns pairs
  * [word, log-probability], likeliest first.

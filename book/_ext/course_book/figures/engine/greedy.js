@@ -2,7 +2,7 @@
  *
  * translate(model, source, { start, end, most }) -> { source, encoded, steps }: the encoder's trace,
  * and for each word a step { read, trace, probabilities, chosen }: the ids that the decoder read, its
- * trace, and what it says of the next word.
+ * trace, and its distribution over the next word.
  */
 (function () {
   "use strict";

@@ -1,10 +1,10 @@
-/* Scripts that are loaded when they are asked for, from a folder as from a server; and what asks for a model. */
+/* Load scripts on demand, from a folder as from a server; and the panel that offers to start a model. */
 (function () {
   "use strict";
 
   const { make } = window.courseElements;
   const { makeButton } = window.courseControls;
-  const loaded = new Map(); // promises by address: figures of a page share what they load
+  const loaded = new Map(); // promises by address: figures of a page share loaded scripts
 
   function load(address) {
     return new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@
   /** Where a model lies: { file, bytes }. */
   window.courseModelFile = (id) => JSON.parse(document.getElementById(id).textContent);
 
-  /** What stands in a model's place until it is started: a sentence, and the button, with what it loads. */
+  /** The panel in a model's place until the reader starts it: a sentence, and a button that names the download. */
   window.courseMakeStart = ({ bytes }, { says, name }, onStart) =>
     make("div", { class: "living-start" }, make("p", {}, says),
       makeButton(`${name} (${Math.round(bytes / 1000)}\u00A0kB)`, onStart, "course-pill living-go"));

@@ -3,7 +3,7 @@
  * new MaskedLM(config, parameters); config: { num_heads, norm_position, causal, eps_embeddings, eps_layers,
  * eps_head }. read(tokens) -> { logits, weights }: logits, a matrix with a row for each place;
  * weights[layer][head], a matrix with a row for each place that asks. With causal each place sees
- * itself and what stands to its left alone.
+ * itself and the places to its left alone.
  */
 (function () {
   "use strict";

@@ -1,4 +1,4 @@
-/* Matrices of numbers, row by row, and what a Transformer does with them besides attending.
+/* Matrices of numbers, row by row, and the operations of a Transformer other than attention.
  *
  * A row is a token's vector. All arithmetic is in double precision; the weights came in single.
  */
@@ -28,7 +28,7 @@
       return Matrix.of(this.map((row) => row.subarray(start, end)));
     }
 
-    /** What a function makes of each row and its place. */
+    /** Apply a function to each row and its place. */
     map(f) {
       return Array.from({ length: this.rows }, (_, i) => f(this.row(i), i));
     }

@@ -1,6 +1,6 @@
 /* course_lib's Transformer: encoder and decoder, pre-norm or post-norm, sinusoidal positions, ReLU.
  *
- * new Transformer(config, parameters, cuts): cuts is a Set of names of what is switched off:
+ * new Transformer(config, parameters, cuts): cuts is a Set of names of the parts that are switched off:
  *   scale, positions, causal_mask, cross_attention; residuals, norms (all of them), or one of them
  *   by its path (decoder.layers.0.cross_attention_residual, ....norm); a head by its attention's
  *   path and its number (decoder.layers.1.cross_attention.heads.2).
@@ -70,7 +70,7 @@
       return trace;
     }
 
-    /** The parameter of a name; what is tied to the target's embedding has no copy of its own. */
+    /** The parameter of a name; one tied to the target's embedding has no copy of its own. */
     parameter(name) {
       return this.parameters[name] ?? this.parameters["tgt_embedding.weight"];
     }

@@ -1,8 +1,8 @@
 /* A translator that a reader trained, from the file that course_lib's training/export.py wrote.
  *
  * readTranslator(text) -> { config, words, parameters, sentences, count }: parameters as matrices,
- * sentences as { src, read, logits }, count of numbers. What is wrong with the file is thrown as an Error
- * in words for the reader; see file-checks.js.
+ * sentences as { src, read, logits }, count of numbers. A fault of the file is thrown as an Error in words
+ * for the reader; see file-checks.js.
  */
 (function () {
   "use strict";
@@ -41,7 +41,7 @@
     return shapes.all;
   }
 
-  /** Which of them may be missing: what is tied to the target's embedding. */
+  /** The parameters that may be missing: those tied to the target's embedding. */
   const TIED = ["output_projection.weight", "src_embedding.weight"];
 
   function checkSentences(sentences, config) {

@@ -13,7 +13,7 @@
   /** Parameters by name: { shapes: { name: [cols] or [rows, ...] }, float32 or float16: base64 }. */
   function unpack({ shapes, float32, float16 }) {
     const bytes = Uint8Array.from(atob(float32 ?? float16), (letter) => letter.charCodeAt(0));
-    const view = new DataView(bytes.buffer); // little-endian, whatever the machine
+    const view = new DataView(bytes.buffer); // little-endian on every machine
     const read = float32 !== undefined
       ? (place) => view.getFloat32(4 * place, true)
       : (place) => half(view.getUint16(2 * place, true));

@@ -4,15 +4,10 @@ from course_book.figures.figure import Figure, html_table
 
 
 class FourNorms(Figure):
-    """A vector to normalize.
+    """A vector to normalize."""
 
-    Attributes:
-        entries: The vector at first.
-        epsilon: The constant that all four add.
-    """
-
-    entries: list[float]
-    epsilon: float
+    entries: list[float]  # the vector at first
+    epsilon: float  # the constant that all four add
 
     def table(self) -> str:
         """Return the vector and its four normalizations."""

@@ -5,24 +5,15 @@ from course_book.figures.script_lists import ATTENTION
 
 
 class Step(Record):
-    """One step of the model.
+    """One step of the model."""
 
-    Attributes:
-        read: The text so far, its words.
-        likeliest: The likeliest next words with their probabilities, best first.
-    """
-
-    read: list[str]
+    read: list[str]  # the text so far, its words
+    # the likeliest next words with their probabilities, best first
     likeliest: list[tuple[str, float]]
 
 
 class GenerationSteps(Figure):
-    """A language model, and the text that it writes by itself.
-
-    Attributes:
-        model: Id of the deferred data with the model.
-        steps: The steps of its text.
-    """
+    """A language model, and the text that it writes by itself."""
 
     scripts = ("engine/loading.js", "living-transformer/own-model.js")
     deferred = (
@@ -31,8 +22,8 @@ class GenerationSteps(Figure):
     )
     styles = ("living-transformer",)
 
-    model: str
-    steps: list[Step]
+    model: str  # id of the deferred data with the model
+    steps: list[Step]  # the steps of its text
 
     def table(self) -> str:
         """Return the likeliest next words at each step."""

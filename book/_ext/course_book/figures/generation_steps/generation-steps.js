@@ -1,7 +1,7 @@
 /* The figure "generation-steps": a language model writes in the page, and the reader chooses.
  *
- * model: { model: id of its file, steps, note }; see figure.py. What runs it and shows it is loaded with it,
- * once the reader starts it. The reader may open a model of their own.
+ * model: { model: id of its file, steps, note }; see figure.py. The scripts that run and show it are loaded
+ * with it, once the reader starts it. The reader may open a model of their own.
  */
 (function () {
   "use strict";
@@ -22,7 +22,7 @@
       }, () => this.wake()));
     }
 
-    /** Load what runs and shows a model, and further files, the first time that they are asked for. */
+    /** Load the scripts that run and show a model, and further files, once. */
     load(...files) {
       return window.courseLoad([...window.courseDeferred["generation-steps"], ...files]);
     }
@@ -37,7 +37,7 @@
 
     // ---- a model of the reader's own ----
 
-    /** Open a file's text as a model; rejected with what is wrong with it. */
+    /** Open a file's text as a model; rejected with an Error that tells the fault. */
     async open(text) {
       await this.load();
       const { readDecoderLM, decoderGap } = window.courseEngine;

@@ -121,7 +121,7 @@
       return drawFrom(this.chances);
     }
 
-    /** Read the text, both ways: all of it anew, and its last token alone, on what is kept. */
+    /** Read the text, both ways: all of it anew, and its last token alone, with the cache. */
     measure() {
       const { read } = this;
       const before = read.length > 1 ? this.decoder.read(read.slice(0, -1)).past : undefined;

@@ -4,31 +4,19 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class GRUGates(Figure):
-    """A GRU that predicts after each word whether the verb is plural.
-
-    Attributes:
-        words: The n words of a sentence.
-        swaps: For some words the word that may replace them.
-        embedding: The vector of each word, ``d_embedding`` numbers.
-        input_weight: ``(3 * d_hidden, d_embedding)``: reset, update, candidate.
-        input_bias: ``(3 * d_hidden,)``.
-        hidden_weight: ``(3 * d_hidden, d_hidden)``.
-        hidden_bias: ``(3 * d_hidden,)``.
-        output_weight: ``(d_hidden,)``, from the state to the logit of "plural".
-        output_bias: Its bias.
-    """
+    """A GRU that predicts after each word whether the verb is plural."""
 
     scripts = ("gru-gates/cell.js",)
 
-    words: list[str]
-    swaps: dict[str, str]
-    embedding: dict[str, list[float]]
-    input_weight: Matrix
-    input_bias: list[float]
-    hidden_weight: Matrix
-    hidden_bias: list[float]
-    output_weight: list[float]
-    output_bias: float
+    words: list[str]  # the n words of a sentence
+    swaps: dict[str, str]  # for some words the word that may replace them
+    embedding: dict[str, list[float]]  # the vector of each word, ``d_embedding`` numbers
+    input_weight: Matrix  # ``(3 * d_hidden, d_embedding)``: reset, update, candidate
+    input_bias: list[float]  # ``(3 * d_hidden,)``
+    hidden_weight: Matrix  # ``(3 * d_hidden, d_hidden)``
+    hidden_bias: list[float]  # ``(3 * d_hidden,)``
+    output_weight: list[float]  # ``(d_hidden,)``, from the state to the logit of "plural"
+    output_bias: float  # its bias
 
     def read(self) -> tuple[list[list[float]], list[float]]:
         """Return the update gates, ``(n, d_hidden)``, and the probability of "plural" by word."""

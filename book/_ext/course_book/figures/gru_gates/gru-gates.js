@@ -51,7 +51,7 @@
       this.model = model;
       this.words = [...model.words];
       this.chosen = this.words.findIndex((word) => word in model.swaps);
-      this.before = null; // what was read before the last exchange
+      this.before = null; // the sentence before the last exchange
       this.rows = this.words.map((_, index) => this.makeRow(index));
       this.numbers = makeScroller("Numbers of the chosen word");
       this.numbers.classList.add("gru-numbers");

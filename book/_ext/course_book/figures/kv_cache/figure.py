@@ -4,31 +4,19 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class CachedModel(Record):
-    """The sizes of a model that its cache depends on.
+    """The sizes of a model that its cache depends on."""
 
-    Attributes:
-        name: Its name in the list of models.
-        num_layers: Layers with self-attention.
-        kv_width: Width of a token's key, and of its value: heads of keys times width of a head.
-    """
-
-    name: str
-    num_layers: int
-    kv_width: int
+    name: str  # its name in the list of models
+    num_layers: int  # layers with self-attention
+    kv_width: int  # width of a token's key, and of its value: heads of keys times width of a head
 
 
 class KVCacheSteps(Figure):
-    """A text written step by step, and models that may write it.
+    """A text written step by step, and models that may write it."""
 
-    Attributes:
-        words: The tokens of the text.
-        prompt: The number of given tokens, at least one; the others are written.
-        models: The models to choose from.
-    """
-
-    words: list[str]
-    prompt: int
-    models: list[CachedModel]
+    words: list[str]  # the tokens of the text
+    prompt: int  # the number of given tokens, at least one; the others are written
+    models: list[CachedModel]  # the models to choose from
 
     def table(self) -> str:
         """Return the computed keys and the cached bytes of each step."""

@@ -1,4 +1,4 @@
-/* The figure "label-smoothing": what a word costs, by how far its logit is ahead of the others. Two
+/* The figure "label-smoothing": a word's loss, by its logit's lead over the others. Two
  * balls roll as the loss pushes them: the one without smoothing never stops.
  *
  * model: { smoothing, vocab_size, lead, note }. All wrong words have the same logit.
@@ -36,7 +36,7 @@
     return Math.log((size * (1 - smoothing)) / smoothing + 1);
   }
 
-  /** How steeply the loss falls with the lead: what the model lacks of the target. */
+  /** The slope of the loss in the lead: target minus probability. */
   function push(lead, size, smoothing) {
     return 1 - smoothing + smoothing / size - Math.exp(-costs(lead, size).right);
   }

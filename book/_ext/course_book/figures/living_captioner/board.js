@@ -34,7 +34,7 @@
       return { buttons, element };
     }
 
-    /** picture: as it is painted; shapes: what it shows; look: weights of regions, null while drawing. */
+    /** picture: its pixels; shapes: those in it; look: weights of regions, null while drawing. */
     show({ picture, shapes, look, framed }) {
       paint(this.canvas, picture, WIDE, { light: look, framed });
       this.places.element.hidden = Boolean(look);

@@ -24,27 +24,19 @@ class Scene(Record):
 
 
 class LivingCaptioner(Figure):
-    """A captioner, and pictures to begin with.
-
-    Attributes:
-        model: Id of the deferred data with the model.
-        side: Pixels along each side of a picture.
-        colors: Red, green and blue of each colour, from 0 to 1.
-        kinds: Kinds of shapes.
-        sizes: For each size the distance from a shape's centre to its edge, in pixels.
-        scenes: The pictures.
-    """
+    """A captioner, and pictures to begin with."""
 
     scripts = ("engine/loading.js", "living-captioner/picture.js", "living-captioner/board.js")
     deferred = (*ATTENTION_DECODER, "engine/picture-encoder.js", "living-captioner/reader.js")
     styles = ("living-transformer", "living-decoder")
 
-    model: str
-    side: int
-    colors: dict[str, tuple[float, float, float]]
-    kinds: list[str]
+    model: str  # id of the deferred data with the model
+    side: int  # pixels along each side of a picture
+    colors: dict[str, tuple[float, float, float]]  # red, green and blue of each colour, from 0 to 1
+    kinds: list[str]  # kinds of shapes
+    # for each size the distance from a shape's centre to its edge, in pixels
     sizes: dict[str, float]
-    scenes: list[Scene]
+    scenes: list[Scene]  # the pictures
 
     def table(self) -> str:
         """Return the true caption and the model's caption of each picture."""

@@ -1,7 +1,7 @@
 /* The captioner reads a picture and says it; each word's look is shown, and may be turned elsewhere.
  *
  * new Reader({ words, parameters }, { side, sizes }, el, { onLook, onChange }): onLook is called when a word
- * is chosen, onChange when what is shown of it has changed. read(picture, shapes) describes a picture;
+ * is chosen, onChange when its look or words have changed. read(picture, shapes) describes a picture;
  * press(place) puts a region into the look that the reader gives the word, or takes it out.
  */
 (function () {
@@ -93,7 +93,7 @@
       return this.writing.steps[this.step].weights;
     }
 
-    /** What is true of the picture: colour and kind of each shape, from left to right. */
+    /** The true description: colour and kind of each shape, from left to right. */
     get trueWords() {
       return this.shapes.flatMap(({ color, kind }) => [color, kind]);
     }

@@ -102,7 +102,7 @@
       this.draw();
     }
 
-    /** The places that a word truly comes from, as long as what stands before it is right. */
+    /** The places that a word truly comes from, as long as the words before it are right. */
     trueKeys(step) {
       if (!this.truth || !this.example) return NOTHING;
       const { tgt, alignment } = this.example;

@@ -5,44 +5,26 @@ from course_book.figures.script_lists import ATTENTION_DECODER, SENTENCE_FORM
 
 
 class Example(Record):
-    """A source with its right target and the model's target, in words.
+    """A source with its right target and the model's target, in words."""
 
-    Attributes:
-        src: The source.
-        tgt: The right target.
-        written: The model's target.
-        alignment: Pairs of positions: the source word of a target word, the target word.
-    """
-
-    src: list[str]
-    tgt: list[str]
-    written: list[str]
+    src: list[str]  # the source
+    tgt: list[str]  # the right target
+    written: list[str]  # the model's target
+    # pairs of positions: the source word of a target word, the target word
     alignment: list[tuple[int, int]]
 
 
 class Task(Record):
-    """A task of one of the models.
+    """A task of one of the models."""
 
-    Attributes:
-        name: Its name.
-        ask: The label of the field for a source.
-        right: Share of unseen sources that the model gets right without a mistake.
-        examples: Sources to pick from.
-    """
-
-    name: str
-    ask: str
-    right: float
-    examples: list[Example]
+    name: str  # its name
+    ask: str  # the label of the field for a source
+    right: float  # share of unseen sources that the model gets right without a mistake
+    examples: list[Example]  # sources to pick from
 
 
 class LivingDecoder(Figure):
-    """Models, and sources for them.
-
-    Attributes:
-        model: Id of the deferred data with the models, one for each task, in this order.
-        tasks: The tasks.
-    """
+    """Models, and sources for them."""
 
     scripts = SENTENCE_FORM
     deferred = (
@@ -51,8 +33,8 @@ class LivingDecoder(Figure):
     )
     styles = ("living-transformer",)
 
-    model: str
-    tasks: list[Task]
+    model: str  # id of the deferred data with the models, one for each task, in this order
+    tasks: list[Task]  # the tasks
 
     def table(self) -> str:
         """Return the model's target and the right target of each source."""

@@ -43,7 +43,7 @@
       if (this.desk) await this.read();
     }
 
-    /** Load what runs and shows the models, the first time that it is asked for. */
+    /** Load the scripts that run and show the models, once. */
     async wake() {
       if (this.desk) return;
       await window.courseLoad([...window.courseDeferred["living-decoder"], this.file.file]);

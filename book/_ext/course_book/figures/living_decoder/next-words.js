@@ -1,4 +1,4 @@
-/* What comes next, likeliest first: as the decoder looks now, and as it would by itself. */
+/* The next words, likeliest first: as the decoder looks now, and as it would by itself. */
 (function () {
   "use strict";
 

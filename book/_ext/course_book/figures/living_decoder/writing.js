@@ -1,8 +1,8 @@
-/* What a decoder writes by itself, and what it writes where a reader has moved its look.
+/* The words that a decoder writes by itself, and those after a reader has moved its look.
  *
  * new Writing(decoder, encoded, { start, end, most }): `own` are the steps by itself, `steps` those that are
- * shown. turn(step, weights) moves the look of a step; null gives it back. What was moved in later steps is
- * forgotten: there another word may stand now.
+ * shown. turn(step, weights) moves the look of a step; null gives it back. Moves of later steps are
+ * forgotten: their words may be others now.
  */
 (function () {
   "use strict";
@@ -30,7 +30,7 @@
       this.steps = this.turned.size ? write(this.decoder, this.encoded, this.marks, this.turned) : this.own;
     }
 
-    /** The step as the decoder would take it by itself, after what is written here. */
+    /** The step as the decoder would take it by itself, after the words shown. */
     byItself(step) {
       const { token, before, state } = this.steps[step];
       return this.decoder.step(token, { ...state, hidden: before });

@@ -2,7 +2,8 @@
  * word's vector. Lines show where the word that is looked at takes its attention from.
  *
  * draw(view): view.sides.encoder and .decoder are { words, lanes, matrices, off, said }: for each stage a
- * matrix, null where it is not computed yet, and what is switched off; view.stage, view.query; view.looks: [{ key, weight, truth }].
+ * matrix, null where it is not computed yet, and its parts that are switched off; view.stage, view.query;
+ * view.looks: [{ key, weight, truth }].
  */
 (function () {
   "use strict";

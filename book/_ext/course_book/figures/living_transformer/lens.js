@@ -1,4 +1,4 @@
-/* The lens: what the drawing shows small, one level deeper at a time, with the way back above it. */
+/* The lens: a stage of the drawing enlarged, one level deeper at a time, with the way back above it. */
 (function () {
   "use strict";
 

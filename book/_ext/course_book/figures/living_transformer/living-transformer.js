@@ -1,7 +1,7 @@
 /* The figure "living-transformer": a Transformer runs in the page, open to the last number.
  *
- * model: { model: id of its file, right, examples, note }; see figure.py. What runs it and shows it, the
- * engine and the workbench, is loaded with it, once the reader starts it. The reader may open a model of
+ * model: { model: id of its file, right, examples, note }; see figure.py. Its scripts, the engine and
+ * the workbench, are loaded with it, once the reader starts it. The reader may open a model of
  * their own in its place. A page may ask questions of it: JSON with the id "living-questions", see questions.js.
  */
 (function () {
@@ -37,7 +37,7 @@
       this.form.offer(this.model.examples.map(({ src }) => join(src)));
     }
 
-    /** Load what runs and shows a model, and further files, the first time that they are asked for. */
+    /** Load the scripts that run and show a model, and further files, once. */
     load(...files) {
       return window.courseLoad([...window.courseDeferred["living-transformer"], ...files]);
     }
@@ -74,7 +74,7 @@
 
     // ---- a model of the reader's own ----
 
-    /** Open a file's text as a model; rejected with what is wrong with it. */
+    /** Open a file's text as a model; rejected with an Error that tells the fault. */
     async open(text) {
       await this.load();
       const file = window.courseEngine.readTranslator(text);

@@ -1,7 +1,7 @@
 /* The way in for a model of the reader's own: a file is chosen or dropped, and stays on this computer.
  *
  * new OwnModel(onText, { homework, file }): onText is given the text of a file, and returns a promise that
- * is rejected with what is wrong with it; homework is the number of the one whose last cell writes it.
+ * is rejected with an Error that tells the fault; homework is the number of the one whose last cell writes it.
  */
 (function () {
   "use strict";

@@ -32,7 +32,7 @@
       this.says.replaceChildren(says, ...(first ? [" ", make("a", { class: "course-pill living-first", href: `#${first.id}` }, first.words)] : []));
     }
 
-    /** What is asked: { title, judge }; judge(attention, head) -> { right, words } where a head is the answer, else null. */
+    /** A question: { title, judge }; judge(attention, head) -> { right, words } where a head is the answer, else null. */
     get asked() {
       const { title, heads } = this.chosen;
       return { title, judge: heads ? this.makeJudge(heads) : null };

@@ -1,4 +1,4 @@
-/* What was written: by the whole model, by the broken one, and what would be right. */
+/* The translations: by the whole model, by the broken one, and the right one. */
 (function () {
   "use strict";
 
@@ -38,7 +38,7 @@
     return found;
   }
 
-  /** A run's words as a line of chips; `beside` are the words to compare with, null for none; `says` what a frame means. */
+  /** A run's words as a line of chips; `beside` are the words to compare with, null for none; `says` the meaning of a frame. */
   function makeRun(name, run, vocabulary, beside, onChoose, says = "not right") {
     const words = run.steps.map(({ chosen }) => vocabulary[chosen]);
     const different = beside ? outsiders(words, beside) : new Set();

@@ -1,7 +1,6 @@
 /* The stages of a Transformer in the order in which they are computed.
  *
- * A stage's id is the path of the matrix that it leaves behind. What it says of itself names the
- * word that is looked at.
+ * A stage's id is the path of the matrix that it leaves behind. Its texts name the selected word.
  */
 (function () {
   "use strict";

@@ -1,4 +1,4 @@
-/* What can be switched off for the whole model, what that teaches, and which chapter explains it. */
+/* The parts that can be switched off for the whole model, each with its lesson and its chapter. */
 (function () {
   "use strict";
 
@@ -6,7 +6,7 @@
 
   const isSublayer = ({ kind }) => kind === "attention" || kind === "feed-forward";
 
-  /** Each: what it is called (name; off, in the drawing), and the stages that it touches (within). */
+  /** Each: its name (off: its name in the drawing when it is off), and the stages that it touches (within). */
   const OPERATIONS = [
     {
       cut: "scale", name: "scaling of scores", off: "scale", within: ({ kind }) => kind === "attention", page: "self-attention", chapter: "Self-attention",
@@ -52,7 +52,7 @@
       make("p", { class: "living-why" }, `${says} `, make("a", { href: `${page}.html` }, `${chapter} explains why.`)));
   }
 
-  /** What is switched off within a stage, as its row in the drawing tells it: "head 2", "norm". */
+  /** The parts of a stage that are switched off, as its row in the drawing names them: "head 2", "norm". */
   function partsOff(stage, cuts) {
     const everywhere = OPERATIONS.filter(({ cut, within }) => cuts.has(cut) && within(stage)).map(({ off }) => off);
     const heads = `${stage.attention}.heads.`;

@@ -1,5 +1,5 @@
 /* Vectors as small pictures: a cell for each number, the stronger the larger. Positive numbers have
- * the colour of their role, negative ones are grey; what a picture shows stands in a table as well.
+ * the colour of their role, negative ones are grey; a table gives the numbers of each picture.
  */
 (function () {
   "use strict";
@@ -57,7 +57,7 @@
     return make("div", { class: "living-strip", "data-role": role }, make("span", {}, name), canvas);
   }
 
-  /** How to read strips: what the colours of their cells say. */
+  /** The legend of strips: the meaning of their colours. */
   function makeStripKey(role) {
     const swatch = (name) => {
       const box = make("span", { class: "living-swatch", "aria-hidden": "true" });

@@ -1,4 +1,4 @@
-/* Numbers as tables: what a drawing shows, for everyone who would rather read it. */
+/* The numbers of a drawing as tables, for readers who cannot see it. */
 (function () {
   "use strict";
 

@@ -1,4 +1,4 @@
-/* What is known about a sentence: which words belong together, and which decides another's form.
+/* The truth about a sentence: the words that belong together, and the one that decides another's form.
  *
  * trueKeys(example, written, stage, query) -> { partner, agreement }: sets of keys that the query of
  * an attention would look at if it followed the alignment, or the agreement. Rows of the decoder are

@@ -83,7 +83,7 @@
       return button;
     }
 
-    /** The same under the lens, which is made anew each time: it says what it would do now. */
+    /** The same under the lens, which is made anew each time: its label names its next action. */
     partButton(cut, name) {
       const says = this.cuts.has(cut) ? `Put ${name} back` : `Switch off ${name}`;
       const button = makeButton(says, () => {
@@ -123,7 +123,7 @@
       return translate(model, this.ids, { start, end, most: LONGEST });
     }
 
-    /** Compute with what is switched off now, and show both results. */
+    /** Compute without the parts that are switched off now, and show both results. */
     operate() {
       this.operated = this.cuts.size ? this.run(this.cuts) : null;
       this.switches.forEach((button) => button.setAttribute("aria-pressed", String(this.cuts.has(button.dataset.cut))));
@@ -164,7 +164,7 @@
       this.verdict.scrollIntoView({ block: "nearest" });
     }
 
-    /** Show the drawing to whoever has started the model, and what it is moved with. */
+    /** Show the drawing and its controls, once the model is started. */
     greet() {
       this.drawing.follow(this.moment.stage, this.player.element);
       this.player.play.focus({ preventScroll: true });
@@ -293,7 +293,7 @@
       };
     }
 
-    /** What the drawing shows of each side: what is computed at this moment. */
+    /** The view of each side: the matrices computed so far. */
     sides() {
       const { stage, step } = this.moment;
       const { encoded, steps } = this.current;
@@ -316,12 +316,12 @@
       };
     }
 
-    /** What is switched off of a stage in what is shown, in words. */
+    /** The parts of a stage that are switched off in the view, in words. */
     off(stage) {
       return this.current === this.operated ? partsOff(stage, this.cuts) : [];
     }
 
-    /** Whether a head of a stage is switched off in what is shown: alone, or as part of cross-attention. */
+    /** Whether a head of a stage is switched off in the view: alone, or as part of cross-attention. */
     isOff(stage, head) {
       const off = this.cuts.has(`${stage.attention}.heads.${head}`) || (stage.cross && this.cuts.has("cross_attention"));
       return off && this.current === this.operated;

@@ -4,25 +4,16 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class MaskBuilder(Figure):
-    """A sentence and an attention layer of one head.
-
-    Attributes:
-        words: The tokens.
-        padding: The positions of padding, from 0.
-        x: A vector for each token.
-        query: A matrix as wide and as high as a vector.
-        key: Likewise.
-        value: Likewise.
-    """
+    """A sentence and an attention layer of one head."""
 
     scripts = ("mask-builder/leak.js",)
 
-    words: list[str]
-    padding: list[int]
-    x: Matrix
-    query: Matrix
-    key: Matrix
-    value: Matrix
+    words: list[str]  # the tokens
+    padding: list[int]  # the positions of padding, from 0
+    x: Matrix  # a vector for each token
+    query: Matrix  # a matrix as wide and as high as a vector
+    key: Matrix  # likewise
+    value: Matrix  # likewise
 
     def table(self) -> str:
         """Return the causal mask without padding."""

@@ -1,4 +1,4 @@
-/* The figure "mask-builder": a mask to click together, and what it lets through.
+/* The figure "mask-builder": a mask to click together, and the attention that it lets through.
  *
  * model: { words, padding, x, query, key, value, note }.
  */
@@ -57,7 +57,7 @@
       return words.map((_, t) => words.map((__, s) => rule(t, s, padding)));
     }
 
-    /** Not for t to see: what comes later, and padding. What happens in rows of padding is nobody's concern. */
+    /** Hidden from t: later places, and padding. Rows of padding do not count. */
     isForbidden(t, s) {
       const { padding } = this.model;
       return !padding.includes(t) && (s > t || padding.includes(s));

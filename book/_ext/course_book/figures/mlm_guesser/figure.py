@@ -5,27 +5,16 @@ from course_book.figures.script_lists import ATTENTION, SENTENCE_FORM
 
 
 class GuessedSentence(Record):
-    """A sentence, and the guesses for each of its words when that word is hidden.
+    """A sentence, and the guesses for each of its words when that word is hidden."""
 
-    Attributes:
-        words: The sentence.
-        clues: Pairs of positions: a word, and the word that decides its form.
-        guesses: For each model and word the likeliest words with their probabilities, best first.
-    """
-
-    words: list[str]
-    clues: list[tuple[int, int]]
+    words: list[str]  # the sentence
+    clues: list[tuple[int, int]]  # pairs of positions: a word, and the word that decides its form
+    # for each model and word the likeliest words with their probabilities, best first
     guesses: list[list[list[tuple[str, float]]]]
 
 
 class MLMGuesser(Figure):
-    """Two models and sentences.
-
-    Attributes:
-        model: Id of the deferred data with the models: a BERT, and a causal one.
-        models: Their names.
-        sentences: Sentences to begin with.
-    """
+    """Two models and sentences."""
 
     scripts = (*SENTENCE_FORM, "living-transformer/own-model.js")
     deferred = (
@@ -35,9 +24,9 @@ class MLMGuesser(Figure):
     )
     styles = ("living-transformer",)
 
-    model: str
-    models: tuple[str, str]
-    sentences: list[GuessedSentence]
+    model: str  # id of the deferred data with the models: a BERT, and a causal one
+    models: tuple[str, str]  # their names
+    sentences: list[GuessedSentence]  # sentences to begin with
 
     def table(self) -> str:
         """Return the first guess of each model for each word, a table for each sentence."""

@@ -32,7 +32,7 @@
       this.form.offer(this.model.sentences.map(({ words }) => join(words)));
     }
 
-    /** Load what runs and shows a model, and further files, the first time that they are asked for. */
+    /** Load the scripts that run and show a model, and further files, once. */
     load(...files) {
       return window.courseLoad([...window.courseDeferred["mlm-guesser"], ...files]);
     }
@@ -70,7 +70,7 @@
 
     // ---- a model of the reader's own ----
 
-    /** Open a file's text as a model; rejected with what is wrong with it. */
+    /** Open a file's text as a model; rejected with an Error that tells the fault. */
     async open(text) {
       await this.load();
       const { MaskedLM, readMaskedLM, maskedGap } = window.courseEngine;

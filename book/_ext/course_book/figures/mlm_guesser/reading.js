@@ -1,9 +1,9 @@
-/* What a model makes of a gap, and what each other word does to its guess.
+/* A model's guess at a gap, and each other word's effect on it.
  *
  * toTokens(text, words, longest) -> { ids, truth } or { problem }: the ids with [CLS] and [SEP], the truth
  * null where the text has a gap, ___.
  * Readers: { name, read(ids, gap) -> { probabilities, looks, sees } }: looks[layer][head], a weight for each
- * place; sees(place), whether the reader sees what stands there.
+ * place; sees(place), whether the reader sees that place.
  */
 (function () {
   "use strict";
@@ -46,7 +46,7 @@
     };
   }
 
-  /** A left-to-right model: the place before the gap asks, and what follows isn't there yet. */
+  /** A left-to-right model: the place before the gap asks, and no later word is there yet. */
   function leftToRight(name, model) {
     return {
       name, asks: (gap) => gap - 1, sees: (place, gap) => place < gap,

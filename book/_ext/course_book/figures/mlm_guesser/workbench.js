@@ -1,7 +1,7 @@
-/* The workbench of the gaps: words are hidden, two readers guess, and it shows what they looked at.
+/* The workbench of the gaps: words are hidden, two readers guess, and it shows their attention.
  *
  * new BlanksBench({ words, longest }, readers, el); show({ ids, truth }, { gap, clues }): clues are pairs of a
- * place and one that decides what stands there.
+ * place and one that decides its word.
  */
 (function () {
   "use strict";
@@ -37,7 +37,7 @@
         this.summary.element, this.whose.element, this.legend, makeScroller("Where the heads look", this.table));
     }
 
-    // ---- a sentence, and what is hidden of it ----
+    // ---- a sentence, and its hidden words ----
 
     show({ ids, truth }, { gap, clues = [] }) {
       Object.assign(this, { ids, truth, clues });
@@ -96,7 +96,7 @@
       this.toggle(this.strongest);
     }
 
-    // ---- what it shows ----
+    // ---- the view ----
 
     update() {
       const { ids, gap, hidden, mask } = this;

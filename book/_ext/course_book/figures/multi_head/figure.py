@@ -4,51 +4,30 @@ from course_book.figures.figure import Figure, Matrix, Record, html_table
 
 
 class Asked(Record):
-    """A question that a word of a sentence asks, and the votes of the heads.
+    """A question that a word of a sentence asks, and the votes of the heads."""
 
-    Attributes:
-        place: Position of the word that asks.
-        question: Index of the question.
-        answer: Position of the right answer.
-        votes: For each head the numbers that it adds to the logits of the vocabulary.
-    """
-
-    place: int
-    question: int
-    answer: int
-    votes: Matrix
+    place: int  # position of the word that asks
+    question: int  # index of the question
+    answer: int  # position of the right answer
+    votes: Matrix  # for each head the numbers that it adds to the logits of the vocabulary
 
 
 class ReadSentence(Record):
-    """A sentence with its attention weights.
+    """A sentence with its attention weights."""
 
-    Attributes:
-        words: Its words.
-        start: Position of the word that asks at first.
-        weights: For each head and word the weights of all words.
-        asked: The questions of its words.
-    """
-
-    words: list[str]
-    start: int
-    weights: list[Matrix]
-    asked: list[Asked]
+    words: list[str]  # its words
+    start: int  # position of the word that asks at first
+    weights: list[Matrix]  # for each head and word the weights of all words
+    asked: list[Asked]  # the questions of its words
 
 
 class MultiHead(Figure):
-    """A layer of several heads.
+    """A layer of several heads."""
 
-    Attributes:
-        questions: The questions, in words.
-        vocabulary: The words that can be an answer.
-        base: For each question the logit of each word without any head.
-        sentences: The sentences.
-    """
-
-    questions: list[str]
-    vocabulary: list[str]
-    base: Matrix
-    sentences: list[ReadSentence]
+    questions: list[str]  # the questions, in words
+    vocabulary: list[str]  # the words that can be an answer
+    base: Matrix  # for each question the logit of each word without any head
+    sentences: list[ReadSentence]  # the sentences
 
     def answer(self, asked: Asked, switched_off: int | None = None) -> str:
         """Return the word with the largest logit, with one head switched off if it is given."""

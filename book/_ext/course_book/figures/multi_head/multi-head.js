@@ -1,4 +1,4 @@
-/* The figure "multi-head": where each head looks, how it votes, and what is left without it.
+/* The figure "multi-head": where each head looks, how it votes, and the answer without it.
  *
  * model: { questions, vocabulary, base, sentences: [{ words, start, weights, asked }], note }.
  * The logits of a question are its base and the votes of all heads that are on: a plain sum.
@@ -95,7 +95,7 @@
       this.update();
     }
 
-    /** What a question is answered by the heads that are on. */
+    /** The answer to a question by the heads that are on. */
     answer({ question, answer, votes }) {
       const { base, vocabulary } = this.model;
       const logits = vocabulary.map((_, word) =>
@@ -143,7 +143,7 @@
       this.summary.tell(`${[asker, answers.join("; ")].filter(Boolean).join(": ")}.`);
     }
 
-    /** A question and what the heads that are on make of it. */
+    /** A question and its answer by the heads that are on. */
     answerCard({ question, word, chance, isRight }) {
       const guesses = !this.isOn.some(Boolean); // right or wrong, nobody has looked
       const [sign, kind] = guesses ? ["?", "guess"] : isRight ? ["\u2713", "right"] : ["\u2717", "wrong"];

@@ -4,17 +4,12 @@ from course_book.figures.figure import Figure, html_table
 
 
 class NormSphere(Figure):
-    """A vector in space.
-
-    Attributes:
-        entries: The vector at first, three numbers.
-        epsilon: The constant added to the variance.
-    """
+    """A vector in space."""
 
     scripts = ("norm-sphere/view.js", "dragging/handle.js")
 
-    entries: tuple[float, float, float]
-    epsilon: float
+    entries: tuple[float, float, float]  # the vector at first, three numbers
+    epsilon: float  # the constant added to the variance
 
     def table(self) -> str:
         """Return the vector, both steps of LayerNorm, and RMSNorm."""

@@ -6,17 +6,11 @@ from course_book.figures.figure import Figure, html_table
 
 
 class PositionClocks(Figure):
-    """One clock for each pair of dimensions.
+    """One clock for each pair of dimensions."""
 
-    Attributes:
-        d_model: Width of the position vectors, even.
-        base: The slowest clock takes almost ``2 pi base`` tokens a turn.
-        length: Number of positions to choose from.
-    """
-
-    d_model: int
-    base: float
-    length: int
+    d_model: int  # width of the position vectors, even
+    base: float  # the slowest clock takes almost ``2 pi base`` tokens a turn
+    length: int  # number of positions to choose from
 
     def table(self) -> str:
         """Return the angles of the clocks at a few positions."""

@@ -4,15 +4,10 @@ from course_book.figures.figure import Figure, html_table
 
 
 class PrefixSlider(Figure):
-    """A source followed by a target.
+    """A source followed by a target."""
 
-    Attributes:
-        words: The tokens of both.
-        source: The number of source tokens.
-    """
-
-    words: list[str]
-    source: int
+    words: list[str]  # the tokens of both
+    source: int  # the number of source tokens
 
     def table(self) -> str:
         """Return the number of visible pairs and of training targets for each prefix."""
@@ -23,14 +18,13 @@ class PrefixSlider(Figure):
             mask = causal_mask(length)[0, 0]
             mask[:, :prefix] = True
             lessons = int((~mask.diagonal(offset=1)).sum())
-            rows.append([str(prefix), self._family(prefix), str(int(mask.sum())), str(lessons)])
+            # The first token sees itself in any case.
+            family = ("decoder-only", "prefix LM", "encoder-only")[
+                (prefix > 1) + (prefix == length)
+            ]
+            rows.append([str(prefix), family, str(int(mask.sum())), str(lessons)])
         return html_table(
             "A prefix of each length: what is seen, and which places can be asked for the next.",
             ["prefix", "family", "pairs that see", "places that can be asked"],
             rows,
         )
-
-    def _family(self, prefix: int) -> str:
-        if prefix <= 1:  # the first token sees itself in any case
-            return "decoder-only"
-        return "encoder-only" if prefix == len(self.words) else "prefix LM"

@@ -25,7 +25,7 @@
     }
   }
 
-  /** A small column chart of a vector: outlined the vector itself, filled what is taken of it. */
+  /** A small column chart of a vector: outlined the vector itself, filled its weighted share. */
   class Columns {
     constructor(size) {
       this.columns = Array.from({ length: size }, () => {

@@ -1,4 +1,4 @@
-/* The slider: what the scores are divided by before the softmax, on a logarithmic scale.
+/* The slider: the divisor of the scores before the softmax, on a logarithmic scale.
  *
  * Two places have a name: 1 (no division) and the square root of head_dim (the paper's choice).
  */

@@ -4,25 +4,17 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class QueryKeyValue(Figure):
-    """A sentence with its queries, keys and values.
-
-    Attributes:
-        words: The n words of a sentence.
-        query: A query for each word, ``(n, head_dim)``.
-        key: A key for each word, ``(n, head_dim)``.
-        value: A value for each word, ``(n, value_dim)``; ``value_dim`` is at most 6.
-        head_dim: Entries of a query.
-    """
+    """A sentence with its queries, keys and values."""
 
     scripts = tuple(
         f"query-key-value/{part}.js" for part in ("attention", "bars", "arcs", "divisor")
     )
 
-    words: list[str]
-    query: Matrix
-    key: Matrix
-    value: Matrix
-    head_dim: int
+    words: list[str]  # the n words of a sentence
+    query: Matrix  # a query for each word, ``(n, head_dim)``
+    key: Matrix  # a key for each word, ``(n, head_dim)``
+    value: Matrix  # a value for each word, ``(n, value_dim)``; ``value_dim`` is at most 6
+    head_dim: int  # entries of a query
 
     def weights(self) -> list[list[float]]:
         """Return the attention weights, ``(n, n)``; rows sum to 1."""

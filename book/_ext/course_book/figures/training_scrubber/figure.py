@@ -5,27 +5,18 @@ from course_book.figures.script_lists import ATTENTION
 
 
 class TrainingScrubber(Figure):
-    """A model that learns to write letters backwards.
-
-    Attributes:
-        model: Id of the deferred data with its parameters at each step, as a list.
-        steps: The steps, ascending.
-        letters: The letters that it reads and writes; the id of a letter is its index plus
-            ``first``.
-        first: Id of the first letter.
-        sample: The letters at first, as many as the model reads.
-        written: The model's output for the sample at each step.
-    """
+    """A model that learns to write letters backwards."""
 
     scripts = ("engine/loading.js",)
     deferred = (*ATTENTION, "engine/attention-reader.js")
 
-    model: str
-    steps: list[int]
+    model: str  # id of the deferred data with its parameters at each step, as a list
+    steps: list[int]  # the steps, ascending
+    # the letters that it reads and writes; the id of a letter is its index plus ``first``
     letters: list[str]
-    first: int
-    sample: str
-    written: list[str]
+    first: int  # id of the first letter
+    sample: str  # the letters at first, as many as the model reads
+    written: list[str]  # the model's output for the sample at each step
 
     def table(self) -> str:
         """Return the model's output at each step."""

@@ -44,7 +44,7 @@
       this.play.focus();
     }
 
-    /** What was typed, as letters that the model knows; what is missing is filled up. */
+    /** The typed text, as letters that the model knows, filled up to its length. */
     get letters() {
       const known = [...this.input.value.toLowerCase()].filter((letter) => this.model.letters.includes(letter));
       return [...known, ...FILLING.repeat(this.long)].slice(0, this.long);

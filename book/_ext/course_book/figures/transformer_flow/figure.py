@@ -19,18 +19,13 @@ STAGES = {
 
 
 class TransformerFlow(Figure):
-    """Shapes measured on one batch.
+    """Shapes measured on one batch."""
 
-    Attributes:
-        sizes: ``batch``, ``src_len``, ``tgt_len``, ``d_model``, ``num_heads``, ``d_ff`` and
-            ``tgt_vocab_size`` of the batch and the model; the figure starts with them.
-        shapes: For each stage the shape of its output.
-        weights: For each of the three attentions the shape of its weights.
-    """
-
+    # ``batch``, ``src_len``, ``tgt_len``, ``d_model``, ``num_heads``, ``d_ff`` and
+    # ``tgt_vocab_size`` of the batch and the model; the figure starts with them
     sizes: dict[str, int]
-    shapes: dict[str, list[int]]
-    weights: dict[str, list[int]]
+    shapes: dict[str, list[int]]  # for each stage the shape of its output
+    weights: dict[str, list[int]]  # for each of the three attentions the shape of its weights
 
     def table(self) -> str:
         """Return the stages and their shapes."""

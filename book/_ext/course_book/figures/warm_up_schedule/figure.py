@@ -4,17 +4,11 @@ from course_book.figures.figure import Figure, html_table
 
 
 class WarmUpSchedule(Figure):
-    """The settings at first, drawn as a second curve for comparison.
+    """The settings at first, drawn as a second curve for comparison."""
 
-    Attributes:
-        d_model: Width of the model.
-        warmup_steps: The update with the largest learning rate.
-        steps: Number of updates in view.
-    """
-
-    d_model: int
-    warmup_steps: int
-    steps: int
+    d_model: int  # width of the model
+    warmup_steps: int  # the update with the largest learning rate
+    steps: int  # number of updates in view
 
     def table(self) -> str:
         """Return the learning rate of a few updates."""

@@ -4,17 +4,12 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class WordNeighbours(Figure):
-    """Words and their vectors.
-
-    Attributes:
-        words: The n words.
-        vectors: By the name of the method, a vector for each word.
-    """
+    """Words and their vectors."""
 
     scripts = ("word-neighbours/map.js",)
 
-    words: list[str]
-    vectors: dict[str, Matrix]
+    words: list[str]  # the n words
+    vectors: dict[str, Matrix]  # by the name of the method, a vector for each word
 
     def nearest(self, method: str, word: int, count: int) -> list[tuple[str, float]]:
         """Return the nearest words of a word, by one method, with their cosines."""

@@ -1,4 +1,4 @@
-"""The models that live in pages, beside the same models in PyTorch."""
+"""The models of the pages, and the same models in PyTorch."""
 
 import base64
 import json
@@ -23,12 +23,12 @@ from course_lib.models.transformer import Transformer, TransformerConfig
 
 
 def rebuilt(page: Page) -> tuple[Transformer, dict[str, list[str]]]:
-    """The page's model in PyTorch, and its words."""
+    """Return the page's translator in PyTorch, and its words."""
     return from_export(json.loads(page.evaluate("JSON.stringify(courseModels.translator)")))
 
 
 def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]]]:
-    """A model in PyTorch from what was exported of it, and its words."""
+    """Return an exported translator in PyTorch, and its words."""
     state = exported_state(model["parameters"])
     state.setdefault("output_projection.weight", state["tgt_embedding.weight"])
     tied = "output" if "output_projection.weight" not in model["parameters"]["shapes"] else "none"
@@ -39,7 +39,7 @@ def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]
 
 
 def exported_state(parameters: dict[str, Any]) -> dict[str, Tensor]:
-    """The tensors of exported parameters, by name."""
+    """Return exported parameters as tensors, by name."""
     numbers = np.frombuffer(base64.b64decode(parameters["float32"]), "<f4")
     state, place = {}, 0
     for name, shape in parameters["shapes"].items():
@@ -51,7 +51,7 @@ def exported_state(parameters: dict[str, Any]) -> dict[str, Tensor]:
 
 
 def decoder_from_export(model: dict[str, Any]) -> DecoderLM:
-    """A decoder in PyTorch from what was exported of it."""
+    """Return an exported decoder in PyTorch."""
     sizes = {name: size for name, size in model["config"].items() if name not in ("start", "end")}
     decoder = DecoderLM(DecoderLMConfig(**sizes)).eval()
     state = exported_state(model["parameters"])
@@ -63,11 +63,7 @@ def decoder_from_export(model: dict[str, Any]) -> DecoderLM:
 
 
 class BlankFiller(nn.Module):
-    """A BERT with the head that guesses words, as a file says; it may read from left to right.
-
-    Args:
-        config: What the file says of it.
-    """
+    """A BERT with the head that guesses words, from the config of an export; it may be causal."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
@@ -86,7 +82,7 @@ class BlankFiller(nn.Module):
 
     @classmethod
     def from_export(cls, model: dict[str, Any]) -> "BlankFiller":
-        """Make it of what was exported."""
+        """Construct it from an export."""
         filler = cls(model["config"]).eval()
         state = exported_state(model["parameters"])
         shared = {"head.output_projection.weight": state["embeddings.tokens.weight"]}
@@ -94,7 +90,7 @@ class BlankFiller(nn.Module):
         return filler
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """Guess every token of texts without padding."""
+        """Return the logits of every token of texts without padding."""
         mask = causal_mask(token_ids.size(1)) if self.causal else None
         return self.head(self.encoder(self.embeddings(token_ids), mask))
 
@@ -117,15 +113,15 @@ RUN = """([ids, cuts, file]) => {
 def run_in_page(
     page: Page, ids: list[int], cuts: Iterable[str] = (), file: str = ""
 ) -> dict[str, Any]:
-    """Translate in the page: what was read, what was chosen, and the trace of the last step.
+    """Translate in the page with the course's model, or with that of a file's text.
 
-    The model is the course's, or that of a reader's file, whose text is given.
+    The result holds the tokens that were read, the chosen ones, and the trace of the last step.
     """
     return json.loads(page.evaluate(RUN, [ids, list(cuts), file]))
 
 
 def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Tensor]:
-    """What PyTorch computes at every place that the page's trace names."""
+    """Return PyTorch's numbers for every name in the page's trace."""
     with recorded_attention(model) as weights, recorded_outputs(model) as outputs, torch.no_grad():
         model(torch.tensor([src]), torch.tensor([tgt]))
     found = {name: output[0] for name, output in outputs.items()}
@@ -145,7 +141,7 @@ def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Te
 
 
 def largest_difference(trace: dict[str, Any], expected: dict[str, Tensor]) -> float:
-    """How far any number of a trace is from PyTorch's."""
+    """Return the largest difference of a trace from PyTorch's numbers."""
     return max(
         float((torch.tensor(values, dtype=torch.float64) - expected[name]).abs().max())
         for name, values in trace.items()
@@ -153,7 +149,7 @@ def largest_difference(trace: dict[str, Any], expected: dict[str, Tensor]) -> fl
 
 
 def drawn_sources(words: dict[str, list[str]], count: int) -> list[list[int]]:
-    """Sentences that the model can read, as ids."""
+    """Draw sentences of known words, as ids."""
     pairs = draw_pairs(2 * count, generator=torch.Generator().manual_seed(9), max_length=10)
     known = [pair.src for pair in pairs if {*pair.src} <= {*words["src"]}][:count]
     assert len(known) == count
@@ -174,7 +170,7 @@ WRITE = """(texts) => {
 
 
 def write_in_page(page: Page, texts: list[list[int]]) -> list[list[list[float]]]:
-    """What the page's language model says after each token of texts, read on its cache."""
+    """Return the logits of the page's language model, read token by token with its cache."""
     return page.evaluate(WRITE, texts)
 
 
@@ -191,12 +187,12 @@ FILL = """(texts) => courseModels["blank-fillers"].map(({ config, parameters }) 
 
 
 def fill_in_page(page: Page, texts: list[list[int]]) -> list[list[dict[str, Any]]]:
-    """What both of the page's models make of texts: logits and weights, for each model and text."""
+    """Return logits and weights of both of the page's models, for each model and text."""
     return page.evaluate(FILL, texts)
 
 
 def drawn_gaps(words: list[str], count: int) -> list[list[int]]:
-    """Sentences of two nouns at most, as ids, each with a gap somewhere."""
+    """Draw sentences of at most two nouns, as ids, each with a gap."""
     batch = draw_agreement(count, max_phrases=2, generator=torch.Generator().manual_seed(5))
     texts = []
     for number, (row, length) in enumerate(zip(batch.src, batch.lengths.tolist(), strict=True)):
@@ -208,7 +204,7 @@ def drawn_gaps(words: list[str], count: int) -> list[list[int]]:
 
 
 def largest_gap(model: BlankFiller, ids: list[int], run: dict[str, Any]) -> float:
-    """How far any logit or weight of a text is from PyTorch's."""
+    """Return the largest difference of logits and weights from PyTorch's."""
     with torch.no_grad(), recorded_attention(model) as weights:
         logits = model(torch.tensor([ids]))[0]
     found = {"logits": run["logits"]}

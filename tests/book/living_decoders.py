@@ -1,4 +1,4 @@
-"""The decoders that look before each word, as they run in a page, beside the same in PyTorch."""
+"""The recurrent decoders of the pages, and the same models in PyTorch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,21 +11,21 @@ from torch import Tensor
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.captioning import CaptionModel, ConvEncoder
 from course_lib.models.seq2seq import Encoded, RecurrentEncoder, Seq2Seq
-from tests.book.living_model import exported_state
+from tests.book.living_models import exported_state
 
 
 def exported_decoder(page: Page, task: int) -> dict[str, Any]:
-    """What the page has loaded of Bahdanau's decoder: words, closed, parameters."""
+    """Return the words and parameters of Bahdanau's decoder that the page has loaded."""
     return json.loads(page.evaluate(f"JSON.stringify(courseModels['attention-decoders'][{task}])"))
 
 
 def exported_captioner(page: Page) -> dict[str, Any]:
-    """What the page has loaded of the captioner: words, parameters."""
+    """Return the words and parameters of the captioner that the page has loaded."""
     return json.loads(page.evaluate("JSON.stringify(courseModels.captioner)"))
 
 
 def rebuilt_decoder(exported: dict[str, Any]) -> Seq2Seq:
-    """The page's model in PyTorch."""
+    """Return the page's model in PyTorch."""
     state = exported_state(exported["parameters"])
     vocab_size, d_embedding = state["encoder.embedding.weight"].shape
     d_one_way = state["encoder.recurrent.cells.0.hidden_projection.weight"].size(1)
@@ -36,7 +36,7 @@ def rebuilt_decoder(exported: dict[str, Any]) -> Seq2Seq:
 
 
 def rebuilt_captioner(exported: dict[str, Any]) -> CaptionModel:
-    """The page's model in PyTorch."""
+    """Return the page's model in PyTorch."""
     state = exported_state(exported["parameters"])
     channels = state["encoder.layers.0.weight"].size(0)
     encoder = ConvEncoder(state["encoder.layers.6.weight"].size(0), channels=channels)
@@ -76,26 +76,20 @@ def run_in_page(
     source: Sequence[Any],
     turned: Mapping[int, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """Let the page's model write.
+    """Let the page's model write, and return every number of each step.
 
     Args:
         page: The page, its model loaded.
-        task: Place of the model; None for the captioner.
+        task: Index of the model; None for the captioner.
         source: Ids of the source's words; for the captioner, the picture's red, green and blue.
-        turned: For steps whose look is moved, the weights to look with.
-
-    Returns:
-        What was read (memory, whole, keys), and every number of each step.
+        turned: Weights moved by hand, by step.
     """
     return json.loads(page.evaluate(RUN, [task, source, list((turned or {}).items())]))
 
 
 @torch.no_grad()
 def largest_difference(found: dict[str, Any], decoder: AttentionDecoder, encoded: Encoded) -> float:
-    """How far any number of a run in the page is from PyTorch's, its words and weights given.
-
-    Weights that were moved are taken over; all else follows from PyTorch's own numbers.
-    """
+    """Return the largest difference to PyTorch, given the run's words and moved weights."""
     state = decoder.start(encoded)
     hidden = state.hidden
     gaps = [
