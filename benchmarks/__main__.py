@@ -12,6 +12,7 @@ judge and large classes have commands of their own, see --help of each:
     python -m benchmarks.scale           # what 100,000 submissions cost; needs bubblewrap
     python -m benchmarks.class_of_1000   # does anything grow or stay behind? needs bubblewrap
     python -m benchmarks.gpu             # training and generation on a CUDA device
+    python -m benchmarks.long_trainings  # experiments that are too long for a page of the book
 """
 
 import argparse

@@ -4,6 +4,7 @@ Dimensions: batch; length (tokens); d_model; num_layers, each an attention and a
 so twice as many sublayers.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -135,6 +136,28 @@ class DeepReader(nn.Module):
                 x = self.residuals[index](x, run)
             passed.append(x)
         return passed
+
+
+def take_small_steps(reader: DeepReader) -> DeepReader:
+    """Multiply the last matrix of each of the n sublayers by 1 / sqrt(n).
+
+    Args:
+        reader: Changed in place; meant for one that has not been trained yet.
+
+    Returns:
+        The same reader.
+
+    Source: Radford et al. (2019), section 2.3; chapter "Residual connections".
+    """
+    with torch.no_grad():
+        for sublayer in reader.sublayers:
+            if isinstance(sublayer, FeedForward):
+                last = sublayer.down_projection
+            else:
+                assert isinstance(sublayer, MultiHeadAttention)
+                last = sublayer.output_projection
+            last.weight.mul_(1 / math.sqrt(len(reader.sublayers)))
+    return reader
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_lib.analysis.depth_experiment import DeepReader, DeepReaderConfig, measure_depth
+from course_lib.analysis.depth_experiment import (
+    DeepReader,
+    DeepReaderConfig,
+    measure_depth,
+    take_small_steps,
+)
 
 TOKENS = torch.randint(18, (3, 8), generator=torch.Generator().manual_seed(0))
 FORMULAS = {
@@ -83,3 +88,12 @@ def test_what_makes_no_sense_is_refused(changes, message):
 def test_a_sequence_that_is_too_long_is_refused():
     with pytest.raises(ValueError, match="max_length=8"):
         make("pre")(torch.zeros(1, 9, dtype=torch.int64))
+
+
+def test_small_steps_shrink_the_last_matrix_of_each_sublayer_alone():
+    before, after = make("residual", 8).state_dict(), take_small_steps(make("residual", 8))
+    last = ("output_projection.weight", "down_projection.weight")
+    for name, parameter in after.state_dict().items():
+        in_sublayer = name.startswith("sublayers.") and name.endswith(last)
+        expected = before[name] / 4 if in_sublayer else before[name]  # 16 sublayers
+        torch.testing.assert_close(parameter, expected)

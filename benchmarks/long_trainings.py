@@ -1,0 +1,179 @@
+"""Run the experiments of the book that are too long for a page, and record their figures.
+
+    python -m benchmarks.long_trainings depth        # chapter "Residual connections"
+    python -m benchmarks.long_trainings bottleneck   # chapter "Sequence to sequence"
+
+Each takes about ten minutes of one core and writes ``runs/long-trainings/NAME.json``. The chapters
+read the figures from there.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from benchmarks.__main__ import machine
+from course_lib.analysis.depth_experiment import DeepReader, DeepReaderConfig, take_small_steps
+from course_lib.data.toy_tasks import BOS_ID, PAD_ID, AlignedBatch, draw_reverse
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.training.loop import DivergenceError, TrainingConfig, train
+
+FOLDER = Path(__file__).parent / "runs" / "long-trainings"
+SEEDS = (0, 1, 2)
+
+
+def seeded(seed: int) -> torch.Generator:
+    """Make a generator of random numbers."""
+    return torch.Generator().manual_seed(seed)
+
+
+# ---- how deep a stack can be trained ----
+
+
+def draw_eight(step: int) -> AlignedBatch:
+    """Draw 32 sequences of eight tokens to write backwards."""
+    return draw_reverse(32, min_length=8, max_length=8, num_symbols=16, generator=seeded(step))
+
+
+def reading_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
+    """Compute the mean cross-entropy of a token."""
+    return F.cross_entropy(model(batch.src).flatten(0, 1), batch.tgt.flatten())
+
+
+def final_loss(stacking: str, num_layers: int, updates: int, seed: int) -> float | None:
+    """Train one stack; the mean loss of its last 20 updates (nats), None if it diverged."""
+    torch.manual_seed(seed)
+    kind: Any = stacking.partition(",")[0]
+    reader = DeepReader(DeepReaderConfig(stacking=kind, num_layers=num_layers))
+    if stacking.endswith("small steps"):
+        take_small_steps(reader)
+    config = TrainingConfig(steps=updates, learning_rate=1e-3)
+    try:
+        losses = train(reader, draw_eight, reading_loss, config).losses
+    except DivergenceError:
+        return None
+    return math.fsum(losses[-20:]) / 20
+
+
+def depth() -> list[dict[str, Any]]:
+    """Train plain stacks for long, and stacks of 24 layers of every kind."""
+    runs = [("plain", layers, 1500) for layers in (2, 4, 8, 24)]
+    runs += [(kind, 24, 150) for kind in ("plain", "residual", "residual, small steps", "pre")]
+    return [
+        {
+            "stacking": stacking,
+            "layers": layers,
+            "updates": updates,
+            "losses": [final_loss(stacking, layers, updates, seed) for seed in SEEDS],
+        }
+        for stacking, layers, updates in runs
+    ]
+
+
+# ---- how much passes through one context vector ----
+
+NUM_SYMBOLS = 8
+EOS_ID = 2 + NUM_SYMBOLS  # after padding, start and the symbols
+
+
+def draw_sequences(
+    step: int, batch_size: int = 32, shortest: int = 1, longest: int = 12
+) -> AlignedBatch:
+    """Draw sequences of eight symbols to write backwards."""
+    sizes = {"min_length": shortest, "max_length": longest, "num_symbols": NUM_SYMBOLS}
+    return draw_reverse(batch_size, **sizes, generator=seeded(step))
+
+
+def reversing_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
+    """Compute the mean cross-entropy of a token, the end included."""
+    says = F.pad(batch.tgt, (0, 1))
+    says[torch.arange(len(says)), batch.lengths] = EOS_ID
+    reads = says.roll(1, dims=1)
+    reads[:, 0] = BOS_ID
+    logits = model(batch.src, reads, batch.lengths)
+    return F.cross_entropy(logits.flatten(0, 1), says.flatten(), ignore_index=PAD_ID)
+
+
+def share_without_mistake(model: Seq2Seq, length: int, count: int = 400) -> float:
+    """Write new sequences of one length greedily; the share that is right to the end."""
+    batch = draw_sequences(1_000_000 + length, count, length, length)
+    stepped = SteppedDecoder(model.decoder, model.encoder(batch.src, batch.lengths))
+    prompt = torch.full((count, 1), BOS_ID)
+    written = greedy(stepped, prompt, eos_id=EOS_ID, max_new_tokens=length + 4)
+    truth = [(*row, EOS_ID) for row in batch.tgt.tolist()]
+    return sum(one.tokens == row for one, row in zip(written, truth, strict=True)) / count
+
+
+def reverser_shares(width: int, updates: int, seed: int) -> list[float]:
+    """Train one encoder and decoder; its shares without a mistake at lengths 1 to 12."""
+    torch.manual_seed(seed)
+    size = 3 + NUM_SYMBOLS
+    encoder = RecurrentEncoder(size, 16, width // 2)
+    model = Seq2Seq(encoder, RecurrentDecoder(size, 16, width, d_memory=width))
+    train(
+        model,
+        draw_sequences,
+        reversing_loss,
+        TrainingConfig(steps=updates, learning_rate=5e-3),
+        schedule=lambda step: 1 - step / updates,
+    )
+    return [share_without_mistake(model, length) for length in range(1, 13)]
+
+
+def bottleneck() -> list[dict[str, Any]]:
+    """Train encoders and decoders with contexts of three widths for long, the narrowest longest."""
+    runs = [(16, 4000), (32, 4000), (64, 4000), (16, 12_000)]
+    return [
+        {
+            "context": width,
+            "updates": updates,
+            "shares": [reverser_shares(width, updates, seed) for seed in SEEDS],
+        }
+        for width, updates in runs
+    ]
+
+
+EXPERIMENTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "depth": depth,
+    "bottleneck": bottleneck,
+}
+
+
+def main(arguments: list[str] | None = None) -> Path:
+    """Run one experiment and write its record."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the record")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    began = time.process_time()
+    figures = EXPERIMENTS[given.experiment]()
+    record = {
+        "command": f"python -m benchmarks.long_trainings {given.experiment}",
+        "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
+        "machine": machine(),
+        "cpu_seconds": round(time.process_time() - began),
+        "seeds": SEEDS,
+        "figures": figures,
+    }
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / f"{given.experiment}.json"
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {path}")
+    return path
+
+
+if __name__ == "__main__":
+    main()
