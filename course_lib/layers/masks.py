@@ -129,8 +129,8 @@ class CausalMask:
         """Run a function of PyTorch that was given a ``CausalMask`` as an argument."""
         kwargs = dict(kwargs or {})
         mask = kwargs.get("attn_mask")
-        is_attention = function is F.scaled_dot_product_attention and isinstance(mask, cls)
-        if is_attention and mask.shape[2] == mask.shape[3]:  # the kernel aligns top left
+        is_square = isinstance(mask, cls) and mask.shape[2] == mask.shape[3]
+        if function is F.scaled_dot_product_attention and is_square:  # the kernel aligns top left
             return function(*args, **kwargs | {"attn_mask": None, "is_causal": True})
         args = [a.written_out() if isinstance(a, cls) else a for a in args]
         kwargs = {k: v.written_out() if isinstance(v, cls) else v for k, v in kwargs.items()}
@@ -179,7 +179,8 @@ def fused_attention(
     """
     if isinstance(mask, Tensor) and _is_causal(mask):
         return F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    output: Tensor = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    given: Any = mask  # a CausalMask stands for a tensor here
+    output: Tensor = F.scaled_dot_product_attention(query, key, value, attn_mask=given)
     # The kernel adds -inf to the scores of what is hidden, and NaN stays NaN.
     if isinstance(mask, Tensor) and _is_finite(output) is False:
         key, value = without_hidden(key, value, mask, dim=-2)

@@ -220,7 +220,7 @@ class RotaryPositions(nn.Module):
             raise ValueError(f"base must be above 1, got {base}")
         self.head_dim = head_dim
         self.base = base
-        self._kept: tuple[object, tuple[Tensor, Tensor]] | None = None
+        self._last: tuple[object, tuple[Tensor, Tensor]] | None = None
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
         """Turn each vector by its position.
@@ -237,7 +237,7 @@ class RotaryPositions(nn.Module):
         """
         _check_offset(offset)
         check_width(x, head_dim=self.head_dim)
-        sin, cos = self._sines(x, offset)  # (length, head_dim / 2)
+        sin, cos = self._last_sines(x, offset)  # (length, head_dim / 2)
         first, second = x[..., 0::2], x[..., 1::2]  # (..., length, head_dim / 2) each
         if x.dtype in (torch.float32, torch.float64) and not torch.compiler.is_compiling():
             # The same, faster: a point turned is a product of two complex numbers.
@@ -246,24 +246,25 @@ class RotaryPositions(nn.Module):
             turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
         return turned.flatten(-2)  # (..., length, head_dim)
 
-    def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return the sine and cosine of each angle, ``(length, head_dim / 2)`` each.
+    def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        """Return the sines and cosines of the last call where they are the same.
 
-        Those of the last call are kept: queries and keys of all layers ask for the same. A compiler
-        sees by itself what is computed twice, and the tensors of ``torch.func`` end with its call.
+        They are for queries and keys, and in all layers. A compiler sees by itself what is computed
+        twice, and the tensors of ``torch.func`` end with its call.
         """
-        transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return self._sines(x, offset)
         asked = (offset, x.size(-2), x.dtype, x.device, type(x), torch.is_inference_mode_enabled())
-        if not transformed and self._kept is not None and self._kept[0] == asked:
-            return self._kept[1]
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._sines(x, offset)
+        return self._last[1]
+
+    def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
         )
-        sines = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-        if not transformed:
-            self._kept = asked, sines
-        return sines
+        return angles.sin().to(x.dtype), angles.cos().to(x.dtype)  # (length, head_dim / 2) each
 
 
 def _exact_enough(dtype: torch.dtype) -> torch.dtype:

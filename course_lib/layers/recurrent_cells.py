@@ -152,8 +152,16 @@ class LSTMCell(nn.Module):
 
         Returns:
             Hidden state and memory after this step, each ``(batch, d_hidden)``.
+
+        Raises:
+            ValueError: Hidden state and memory are of different shapes.
         """
         hidden, memory = state
+        if hidden.shape != memory.shape:
+            raise ValueError(
+                "hidden state and memory must be of one shape, "
+                f"got {tuple(hidden.shape)} and {tuple(memory.shape)}"
+            )
         gates = self.input_projection(x) + self.hidden_projection(hidden)  # (batch, 4 * d_hidden)
         input_gate, forget_gate, candidate, output_gate = gates.chunk(4, dim=-1)
         memory = torch.sigmoid(forget_gate) * memory + torch.sigmoid(input_gate) * candidate.tanh()

@@ -758,30 +758,31 @@ BY_COMPLEX_NUMBERS = """\
 """
 
 SINES_KEPT = '''
-    def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return the sine and cosine of each angle, ``(length, head_dim / 2)`` each.
+    def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        """Return the sines and cosines of the last call where they are the same.
 
-        Those of the last call are kept: queries and keys of all layers ask for the same. A compiler
-        sees by itself what is computed twice, and the tensors of ``torch.func`` end with its call.
+        They are for queries and keys, and in all layers. A compiler sees by itself what is computed
+        twice, and the tensors of ``torch.func`` end with its call.
         """
-        transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return self._sines(x, offset)
         asked = (offset, x.size(-2), x.dtype, x.device, type(x), torch.is_inference_mode_enabled())
-        if not transformed and self._kept is not None and self._kept[0] == asked:
-            return self._kept[1]
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._sines(x, offset)
+        return self._last[1]
+
+    def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
         )
-        sines = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-        if not transformed:
-            self._kept = asked, sines
-        return sines
+        return angles.sin().to(x.dtype), angles.cos().to(x.dtype)  # (length, head_dim / 2) each
 '''
 
 PLAIN = (  # the angles anew in each call, and turned by the formula; the mistakes start from this
-    ("        self._kept: tuple[object, tuple[Tensor, Tensor]] | None = None\n", ""),
+    ("        self._last: tuple[object, tuple[Tensor, Tensor]] | None = None\n", ""),
     (
-        "        sin, cos = self._sines(x, offset)  # (length, head_dim / 2)\n",
+        "        sin, cos = self._last_sines(x, offset)  # (length, head_dim / 2)\n",
         "        positions = torch.arange(offset, offset + x.size(-2), device=x.device)\n"
         "        angles = position_angles(\n"
         "            positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)\n"
@@ -1762,10 +1763,9 @@ EQUIVALENT = {
     "offset=offset, dtype=x.dtype)": "the same",
     "_check_even('',": "another word in an error's text",
     "check_width(": "no docstring promises an error for another width",
-    "transformed": "the same, computed again",
-    "self._kept": "likewise",
+    "torch.compiler.is_compiling()": "the same, computed again or in another way",
+    "self._last": "likewise",
     "asked = (": "a layer that is called with one length alone",
-    "x.dtype in (torch.float32, torch.float64)": "two ways to the same result",
     "-    _check_even('d_model', d_model)": "position_angles refuses it too",
     "+    if width < 1": "a width of 1 is odd",
     "torch.promote_types(torch.float32, dtype)": "the order of the two types does not matter",
