@@ -56,7 +56,7 @@ def test_a_time_or_points_that_are_not_said_are_asked_for_with_an_example() -> N
     source = (ROOT / "solutions" / "hw03-self-attention.py").read_text(encoding="utf-8")
     assert try_homework.unsaid("hw03-self-attention", source) == []
     (expected,) = try_homework.unsaid("hw03-self-attention", source.replace("**Time:**", "Hurry:"))
-    assert "'# **Time:** about two hours', or minutes" in expected
+    assert "'# **Time:** about two hours'" in expected
 
 
 def test_the_homework_that_contributors_are_shown_is_the_template_and_complete() -> None:

@@ -183,8 +183,8 @@ def fused_attention(
     output: Tensor = F.scaled_dot_product_attention(query, key, value, attn_mask=given)
     # The kernel adds -inf to the scores of what is hidden, and NaN stays NaN.
     if isinstance(mask, Tensor) and _is_finite(output) is False:
-        key, value = without_hidden(key, value, mask, dim=-2)
-        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        visible = without_hidden(key, value, mask, dim=-2)
+        output = F.scaled_dot_product_attention(query, *visible, attn_mask=mask)
     return output
 
 

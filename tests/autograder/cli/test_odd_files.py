@@ -238,7 +238,7 @@ def test_a_gradebook_that_fails_while_it_is_read_is_told_in_a_sentence(out, comm
     assert outcome.exit_code == 2
     (line,) = outcome.stderr.splitlines()
     assert "the server is gone" in line
-    assert "what was given by hand is not known, so nothing is written" in line
+    assert "hand grades are unknown, so nothing is written" in line
     assert "SELECT" not in line
     assert "sqlalche.me" not in line
     assert files(out.parent).keys() == before.keys()
