@@ -30,7 +30,7 @@ _MAX_TIMESTAMP_BYTES = 200
 _ASKED = (CellKind.SOLUTION, CellKind.TEST, CellKind.WRITTEN)
 _GRADE_ID = re.compile(rb'"grade_id"\s*:\s*"([\w-]+)"')
 # the call in a notebook's first code cell, as JSON: see ``fetch_edition``
-_NAMED = re.compile(rb'fetch_edition\((?:\\n|[\s",])*\\"hw([0-9]{2})-')
+_NAMED = re.compile(rb'\\"hw([0-9]{2})-[\w-]+\\"')  # in the cell that fetches the library
 
 
 class SubmissionsError(ValueError):
