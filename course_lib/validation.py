@@ -5,15 +5,11 @@ standard library.
 """
 
 import math
-from collections.abc import Collection, Sequence
-from typing import Literal, Protocol, get_args, get_origin, get_type_hints
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Literal, get_args, get_origin, get_type_hints
 
-
-class _Shaped(Protocol):
-    """A tensor; this module doesn't import PyTorch."""
-
-    @property
-    def shape(self) -> Sequence[int]: ...
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def check_fields(
@@ -102,7 +98,7 @@ def check_not_string(**values: object) -> None:
             raise TypeError(f"{name} must hold strings, got the string {value!r:.60}")
 
 
-def check_batch(**tensors: _Shaped) -> None:
+def check_batch(**tensors: "Tensor") -> None:
     """Check that tensors are batches of sequences of vectors, as many in each.
 
     Args:
@@ -122,7 +118,7 @@ def check_batch(**tensors: _Shaped) -> None:
         raise ValueError(f"{', '.join(sizes)} must agree in batch, got {[*sizes.values()]}")
 
 
-def check_width(x: _Shaped, **width: int) -> None:
+def check_width(x: "Tensor", **width: int) -> None:
     """Check that a tensor's vectors have the width of a layer: one of 1 would be broadcast.
 
     Args:
