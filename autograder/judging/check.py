@@ -30,6 +30,10 @@ from course_lib.usual_errors import hint_for, is_unwritten
 
 _MAX_MESSAGE = 400
 _MAX_WORDS = 4_000  # of a check's own message
+_NOT_INSTALLED = (
+    "You import {0}, which is not installed where work is graded, so the cell that imports it "
+    "ended there; use the packages that README.md names."
+)
 _NO_GRADIENT = "does not require grad and does not have a grad_fn"  # says torch of backward()
 # What an exception says when a limit is behind it, and how to stay inside it.
 _LIMIT_HINTS = (
@@ -140,6 +144,8 @@ def run_check(
         error = recorder.failure or error  # the first that went wrong
         lines = recorder.lines or _lines(error, file)
         found = _explain(error, cell, lines, cells=process.cells)
+        if process.not_installed and isinstance(error, NameError | NotImplementedError):
+            found["hint"] = _NOT_INSTALLED.format(", ".join(dict.fromkeys(process.not_installed)))
         if has_variants:
             found["transcript"] = recorder.transcript(last)
     return CheckResult(

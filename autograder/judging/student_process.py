@@ -1,6 +1,7 @@
 """The process that runs one student's code: started again when it dies, and never trusted."""
 
 import contextlib
+import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 from course_lib.testing import CheckFailure
 
+_NO_MODULE = re.compile(r"No module named '([A-Za-z_]\w{0,60})")
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
 _SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
@@ -46,6 +48,7 @@ class StudentProcess:
     Attributes:
         complaint: What a function of the check's own has found wrong with how the student's code
             called it: the error that follows there says nothing. None if nothing was.
+        not_installed: Packages that its cells could not import.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class StudentProcess:
         self._worker: Worker | None = None
         self._peer: Peer | None = None
         self.complaint: CheckFailure | None = None
+        self.not_installed: list[str] = []
 
     def run_cell(self, label: str, source: str) -> CellFailure | None:
         """Run a cell.
@@ -81,6 +85,8 @@ class StudentProcess:
                 self._alive().call("course_worker.shell:run_cell", (label, source))
         except RemoteError as error:
             self._cells.append((label, source))
+            if missing := _NO_MODULE.match(error.message):
+                self.not_installed.append(missing[1])
             return CellFailure(
                 cell=label, status=Status.ERROR, message=str(error), traceback=error.traceback
             )

@@ -1,0 +1,124 @@
+"""A homework with variants in the judge: each mistake costs one check, whoever made it."""
+
+import dataclasses
+
+import pytest
+
+from autograder.homework_source.homework import Variant
+from autograder.judging.results import Status
+from autograder.marks.standing import stand
+from autograder.reports.feedback import render_feedback
+from tests.autograder.conftest import DOUBLE
+
+pytestmark = pytest.mark.sandbox
+
+TESTS = {
+    "double-values": """# It doubles
+assert_close(double(torch.ones(2)), torch.full((2,), 2.0))
+### BEGIN HIDDEN TESTS
+assert_matches(double, reference.double, torch.randn(3, 4))
+assert_keeps_inputs(double, torch.randn(3))
+### END HIDDEN TESTS
+""",
+    "double-gradient": """# Its gradient is 2
+### BEGIN HIDDEN TESTS
+x = torch.randn(5, requires_grad=True)
+y = double(x)
+assert_close(y, 2 * x)
+y.sum().backward()
+assert_close(x.grad, torch.full_like(x, 2.0), what="gradient")
+### END HIDDEN TESTS
+""",
+}
+CUT, TRIPLE = "You cut the gradient; do not.", "You triple; double."
+HOMEWORK = dataclasses.replace(
+    DOUBLE,
+    cells=tuple(
+        dataclasses.replace(c, source=TESTS.get(c.grade_id, c.source)) for c in DOUBLE.cells
+    ),
+    variants=(
+        Variant(
+            exercise="double",
+            name="triple",
+            source="def double(x):\n    return 3 * x",
+            lost=("double-values",),
+            hint=TRIPLE,
+        ),
+        Variant(
+            exercise="double",
+            name="cut",
+            source="def double(x):\n    return 2 * x.detach()",
+            lost=("double-gradient",),
+            hint=CUT,
+        ),
+    ),
+)
+
+
+@pytest.fixture
+def lost(grade):
+    """Grade a solution; the checks that it loses, and the whole result."""
+
+    def lost(*cells):
+        cells = [("double", cell) if "def double" in cell else cell for cell in cells]
+        result = grade(*cells, homework=HOMEWORK)
+        checks = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
+        return {c.check: c.hint for c in checks}, result
+
+    return lost
+
+
+def test_the_solution_loses_nothing(lost):
+    assert lost("def double(y):\n    return y + y")[0] == {}
+
+
+def test_a_known_mistake_costs_one_check_and_feedback_says_where(lost):
+    found, result = lost("def double(y):\n    return y + 2 * y")
+    assert found == {"double-values": TRIPLE}
+    gradient = result.checks[1]
+    assert (gradient.status, gradient.charged_in) == (Status.PASS, "double-values")
+    page = render_feedback(stand(result), HOMEWORK)
+    assert "The same mistake costs its points in double-values" in page
+    assert result == type(result).from_json(result.to_json())
+    assert all(check.transcript == () for check in result.checks)
+
+
+def test_a_known_mistake_in_the_gradient_costs_that_check(lost):
+    found, _ = lost("def double(x):\n    with torch.no_grad():\n        return x * 2")
+    assert found == {"double-gradient": CUT}
+
+
+def test_an_unknown_mistake_costs_what_it_breaks(lost):
+    assert lost("def double(x):\n    return 4 * x")[0].keys() == {
+        "double-values",
+        "double-gradient",
+    }
+
+
+@pytest.mark.parametrize(
+    "drop", ["torch.nn.functional.dropout(2 * x, 0.5)", "torch.nn.Dropout(0.5)(2 * x)"]
+)
+def test_dropout_costs_one_check(lost, drop):
+    found, _ = lost(f"def double(x):\n    return {drop}")
+    assert list(found) == ["double-values"]
+    assert found["double-values"].startswith("You drop values at random")
+
+
+def test_dropout_and_another_mistake_cost_both(lost):
+    found, _ = lost("def double(x):\n    return torch.nn.functional.dropout(4 * x, 0.5)")
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("place", ["own", "solution"])
+def test_a_package_that_is_not_installed_is_named_in_each_check(lost, place):
+    uses = "def double(x):\n    return no_such_package.add(x, x)"
+    cells = ("import no_such_package", uses)
+    found, _ = lost(*(cells if place == "own" else ["\n".join(cells)]))
+    assert len(found) == 2
+    assert all(hint.startswith("You import no_such_package, which") for hint in found.values())
+
+
+def test_hidden_tests_can_name_the_reference_and_students_cannot(lost):
+    found, result = lost("def double(x):\n    return reference.double(x)")
+    assert len(found) == 2
+    assert "'reference' is not defined" in result.checks[0].message
