@@ -5,9 +5,6 @@ the text of everything that is the instructor's come from the instructor's noteb
 """
 
 import itertools
-import json
-import math
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,21 +28,13 @@ from autograder.judging.forgery import (
     lost_metadata,
     missing_cells,
 )
+from autograder.judging.notebook_file import SubmissionError, read_json
 from autograder.judging.results import NOTHING_HANDED_IN, Flag
 
-MAX_NOTEBOOK_BYTES = 20 << 20
 MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
 MAX_CODE_CELLS = 1_000
 MAX_CELLS = 10_000
-MAX_PARTS = 500_000
-"""Strings, lists, objects and commas of a notebook's JSON: each costs far more once it is read."""
-
 _CODE = (CellKind.SOLUTION, *LOCKED)
-_PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a string is one, however long
-
-
-class SubmissionError(ValueError):
-    """A file that is no notebook; the message tells the student what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,19 +130,6 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         unanswered=blank - elsewhere,
         elsewhere=elsewhere,
         locked={name: text for name, text in sources.items() if kinds[name] in LOCKED},
-    )
-
-
-def too_large(what: str, size: int) -> str:
-    """Tell a student that a notebook has too many bytes.
-
-    Args:
-        what: The notebook, to begin the sentence.
-        size: How many bytes it has.
-    """
-    return (
-        f"{what} has {math.ceil(size / 2**20 * 10) / 10:g} MiB; the limit is "
-        f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
     )
 
 
@@ -335,52 +311,8 @@ def _check_amount(cells: list[_SubmittedCell]) -> None:
         )
 
 
-def _read_json(data: bytes) -> Any:
-    """Read the JSON of a notebook, whatever it would like to cost.
-
-    Args:
-        data: The file's bytes, as handed in.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        SubmissionError: The bytes, or what they hold, are too many, or they are no JSON.
-    """
-    if len(data) > MAX_NOTEBOOK_BYTES:
-        raise SubmissionError(too_large("The file", len(data)))
-    if not data.strip():
-        raise SubmissionError(
-            f"{NOTHING_HANDED_IN}: the file is empty. Save your notebook in Jupyter, and hand it "
-            "in again."
-        )
-    try:
-        text = data.decode(json.detect_encoding(data), "surrogatepass")
-    except ValueError:
-        raise _no_json(data) from None
-    if any(itertools.islice(_PART.finditer(text), MAX_PARTS, None)):
-        raise SubmissionError(
-            f"The notebook holds more than {MAX_PARTS:,} values, those of its outputs included. "
-            "Clear the outputs, save, and hand it in again."
-        )
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise _no_json(data) from None
-
-
-def _no_json(data: bytes) -> SubmissionError:
-    why = "Was it cut off, or saved in another format?"
-    if re.search(rb"^<{7} ", data, re.MULTILINE):
-        why = "Git left a conflict in it, at each line that begins with <<<<<<<: keep one version."
-    return SubmissionError(
-        f"The file is not a Jupyter notebook: it is not valid JSON. {why} Open it in Jupyter, save "
-        "it, and hand it in again."
-    )
-
-
 def _cells(data: bytes) -> Iterator[_SubmittedCell]:
-    notebook = _read_json(data)
+    notebook = read_json(data)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise SubmissionError(
