@@ -46,12 +46,16 @@ class Step:
         label: grade_id, or ``extra cell N`` for a cell that the student added.
         source: What runs: the instructor's text, or for a SOLUTION the student's.
         cell: The instructor's cell; None for a cell that the student added.
+        is_added: Whether the student added it to a cell of the instructor's.
+        is_early: Whether it runs again, where it stands.
     """
 
     kind: CellKind
     label: str
     source: str
     cell: Cell | None = None
+    is_added: bool = False
+    is_early: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +65,12 @@ class OwnCell:
     Attributes:
         source: What stands in it.
         is_code: Whether it runs, as one of the steps; else it is a note.
+        is_added: Whether it was added to a cell of the instructor's.
     """
 
     source: str
     is_code: bool
+    is_added: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +79,8 @@ class Submission:
 
     Attributes:
         steps: What to run, in the instructor's order, each of the student's own cells after the
-            known cell that it follows.
+            known cell that it follows; code that was added to later cells of the instructor's runs
+            before the first exercise, too, which may need it.
         flags: Remarks for the staff.
         answers: grade_id to the student's text, for each written answer that the notebook holds.
         own_cells: grade_id of the known cell that they follow to the student's own cells; they
@@ -116,6 +123,8 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         steps += _own_steps(own, official.grade_id) if official.grade_id else []
     numbers = itertools.count(1)
     steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
+    first = next((n for n, s in enumerate(steps) if s.cell and s.kind is CellKind.SOLUTION), 0)
+    steps[first:first] = [replace(s, is_early=True) for s in steps[first:] if s.is_added]
     flags += lost_metadata([cell.name for cell in cells if cell.name and not cell.grade_id])
     flags += missing_cells(homework, sources)
     kinds = {cell.grade_id: cell.kind for cell in homework.cells}
@@ -148,7 +157,7 @@ def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
 
 def _own_steps(own_cells: dict[str, list[OwnCell]], place: str) -> list[Step]:
     return [
-        Step(kind=CellKind.SOLUTION, label="", source=cell.source)
+        Step(kind=CellKind.SOLUTION, label="", source=cell.source, is_added=cell.is_added)
         for cell in own_cells.get(place, [])
         if cell.is_code
     ]
@@ -279,7 +288,8 @@ def _sort(
             is_code = cell.is_code and cell.kind is not CellKind.WRITTEN
             code, text = (cell.source, "") if is_code else ("", cell.source)
         if code.strip():
-            own[place].append(OwnCell(source=code, is_code=True))
+            is_added = official is not None and official.kind in LOCKED
+            own[place].append(OwnCell(source=code, is_code=True, is_added=is_added))
         if added_lines(text, homework):
             own[behind].append(OwnCell(source=text, is_code=False))
         if official and official.kind is not CellKind.WRITTEN:
