@@ -13,7 +13,8 @@ from autograder.class_run.submissions import (
     read_notebook,
 )
 from autograder.homework_source.homework import Homework
-from autograder.judging.submission import SubmissionError, read_submission
+from autograder.judging.notebook_file import SubmissionError
+from autograder.judging.submission import read_submission
 
 _PATIENCE_SECONDS = 5.0  # after its last change, what is no notebook will not become one
 

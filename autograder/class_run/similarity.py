@@ -22,8 +22,9 @@ import numpy as np
 
 from autograder.class_run.submissions import UnreadableError, find_notebook, read_notebook
 from autograder.homework_source.homework import CellKind, Homework, HomeworkError
+from autograder.judging.notebook_file import SubmissionError
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
-from autograder.judging.submission import SubmissionError, read_submission
+from autograder.judging.submission import read_submission
 from autograder.teams import read_teams
 
 SHARE = 0.9

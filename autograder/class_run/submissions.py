@@ -11,6 +11,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from dateutil import parser
 
 from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.notebook_file import (
+    MAX_FILE_BYTES,
+    MAX_NOTEBOOK_BYTES,
+    SubmissionError,
+    too_large,
+    without_outputs,
+)
 from autograder.judging.results import (
     NOTHING_HANDED_IN,
     OTHER_HOMEWORK,
@@ -18,7 +25,6 @@ from autograder.judging.results import (
     interrupted,
     ungraded,
 )
-from autograder.judging.submission import MAX_NOTEBOOK_BYTES, too_large
 from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
@@ -107,7 +113,7 @@ def read_notebook(path: Path) -> bytes:
         path: Where the notebook is, or should be.
 
     Returns:
-        Its bytes.
+        Its bytes; of a large one without its outputs.
 
     Raises:
         UnreadableError: It is missing, too large, or no file.
@@ -125,8 +131,14 @@ def read_notebook(path: Path) -> bytes:
         raise UnreadableError(f"{NOTHING_HANDED_IN}: {path.name} is missing.") from None
     except OSError as error:
         raise NoAccessError(f"{path} can't be read: {error.strerror}") from error
-    if size > MAX_NOTEBOOK_BYTES:
-        raise UnreadableError(too_large("The notebook", size))
+    if size > MAX_FILE_BYTES:
+        raise UnreadableError(too_large("The notebook", size, MAX_FILE_BYTES))
+    try:
+        notebook = notebook if size <= MAX_NOTEBOOK_BYTES else without_outputs(notebook)
+    except SubmissionError as error:
+        raise UnreadableError(str(error)) from error
+    if len(notebook) > MAX_NOTEBOOK_BYTES:
+        raise UnreadableError(too_large("The notebook, without its outputs,", len(notebook)))
     return notebook
 
 
@@ -172,7 +184,7 @@ def _read_file(path: Path) -> tuple[bytes, int]:
             raise UnreadableError(words) from error
         raise
     with file:
-        data = file.read(MAX_NOTEBOOK_BYTES + 1)
+        data = file.read(MAX_FILE_BYTES + 1)
         return data, max(len(data), os.fstat(file.fileno()).st_size)
 
 

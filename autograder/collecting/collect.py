@@ -38,7 +38,7 @@ from autograder.collecting.renamed import (
     renaming,
 )
 from autograder.collecting.roster import Roster
-from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.judging.notebook_file import MAX_FILE_BYTES
 from autograder.teams import put_teams
 
 # What these give away bears the time when it was downloaded, or cloned.
@@ -385,9 +385,9 @@ def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, for
     student, homework_id = attempts[0].owner.student, download.homework_id
     try:
         chosen, passed = choose(attempts, homework_id)
-        data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
-        if len(data) > MAX_NOTEBOOK_BYTES:
-            raise UnreadableFileError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
+        data = chosen.file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise UnreadableFileError(f"larger than {MAX_FILE_BYTES >> 20} MiB")
     except (ChoiceError, UnreadableFileError) as error:
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))

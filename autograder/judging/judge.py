@@ -15,6 +15,7 @@ from autograder.judging.charging import charge
 from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.dropout import NO_DROPOUT, charge_dropout_once
 from autograder.judging.forgiven import charge_unpaid
+from autograder.judging.notebook_file import SubmissionError
 from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.results import (
     DEFERRED,
@@ -30,7 +31,6 @@ from autograder.judging.rules import flag_prying, rules_of
 from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import (
-    SubmissionError,
     instructors_step,
     read_submission,
 )

@@ -104,6 +104,8 @@ class NotebookRun:
             assert step.cell is not None
             run_setup(step.cell, self._trusted, self._device)
         failure = self._run_cell(step.label, step.source)
+        if step.is_early:  # the failure and the outputs of its second run are told
+            return
         if failure is not None and not (
             step.cell is None and self._needs_what_is_left_out(failure)
         ):

@@ -5,9 +5,6 @@ the text of everything that is the instructor's come from the instructor's noteb
 """
 
 import itertools
-import json
-import math
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,21 +28,13 @@ from autograder.judging.forgery import (
     lost_metadata,
     missing_cells,
 )
+from autograder.judging.notebook_file import SubmissionError, read_json
 from autograder.judging.results import NOTHING_HANDED_IN, Flag
 
-MAX_NOTEBOOK_BYTES = 20 << 20
 MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
 MAX_CODE_CELLS = 1_000
 MAX_CELLS = 10_000
-MAX_PARTS = 500_000
-"""Strings, lists, objects and commas of a notebook's JSON: each costs far more once it is read."""
-
 _CODE = (CellKind.SOLUTION, *LOCKED)
-_PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a string is one, however long
-
-
-class SubmissionError(ValueError):
-    """A file that is no notebook; the message tells the student what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +46,16 @@ class Step:
         label: grade_id, or ``extra cell N`` for a cell that the student added.
         source: What runs: the instructor's text, or for a SOLUTION the student's.
         cell: The instructor's cell; None for a cell that the student added.
+        is_added: Whether the student added it to a cell of the instructor's.
+        is_early: Whether it runs again, where it stands.
     """
 
     kind: CellKind
     label: str
     source: str
     cell: Cell | None = None
+    is_added: bool = False
+    is_early: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +65,12 @@ class OwnCell:
     Attributes:
         source: What stands in it.
         is_code: Whether it runs, as one of the steps; else it is a note.
+        is_added: Whether it was added to a cell of the instructor's.
     """
 
     source: str
     is_code: bool
+    is_added: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +79,8 @@ class Submission:
 
     Attributes:
         steps: What to run, in the instructor's order, each of the student's own cells after the
-            known cell that it follows.
+            known cell that it follows; code that was added to later cells of the instructor's runs
+            before the first exercise, too, which may need it.
         flags: Remarks for the staff.
         answers: grade_id to the student's text, for each written answer that the notebook holds.
         own_cells: grade_id of the known cell that they follow to the student's own cells; they
@@ -127,6 +123,8 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         steps += _own_steps(own, official.grade_id) if official.grade_id else []
     numbers = itertools.count(1)
     steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
+    first = next((n for n, s in enumerate(steps) if s.cell and s.kind is CellKind.SOLUTION), 0)
+    steps[first:first] = [replace(s, is_early=True) for s in steps[first:] if s.is_added]
     flags += lost_metadata([cell.name for cell in cells if cell.name and not cell.grade_id])
     flags += missing_cells(homework, sources)
     kinds = {cell.grade_id: cell.kind for cell in homework.cells}
@@ -141,19 +139,6 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         unanswered=blank - elsewhere,
         elsewhere=elsewhere,
         locked={name: text for name, text in sources.items() if kinds[name] in LOCKED},
-    )
-
-
-def too_large(what: str, size: int) -> str:
-    """Tell a student that a notebook has too many bytes.
-
-    Args:
-        what: The notebook, to begin the sentence.
-        size: How many bytes it has.
-    """
-    return (
-        f"{what} has {math.ceil(size / 2**20 * 10) / 10:g} MiB; the limit is "
-        f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
     )
 
 
@@ -172,7 +157,7 @@ def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
 
 def _own_steps(own_cells: dict[str, list[OwnCell]], place: str) -> list[Step]:
     return [
-        Step(kind=CellKind.SOLUTION, label="", source=cell.source)
+        Step(kind=CellKind.SOLUTION, label="", source=cell.source, is_added=cell.is_added)
         for cell in own_cells.get(place, [])
         if cell.is_code
     ]
@@ -303,7 +288,8 @@ def _sort(
             is_code = cell.is_code and cell.kind is not CellKind.WRITTEN
             code, text = (cell.source, "") if is_code else ("", cell.source)
         if code.strip():
-            own[place].append(OwnCell(source=code, is_code=True))
+            is_added = official is not None and official.kind in LOCKED
+            own[place].append(OwnCell(source=code, is_code=True, is_added=is_added))
         if added_lines(text, homework):
             own[behind].append(OwnCell(source=text, is_code=False))
         if official and official.kind is not CellKind.WRITTEN:
@@ -335,52 +321,8 @@ def _check_amount(cells: list[_SubmittedCell]) -> None:
         )
 
 
-def _read_json(data: bytes) -> Any:
-    """Read the JSON of a notebook, whatever it would like to cost.
-
-    Args:
-        data: The file's bytes, as handed in.
-
-    Returns:
-        What it holds.
-
-    Raises:
-        SubmissionError: The bytes, or what they hold, are too many, or they are no JSON.
-    """
-    if len(data) > MAX_NOTEBOOK_BYTES:
-        raise SubmissionError(too_large("The file", len(data)))
-    if not data.strip():
-        raise SubmissionError(
-            f"{NOTHING_HANDED_IN}: the file is empty. Save your notebook in Jupyter, and hand it "
-            "in again."
-        )
-    try:
-        text = data.decode(json.detect_encoding(data), "surrogatepass")
-    except ValueError:
-        raise _no_json(data) from None
-    if any(itertools.islice(_PART.finditer(text), MAX_PARTS, None)):
-        raise SubmissionError(
-            f"The notebook holds more than {MAX_PARTS:,} values, those of its outputs included. "
-            "Clear the outputs, save, and hand it in again."
-        )
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise _no_json(data) from None
-
-
-def _no_json(data: bytes) -> SubmissionError:
-    why = "Was it cut off, or saved in another format?"
-    if re.search(rb"^<{7} ", data, re.MULTILINE):
-        why = "Git left a conflict in it, at each line that begins with <<<<<<<: keep one version."
-    return SubmissionError(
-        f"The file is not a Jupyter notebook: it is not valid JSON. {why} Open it in Jupyter, save "
-        "it, and hand it in again."
-    )
-
-
 def _cells(data: bytes) -> Iterator[_SubmittedCell]:
-    notebook = _read_json(data)
+    notebook = read_json(data)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise SubmissionError(

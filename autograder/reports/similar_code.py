@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.clean_text import one_line
+from autograder.judging.notebook_file import MAX_FILE_BYTES, without_outputs
 from autograder.judging.results import FlagKind, SubmissionResult
-from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.reports.pages import render_page
 
 _MOST = 4  # side by side; of a larger group the first in the alphabet
@@ -75,9 +75,10 @@ def _sources(notebook: Path) -> Mapping[str, str]:
     import nbformat  # takes longer to import than all of this package
 
     try:
-        if notebook.is_symlink() or notebook.stat().st_size > MAX_NOTEBOOK_BYTES:
+        if notebook.is_symlink() or notebook.stat().st_size > MAX_FILE_BYTES:
             return {}
-        cells = nbformat.read(notebook, as_version=4).cells
+        text = without_outputs(notebook.read_bytes()).decode()
+        cells = nbformat.reads(text, as_version=4).cells
     except (OSError, ValueError):
         return {}
     return {

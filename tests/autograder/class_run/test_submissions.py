@@ -112,3 +112,19 @@ def test_every_homeworks_notebook_is_told_from_every_other():
                 continue
             with pytest.raises(UnreadableError, match=f"homework {int(one.id[2:4])}[.]"):
                 refuse_other_homework(data, other)
+
+
+def test_large_notebook_is_read_without_outputs(tmp_path):
+    cell = {"cell_type": "code", "source": "x", "outputs": [{"text": "x" * (24 << 20)}]}
+    path = tmp_path / "large.ipynb"
+    path.write_text(json.dumps({"cells": [cell]}))
+    assert json.loads(read_notebook(path)) == {"cells": [cell | {"outputs": []}]}
+    path.write_text(json.dumps({"cells": [cell | {"source": "x" * (24 << 20)}]}))
+    with pytest.raises(
+        UnreadableError, match=r"without its outputs, has 24\.1 MiB; the limit is 20"
+    ):
+        read_notebook(path)
+    with path.open("wb") as file:
+        file.truncate((200 << 20) + 1)
+    with pytest.raises(UnreadableError, match="the limit is 200 MiB"):
+        read_notebook(path)

@@ -104,7 +104,7 @@ def test_links_pipes_and_secrets_are_not_read(tmp_path, into):
 
 
 def test_a_bomb_is_read_no_further_than_the_limit(tmp_path, into, monkeypatch):
-    monkeypatch.setattr(collecting, "MAX_NOTEBOOK_BYTES", 1 << 20)
+    monkeypatch.setattr(collecting, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "s.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"bomb_1_1_{HW}.ipynb", bytes(300 << 20))

@@ -197,10 +197,10 @@ HELPER = "def helper(x):\n    return x + x"
 USES_HELPER = "def double(x):\n    return helper(x)"
 
 
-def small(**sources):
-    """Make a notebook of the small homework, in which some cells have other texts."""
+def small(homework=DOUBLE, **sources):
+    """Make a notebook of a small homework, in which some cells have other texts."""
     cells = []
-    for cell in DOUBLE.cells:
+    for cell in homework.cells:
         made = markdown if cell.kind is CellKind.WRITTEN else code
         source = sources.get(cell.grade_id, students_text(cell))
         cells.append(made(source) | {"metadata": {"nbgrader": {"grade_id": cell.grade_id}}})
@@ -253,6 +253,28 @@ def test_code_in_a_locked_cell_runs_as_the_students_own(grade, what, first):
     assert [flag.cell for flag in result.flags if flag.kind is FlagKind.FORGED] == [place]
 
 
+TWICE = [
+    Cell(kind=CellKind.SOLUTION, grade_id="twice", source="def twice(x):\n    return double(x)"),
+    dataclasses.replace(DOUBLE.cells[2], grade_id="twice-values", exercise="twice"),
+    Cell(kind=CellKind.DEMO, grade_id="fun", source="# For fun\ny = torch.ones(2)\nprint(y)"),
+]
+LONGER = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells, *TWICE))
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("place", ["imports", "double-gradient", "twice-values", "fun"])
+@pytest.mark.parametrize(
+    "added", [HELPER, "import operator\nhelper = lambda x: operator.add(x, x)"]
+)
+def test_helper_in_a_later_cell_serves_an_earlier_exercise(grade, place, added):
+    notebook = small(LONGER, double=USES_HELPER)
+    notebook.append(place, f"{added}\nprint('once')\nagain = twice(torch.ones(1))")
+    result = grade(notebook.data(), homework=LONGER)
+    assert [check.status.value for check in result.checks] == ["pass", "pass", "manual", "pass"]
+    assert [shown.text for shown in result.outputs] == ["once\n"]
+    assert len(result.cell_failures) == (place in ("imports", "double-gradient"))
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("place", ["imports", "double-values", "double-gradient"])
 def test_code_in_a_locked_cell_changes_nothing_in_the_judge(grade, place):
@@ -271,26 +293,19 @@ def test_code_of_another_release_does_not_run():
     assert read_submission(notebook.data(), DOUBLE).own_cells == {}
 
 
-FUN = Cell(kind=CellKind.DEMO, grade_id="fun", source="# For fun\ny = torch.ones(2)\nprint(y)")
-WITH_DEMO = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells, FUN))
-
-
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("place", "added", "solution"),
     [
         ("fun", "two = 2 * y[0]", "def double(x):\n    return two * x"),
-        ("fun", "def helper(x): return x + x", USES_HELPER),
         ("fun", IS_RIGHT, STUB),
         ("imports", IS_RIGHT, STUB),
     ],
 )
 def test_feedback_names_the_locked_cell_in_which_code_stands(grade, place, added, solution):
-    notebook = small(double=solution)
-    notebook.cells.append(code(FUN.source) | {"id": "fun"})
-    notebook.cells[-1]["metadata"] = {"nbgrader": {"grade_id": "fun"}}
+    notebook = small(LONGER, double=solution)
     notebook.append(place, added)
-    result = grade(notebook.data(), homework=WITH_DEMO)
+    result = grade(notebook.data(), homework=LONGER)
     assert result.checks[0].score == 0
     assert f"stands in the cell {place}, whose text is the instructor's" in result.checks[0].hint
 
@@ -298,7 +313,7 @@ def test_feedback_names_the_locked_cell_in_which_code_stands(grade, place, added
 def test_play_with_a_locked_cell_s_variables_does_not_run():
     notebook = Notebook([code("y = torch.zeros(2)\nprint(y)\nz = y + 1\nprint('hello')")])
     notebook.cells[0]["metadata"] = {"nbgrader": {"grade_id": "fun"}}
-    ((own,),) = read_submission(notebook.data(), WITH_DEMO).own_cells.values()
+    ((own,),) = read_submission(notebook.data(), LONGER).own_cells.values()
     assert own.source == "print('hello')"
 
 

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.homework_source.homework import CellKind
-from autograder.judging.submission import SubmissionError, read_submission
+from autograder.judging.notebook_file import SubmissionError
+from autograder.judging.submission import read_submission
 from autograder.sandbox.time_limit import by_the_clock
 from autograder.sandbox.worker.peer import Peer, RemoteError
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError

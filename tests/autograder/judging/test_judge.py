@@ -336,7 +336,7 @@ def test_the_whole_notebook_has_a_time_limit(sandbox):
         (b"[]", "no list of cells"),
         (b'{"worksheets": []}', "no list of cells"),
         (b"[" * 500_000, "not valid JSON"),
-        (b" " * ((20 << 20) + 9), "The file has 20.1 MiB; the limit is 20 MiB"),
+        (b" " * ((20 << 20) + 9), "without its outputs, has 20.1 MiB; the limit is 20 MiB"),
     ],
     ids=[
         "empty",

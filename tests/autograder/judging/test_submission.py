@@ -1,5 +1,6 @@
 """What a notebook may cost before anything of it runs."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -8,8 +9,14 @@ import pytest
 
 from autograder.homework_source.cell_text import ANSWER_STUB
 from autograder.homework_source.homework import CellKind
-from autograder.judging.submission import SubmissionError, read_submission
-from tests.autograder.conftest import DOUBLE, notebook
+from autograder.judging.notebook_file import (
+    MAX_FILE_BYTES,
+    MAX_NOTEBOOK_BYTES,
+    SubmissionError,
+    without_outputs,
+)
+from autograder.judging.submission import read_submission
+from tests.autograder.conftest import DOUBLE, ROOT, notebook
 from tests.homework.tables import load_homework, released_notebook, solved_notebook
 from tests.processor_time import limited_to
 
@@ -52,6 +59,48 @@ def test_a_long_output_is_one_value(text, encoding):
     read_submission(long, DOUBLE)
 
 
+MIB_24 = 24 << 20
+OUTPUTS = {
+    "picture": {"data": {"image/png": "A" * MIB_24}},
+    "page": {"data": {"text/html": ['<td class="}">\n'] * (MIB_24 // 20)}},
+    "numbers": {"data": {"application/vnd.plotly.v1+json": {"x": [0.125] * (MIB_24 // 7)}}},
+    "text": {"output_type": "stream", "text": '\\"]}' * (MIB_24 // 7)},
+    "lists": {"data": {"application/json": [[[]]] * (MIB_24 // 6)}},
+}
+
+
+@pytest.mark.parametrize("kind", [*OUTPUTS, "attachments", "widgets"])
+def test_outputs_count_for_nothing(kind):
+    light = json.loads(notebook(("double", 'x = {"outputs": [1]}\ndef double(x):\n    return x')))
+    heavy = copy.deepcopy(light)
+    heavy["cells"].append({"cell_type": "markdown", "source": "my note", "attachments": {}})
+    light["cells"].append(heavy["cells"][-1].copy())
+    if kind in OUTPUTS:
+        heavy["cells"][0]["outputs"] = [OUTPUTS[kind]]
+    elif kind == "widgets":
+        heavy["metadata"]["widgets"] = {"state": {"text/plain": "x" * MIB_24}}
+    else:
+        heavy["cells"][-1]["attachments"] = {"a.png": {"image/png": "A" * MIB_24}}
+    for indent in (None, 1):
+        data = json.dumps(heavy, indent=indent).encode()
+        assert len(data) > 20 << 20
+        assert len(without_outputs(data)) < 2_000
+        expected = read_submission(json.dumps(light).encode(), DOUBLE)
+        assert read_submission(data, DOUBLE) == expected
+
+
+def test_students_are_told_the_limit_on_a_notebook():
+    page = (ROOT / "book" / "for-students.md").read_text()
+    for limit in (MAX_NOTEBOOK_BYTES, MAX_FILE_BYTES):
+        assert f"{limit >> 20} MiB" in page
+
+
+def test_outputs_of_too_many_values_are_refused():
+    data = b'{"cells": [{"outputs": [' + b"{}," * 11_000_000
+    with limited_to(seconds=20), pytest.raises(SubmissionError, match="outputs hold more than"):
+        read_submission(data, DOUBLE)
+
+
 def test_a_text_that_never_ends_is_looked_at_once():
     with limited_to(seconds=10), pytest.raises(SubmissionError, match="not valid JSON"):
         read_submission(b'{"cells":["' + b'\\"' * 10_000_000, DOUBLE)
@@ -67,7 +116,8 @@ def test_ten_thousand_cells_are_enough():
 
 COST = """
 import resource, sys
-from autograder.judging.submission import SubmissionError, read_submission
+from autograder.judging.notebook_file import SubmissionError
+from autograder.judging.submission import read_submission
 from tests.autograder.conftest import DOUBLE
 from tests.autograder.judging.test_submission import flood
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

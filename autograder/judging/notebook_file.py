@@ -1,0 +1,114 @@
+"""Reads the file of a submitted notebook, without its outputs, within limits."""
+
+import itertools
+import json
+import math
+import re
+from typing import Any
+
+from autograder.judging.results import NOTHING_HANDED_IN
+
+MAX_NOTEBOOK_BYTES = 20 << 20
+"""Without outputs, attachments and the state of widgets."""
+MAX_FILE_BYTES = 200 << 20
+MAX_PARTS = 500_000
+"""Strings, lists, objects and commas of a notebook's JSON: each costs far more once it is read."""
+
+_MAX_OUTPUT_PARTS = 20_000_000  # strings and brackets
+# Between quotes: a text's own are escaped.
+_OUTPUTS = re.compile(rb'(?<=[{,\s])"(?:outputs|attachments|widgets)"\s*+:\s*+(?=[\[{])')
+_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_DEPTH = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a string is one, however long
+
+
+class SubmissionError(ValueError):
+    """A file that is no notebook; the message tells the student what to do."""
+
+
+def without_outputs(data: bytes) -> bytes:
+    """Empty the outputs, attachments and widgets in a notebook's JSON, without reading it.
+
+    Args:
+        data: The file's bytes, as handed in.
+
+    Raises:
+        SubmissionError: They hold too many values.
+    """
+    kept: list[bytes] = []
+    start = parts = 0
+    while outputs := _OUTPUTS.search(data, start):
+        kept.append(data[start : outputs.end()])
+        start, depth = len(data), 0  # where they do not end
+        for part in _BRACKET.finditer(data, outputs.end()):
+            depth += _DEPTH.get(data[part.start()], 0)
+            parts += 1
+            if parts > _MAX_OUTPUT_PARTS:
+                raise SubmissionError(
+                    f"The notebook's outputs hold more than {_MAX_OUTPUT_PARTS:,} values. Clear "
+                    "them, save, and hand it in again."
+                )
+            if not depth:
+                start = part.end()
+                break
+        kept.append(b"[]" if data[outputs.end()] == ord("[") else b"{}")
+    return b"".join([*kept, data[start:]])
+
+
+def too_large(what: str, size: int, limit: int = MAX_NOTEBOOK_BYTES) -> str:
+    """Tell a student that a notebook has too many bytes.
+
+    Args:
+        what: The notebook, to begin the sentence.
+        size: How many bytes it has.
+        limit: How many it may have.
+    """
+    return (
+        f"{what} has {math.ceil(size / 2**20 * 10) / 10:g} MiB; the limit is {limit >> 20} MiB. "
+        "Clear the outputs, save, and hand it in again."
+    )
+
+
+def read_json(data: bytes) -> Any:
+    """Read the JSON of a notebook without its outputs.
+
+    Args:
+        data: The file's bytes, as handed in.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        SubmissionError: The bytes, or what they hold, are too many, or they are no JSON.
+    """
+    data = without_outputs(data)
+    if len(data) > MAX_NOTEBOOK_BYTES:
+        raise SubmissionError(too_large("The notebook, without its outputs,", len(data)))
+    if not data.strip():
+        raise SubmissionError(
+            f"{NOTHING_HANDED_IN}: the file is empty. Save your notebook in Jupyter, and hand it "
+            "in again."
+        )
+    try:
+        text = data.decode(json.detect_encoding(data), "surrogatepass")
+    except ValueError:
+        raise _no_json(data) from None
+    if any(itertools.islice(_PART.finditer(text), MAX_PARTS, None)):
+        raise SubmissionError(
+            f"The notebook holds more than {MAX_PARTS:,} values, without its outputs. Delete what "
+            "is not yours, save, and hand it in again."
+        )
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _no_json(data) from None
+
+
+def _no_json(data: bytes) -> SubmissionError:
+    why = "Was it cut off, or saved in another format?"
+    if re.search(rb"^<{7} ", data, re.MULTILINE):
+        why = "Git left a conflict in it, at each line that begins with <<<<<<<: keep one version."
+    return SubmissionError(
+        f"The file is not a Jupyter notebook: it is not valid JSON. {why} Open it in Jupyter, save "
+        "it, and hand it in again."
+    )
