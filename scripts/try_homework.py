@@ -1,12 +1,16 @@
 """Try a released homework before students do: ``python -m scripts.try_homework hw03``.
 
 Its own solution must pass every check, and the places in the book that it names must be there. It
-must have a title, a time and points, for the book's table of homework.
+must say what the book's table of homework shows, its title, its time and its points.
 """
 
-import contextlib
+import csv
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -58,33 +62,47 @@ def unsaid(homework: str, source: str) -> list[str]:
     return []
 
 
-def refusals(homework: str) -> list[str]:
-    """Have the judge grade the reference solution.
+def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
+    """Name the checks that a submission did not pass.
 
     Args:
-        homework: The homework's id, such as ``hw03-self-attention``.
+        rows: Those of the submission's grades.csv.
 
     Returns:
-        The reason why nobody could be graded; empty if there is none.
+        The name of each check, and what it said.
     """
-    from autograder.class_run.course import Course
-    from autograder.class_run.judges import JudgePool
-    from autograder.class_run.options import GradingOptions
-    from autograder.class_run.run import try_reference
-    from autograder.homework_source.homework import HomeworkError
-    from autograder.homework_source.source import load_homework
+    kept = ("pass", "manual")
+    return [f"{row['check']}: {row['message']}" for row in rows if row["status"] not in kept]
 
-    with contextlib.closing(JudgePool()) as judges:
-        try:
-            course = Course.load(load_homework(homework, ROOT), ROOT)
-            try_reference(course, GradingOptions(isolated=False), judges)
-        except HomeworkError as error:
-            return [str(error)]
-    return []
+
+def grade_solution(homework: str) -> list[dict[str, str]]:
+    """Have the judge grade the instructor's notebook, as if a student had handed it in.
+
+    Args:
+        homework: The homework's id, such as ``hw03-self-attention``; it is released.
+
+    Returns:
+        The rows of grades.csv.
+
+    Raises:
+        SystemExit: It can't be graded; the message says why.
+    """
+    notebook = f"{homework}.ipynb"
+    with tempfile.TemporaryDirectory() as folder:
+        place, out = Path(folder, "class", "solution", homework), Path(folder, "out")
+        place.mkdir(parents=True)
+        shutil.copyfile(ROOT / "build" / "source" / homework / notebook, place / notebook)
+        command = [sys.executable, "-m", "autograder", "grade", homework, "--no-sandbox"]
+        command += ["--workers", "1", "--submissions", str(place.parents[1]), "--out", str(out)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{homework} can't be graded:\n{done.stdout}{done.stderr}")
+        with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
 
 
 def main(name: str) -> None:
-    """Try a homework, and print its problems.
+    """Try a homework, and say what is wrong with it.
 
     Args:
         name: Its number, such as ``hw03``, or its id.
@@ -97,7 +115,7 @@ def main(name: str) -> None:
     problems = {
         "the book can't show it": unsaid(homework, text),
         "these places are not in the book": missing_places(text, ROOT),
-        "its own solution is refused": refusals(homework),
+        "its own solution loses": lost_checks(grade_solution(homework)),
     }
     for problem, found in problems.items():
         if found:

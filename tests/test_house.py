@@ -111,7 +111,7 @@ MAY_IMPORT = {
         "course_lib course_book.directives course_book.markup course_book.site"
     ),
     "book/_ext/course_book/site": "course_lib",
-    "scripts": "autograder course_lib course_book",
+    "scripts": "course_lib course_book",
     "deploy": "autograder.homework_source autograder.releasing",
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to

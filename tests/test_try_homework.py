@@ -40,16 +40,23 @@ def test_a_chapter_that_the_contents_leave_out_is_not_there(tmp_path: Path) -> N
     assert try_homework.missing_places('read="masking#masking"', tmp_path) == ["masking#masking"]
 
 
-@pytest.mark.parametrize("refusals", [[], ["it does not pass mask-shape"]])
-def test_a_solution_that_its_own_tests_refuse_is_an_error(refusals, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(try_homework, "refusals", lambda homework: refusals)
-    if not refusals:
+def test_checks_that_did_not_pass_are_named_with_what_they_said() -> None:
+    told = {"one": "pass", "two": "fail", "three": "manual", "four": "error"}
+    rows = [{"check": name, "status": how, "message": f"{name}!"} for name, how in told.items()]
+    assert try_homework.lost_checks(rows) == ["two: two!", "four: four!"]
+
+
+@pytest.mark.parametrize("status", ["pass", "fail"])
+def test_a_solution_that_its_own_tests_refuse_is_an_error(status, monkeypatch, capsys) -> None:
+    rows = [{"check": "mask-shape", "status": status, "message": "not so"}]
+    monkeypatch.setattr(try_homework, "grade_solution", lambda homework: rows)
+    if status == "pass":
         try_homework.main("hw03")
         assert "hw03-self-attention: its own solution passes" in capsys.readouterr().out
         return
     with pytest.raises(SystemExit, match="Fix solutions/"):
         try_homework.main("hw03")
-    assert "solution is refused:\n  it does not pass mask-shape" in capsys.readouterr().err
+    assert "its own solution loses:\n  mask-shape: not so" in capsys.readouterr().err
 
 
 def test_a_time_or_points_that_are_not_said_are_asked_for_with_an_example() -> None:

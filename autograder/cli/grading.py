@@ -1,7 +1,8 @@
 """Grading as ``grade`` and ``regrade`` do it: with a bar, into the gradebook, and kept."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,7 +16,7 @@ from autograder.cli.project import ROOT
 from autograder.cli.standings import lateness_in
 from autograder.cli.terminal import StepProgress, listed, output
 from autograder.homework_source.homework import HomeworkError
-from autograder.judging.results import SubmissionResult
+from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.sandbox.zygote import SandboxError
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ def grade_and_record(
 
             results = _grade(plan, options, judges, begin, writer.record)
     except GradebookError as error:
-        return results, what_was_refused(error)
-    return results, ""
+        return flag_unrecorded(plan, results, error.refused), what_was_refused(error)
+    return flag_unrecorded(plan, results, {}), ""
 
 
 def gradebook_writer(plan: Plan) -> "GradebookWriter":
@@ -197,7 +198,41 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
 
     released = released_notebook(plan.homework_id)
     flagged = flag_similar(results, plan.submissions, plan.homework, released)
-    for result, was in zip(flagged, results, strict=True):
-        if result != was:  # for ``report``, which reads what is kept
+    return _amended(plan, flagged, results)
+
+
+def flag_unrecorded(
+    plan: Plan, results: Sequence[SubmissionResult], refused: Mapping[str, str]
+) -> list[SubmissionResult]:
+    """Flag the results that are not in nbgrader's gradebook, for the report.
+
+    Args:
+        plan: The grading.
+        results: What it found.
+        refused: The reason for each student who could not be recorded.
+
+    Returns:
+        The results, in the same order.
+
+    Raises:
+        Exit: With code 2, if a result can't be kept.
+    """
+    flagged = []
+    for result in results:
+        flags = [flag for flag in result.flags if flag.kind is not FlagKind.UNRECORDED]
+        if reason := refused.get(result.student):
+            text = f"not recorded: {one_line(without_sql(reason), 300)}"
+            flags.append(Flag(kind=FlagKind.UNRECORDED, text=text))
+        flagged.append(replace(result, flags=tuple(flags)))
+    with told_in_one_line(OSError):
+        return _amended(plan, flagged, results)
+
+
+def _amended(
+    plan: Plan, results: Sequence[SubmissionResult], before: Sequence[SubmissionResult]
+) -> list[SubmissionResult]:
+    """Keep results that are other than before, for ``report``, which reads what is kept."""
+    for result, was in zip(results, before, strict=True):
+        if result != was:
             plan.store.amend(result)
-    return flagged
+    return list(results)

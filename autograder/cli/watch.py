@@ -12,7 +12,12 @@ import typer
 
 from autograder.class_folders import NBGRADER
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import gradebook_writer, keep_all, what_was_refused
+from autograder.cli.grading import (
+    flag_unrecorded,
+    gradebook_writer,
+    keep_all,
+    what_was_refused,
+)
 from autograder.cli.outputs import write_everything
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
@@ -151,14 +156,17 @@ class _Watch:
         if not self._fresh:
             return
         plan, began = self._plan, time.monotonic()
+        unrecorded: Mapping[str, str] = {}
         try:
             write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
             with gradebook_writer(plan) as writer:
                 for result in self._fresh:
                     writer.record(result)
         except GradebookError as error:
-            self.refused = what_was_refused(error)
+            self.refused, unrecorded = what_was_refused(error), error.refused
             typer.echo(f"Error: nbgrader's gradebook is not complete: {self.refused}", err=True)
+        fresh = flag_unrecorded(plan, self._fresh, unrecorded)
+        self._latest |= {result.student: result for result in fresh}
         if results := self.results():
             write_everything(plan, results, pages_of=self._fresh)
         self._fresh = []

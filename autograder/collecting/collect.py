@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from pathlib import Path
 
 from autograder.class_folders import NBGRADER, RESULTS
@@ -20,12 +20,14 @@ from autograder.collecting.gradescope_export import (
 )
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import (
+    BRIGHTSPACE_LIST,
     READERS,
     READINGS,
     Name,
     Naming,
     classroom_prefixes,
     recognise,
+    with_whole_users,
 )
 from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
 from autograder.collecting.moodle_worksheet import Participant
@@ -42,7 +44,14 @@ from autograder.judging.notebook_file import MAX_FILE_BYTES
 from autograder.teams import put_teams
 
 # What these give away bears the time when it was downloaded, or cloned.
-_TELL_NO_TIME = (Naming.CANVAS, Naming.MOODLE, Naming.CLASSROOM)
+_TELL_NO_TIME = (
+    Naming.CANVAS, Naming.MOODLE, Naming.BLACKBOARD, Naming.BRIGHTSPACE, Naming.CLASSROOM,
+)  # fmt: skip
+# What lies beside the submissions.
+_OF_THE_PLATFORM = {
+    Naming.GRADESCOPE: [(METADATA,)],
+    Naming.BRIGHTSPACE: [(BRIGHTSPACE_LIST,)],
+}
 # What one student's name or folder can be the reason of; the others can be collected.
 _OF_ONE_NAME = (
     errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
@@ -95,6 +104,7 @@ class _Download:
         homework_id: Such as ``hw03-self-attention``.
         roster: The class list.
         worksheet: Number to participant; None if there is none.
+        zone: Of times that name no time zone; the machine's if None.
     """
 
     naming: Naming
@@ -102,6 +112,7 @@ class _Download:
     homework_id: str
     roster: Roster
     worksheet: Mapping[str, Participant] | None
+    zone: tzinfo | None
 
     def tells_time(self, file: HandedIn) -> bool:
         """Whether the time that a file bears may be that of handing it in."""
@@ -132,7 +143,7 @@ def collect(
         roster: The class list: whom it lists gets the id that it gives.
         naming: The platform that the names come from; found out if None.
         worksheet: Who has which of Moodle's numbers, and when they handed in.
-        zone: Where a zip was made that names no time zone; the machine's if None.
+        zone: Of times that name no time zone; the machine's if None.
         force: Replace also what may be newer.
         on_start: Called with the number of students.
         on_student: Called with each student's id.
@@ -160,6 +171,7 @@ def collect(
             homework_id=homework_id,
             roster=roster,
             worksheet=worksheet,
+            zone=zone,
         )
         lines: list[Line] = []
         people = _group(files, download, target, lines)
@@ -270,6 +282,8 @@ def _with_owners(
         record = records.get(name.person)
         for owner in whose(name):
             moment = record.created if record else None
+            if name.moment:
+                moment = name.moment.replace(tzinfo=download.zone).astimezone(UTC)
             if worksheet is not None:
                 participant = moodle.find(owner.student)
                 moment = participant.handed_in if participant else None
@@ -324,11 +338,15 @@ def _named(
     for readings in of_files:
         if len(readings) == 1:
             known[readings[0].lms_id].add(readings[0].person)
-    for file, readings in zip(files, of_files, strict=True):
+    names = [
+        READERS[naming](f.parts[depth:], download.homework_id) if f.parts[depth:] else None
+        for f in files
+    ]
+    names = with_whole_users(names) if naming is Naming.BLACKBOARD else names
+    for file, readings, name in zip(files, of_files, names, strict=True):
         parts = file.parts[depth:]
-        if naming is Naming.GRADESCOPE and parts == (METADATA,):
+        if parts in _OF_THE_PLATFORM.get(naming, ()):
             continue
-        name = READERS[naming](parts, download.homework_id) if parts else None
         remark = file.problem or f"not named as {naming.value} names what is handed in"
         if naming is Naming.CLASSROOM and not file.problem:
             prefixes = " or ".join(f"{p}NAME" for p in classroom_prefixes(download.homework_id))

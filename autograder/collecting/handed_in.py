@@ -97,7 +97,8 @@ def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[Hande
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise SourceError(f"{source} is a damaged zip file: {error}") from error
         with archive:
-            first = {name.lstrip("./").partition("/")[0] for name in archive.namelist()}
+            decoded = map(_decoded, archive.infolist())
+            first = {name.lstrip("./").partition("/")[0] for name in decoded}
             yield _sorted(_members(archive, zone), first)
 
 
@@ -195,21 +196,28 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _decoded(member: zipfile.ZipInfo) -> str:
-    """Read a name as UTF-8 also where the zip forgot to say that it is.
+    """Return a member's whole name, with ``/`` between folders.
 
-    The whole name: what Python calls a member ends before a NUL, and may be another's.
+    Names are UTF-8 also where the zip does not say so. Windows PowerShell 5 and other programs
+    write backslashes between folders. What Python calls a member ends before a NUL, and may be
+    another's name.
     """
-    if member.flag_bits & 0x800:
-        return member.orig_filename
-    try:
-        return member.orig_filename.encode("cp437").decode("utf-8")
-    except UnicodeError:
-        return member.orig_filename
+    name = member.orig_filename
+    if not member.flag_bits & 0x800:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/")
 
 
 def _member_problem(member: zipfile.ZipInfo, name: str, parts: tuple[str, ...]) -> str:
-    if ".." in parts or name.startswith("/") or "\\" in name or "\0" in name or ":" in parts[0]:
-        return "its path leads out of the zip"
+    if "\0" in name:
+        return "its name holds a NUL"
+    if ".." in parts:
+        return "its path leads out of the zip: it holds .."
+    if name.startswith("/"):
+        return "its path leads out of the zip: it begins at the root folder"
+    if ":" in parts[0]:
+        return "its path leads out of the zip: it names a drive"
     if stat.S_ISLNK(member.external_attr >> 16):
         return "a symbolic link, which is not followed"
     if member.flag_bits & 0x1:

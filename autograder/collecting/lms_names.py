@@ -4,11 +4,13 @@ Each ``read_*`` function takes the path of a file inside what was downloaded and
 None if the path is not named that way.
 """
 
+import contextlib
 import enum
 import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from autograder.collecting.handed_in import HandedIn
 
@@ -18,6 +20,8 @@ class Naming(enum.StrEnum):
 
     CANVAS = "canvas"
     MOODLE = "moodle"
+    BLACKBOARD = "blackboard"
+    BRIGHTSPACE = "brightspace"
     GRADESCOPE = "gradescope"
     CLASSROOM = "classroom"
     FOLDER = "folder"
@@ -38,6 +42,7 @@ class Name:
             work it does not say.
         late: Whether the platform marked it as late.
         hidden: Whether Canvas hides the student's name.
+        moment: When it was handed in, by a clock on a wall; None if the path does not say.
     """
 
     person: str
@@ -47,6 +52,7 @@ class Name:
     upload: int = 0
     late: bool = False
     hidden: bool = False
+    moment: datetime | None = None
 
 
 _NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
@@ -65,6 +71,24 @@ _MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
 _NOT_IN_MOODLES_FILES = re.compile(r"""[\x00-\x1f\x7f&<>"`|':\\/]""")
 _MOST_READINGS = 32  # a name that can be read in more ways is none of theirs
 _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
+# Homework 3_lovelace12_attempt_2026-10-05-14-30-59_hw03.ipynb, and a .txt with the student's words
+_BLACKBOARD = re.compile(
+    r"(?P<assignment>.+)_(?P<user>[^_]+)_attempt_(?P<when>[0-9]{4}(?:-[0-9]{2}){5})(?:_(?P<file>.+)|\.txt)",
+    re.DOTALL,
+)
+# 12345-67890 - Ada Lovelace - Oct 5, 2026 230 PM/hw03.ipynb, or ... 230 PM - hw03.ipynb
+_BRIGHTSPACE = re.compile(
+    rf"(?P<user>{_NUMBER})-(?P<upload>{_NUMBER}) - (?P<name>.+?) ?- "
+    r"(?P<when>[\w., ]{4,16}? [0-9]{4} [0-9.]{3,5}(?: [AP]M)?)(?: - (?P<file>.+))?",
+    re.DOTALL,
+)
+_BRIGHTSPACE_TIMES = tuple(
+    f"{day} {clock}"
+    for day in ("%b %d %Y", "%B %d %Y", "%d %b %Y", "%d %B %Y")
+    for clock in ("%I%M %p", "%H%M")
+)
+BRIGHTSPACE_LIST = "index.html"
+"""What lies in Brightspace's zip beside what was handed in."""
 
 
 def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
@@ -159,6 +183,61 @@ def moodle_name(name: str) -> str:
     return " ".join(part for part in written.split(" ") if part)
 
 
+def read_blackboard(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a name of Blackboard's "Assignment File Download".
+
+    Of a user's name the last part counts: see ``with_whole_users``.
+    """
+    found = _BLACKBOARD.fullmatch(parts[0]) if len(parts) == 1 else None
+    if not found:
+        return None
+    return Name(
+        person=found["user"],
+        lms_id=found["user"],
+        called=found["assignment"],
+        file=found["file"] or ".txt",
+        moment=_moment(found["when"], ("%Y-%m-%d-%H-%M-%S",)),
+    )
+
+
+def with_whole_users(names: Sequence[Name | None]) -> list[Name | None]:
+    """Complete the names of Blackboard's users who have an underscore in them.
+
+    Args:
+        names: Of all files of one download, in which the assignment is called the same.
+    """
+    assignment = min((name.called for name in names if name), key=len, default="")
+    return [
+        name and replace(name, person=user, lms_id=user, called=user)
+        for name in names
+        for user in [f"{name.called}_{name.person}".removeprefix(f"{assignment}_") if name else ""]
+    ]
+
+
+def read_brightspace(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a name of a download of Brightspace (D2L): a folder an attempt, or none."""
+    found = _BRIGHTSPACE.fullmatch(parts[0])
+    inside = [*filter(None, [found and found["file"]]), *parts[1:]]
+    if not found or not inside:
+        return None
+    when = re.sub(r"\b([0-9]{3})\b", r"0\1", re.sub("[,.]", "", found["when"]))  # 230 PM: 0230 PM
+    return Name(
+        person=f"{found['name']}_{found['user']}",
+        lms_id=found["user"],
+        called=found["name"],
+        file="/".join(inside),
+        upload=int(found["upload"]),
+        moment=_moment(when, _BRIGHTSPACE_TIMES),
+    )
+
+
+def _moment(text: str, forms: Sequence[str]) -> datetime | None:
+    for form in forms:
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(text, form)
+    return None
+
+
 def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
     """Read a name of a Gradescope export; its metadata file says whose each folder is."""
     if len(parts) < 2 or not _GRADESCOPE.fullmatch(parts[0]):
@@ -205,10 +284,19 @@ READINGS: dict[Naming, Callable[[Sequence[str]], list[Name]]] = {
 READERS: dict[Naming, Callable[[Sequence[str], str], Name | None]] = {
     Naming.CANVAS: read_canvas,
     Naming.MOODLE: read_moodle,
+    Naming.BLACKBOARD: read_blackboard,
+    Naming.BRIGHTSPACE: read_brightspace,
     Naming.GRADESCOPE: read_gradescope,
     Naming.CLASSROOM: read_classroom,
     Naming.FOLDER: read_folder,
 }
+
+
+# Blackboard before Canvas, which takes numbers between _ in an assignment's name for its own.
+_BY_NAMES = (
+    Naming.BLACKBOARD, Naming.BRIGHTSPACE, Naming.CANVAS, Naming.MOODLE, Naming.GRADESCOPE,
+    Naming.CLASSROOM,
+)  # fmt: skip
 
 
 def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]:
@@ -229,7 +317,7 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
         roots = {file.parts[0] for file in files}
         if skipped and (len(roots) > 1 or any(len(file.parts) < 2 for file in files)):
             break
-        for naming in (Naming.CANVAS, Naming.MOODLE, Naming.GRADESCOPE, Naming.CLASSROOM):
+        for naming in _BY_NAMES:
             if naming is Naming.CLASSROOM and skipped < around:
                 continue  # hw03-class holds the clones, and is none
             read = READERS[naming]

@@ -47,7 +47,7 @@ def owners_by_name(roster: Roster) -> Owners:
             return of_team(members, name)
         # in the class list digits are a user's
         found = roster.find(
-            "" if name.hidden and name.lms_id.isdigit() else name.lms_id, name.person
+            "" if name.hidden and name.lms_id.isdigit() else name.lms_id, name.person, name.called
         )
         return [
             Owner(

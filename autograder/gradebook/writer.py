@@ -132,7 +132,8 @@ class GradebookWriter:
             student, reason = next(iter(self.refused.items()))
             names = ", ".join(one_line(name) for name in self.refused)
             why = without_sql(reason).strip().rpartition("\n")[2]  # a traceback's last line
-            raise GradebookError(f"not recorded: {names}; {one_line(student)}: {why}")
+            words = f"not recorded: {names}; {one_line(student)}: {why}"
+            raise GradebookError(words, self.refused)
 
     def record(self, result: SubmissionResult) -> None:
         """Write a result, at once or together with the next ones in one transaction.

@@ -121,6 +121,7 @@ class FlagKind(enum.StrEnum):
     HOSTILE = "hostile"  # the code touches what no solution has business with
     INTERRUPTED = "interrupted"  # grading failed on the course's side
     MISNAMED = "misnamed"  # handed in under another file name
+    UNRECORDED = "unrecorded"  # not in nbgrader's gradebook
     SIMILAR = "similar"  # nearly the same as another's
 
 

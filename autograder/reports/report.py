@@ -31,6 +31,7 @@ _FLAG_WORDS = {
     FlagKind.HOSTILE: "suspicious code",
     FlagKind.INTERRUPTED: "grading interrupted",
     FlagKind.MISNAMED: "other file name",
+    FlagKind.UNRECORDED: "not in the gradebook",
     FlagKind.SIMILAR: "near-identical",
 }
 

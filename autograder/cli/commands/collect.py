@@ -44,8 +44,8 @@ def collect(
 
     Args:
         homework: Its number, such as ``hw03``, or its id.
-        source: A folder or zip: from Canvas, Moodle, Gradescope or GitHub Classroom, or with a
-            folder for each student.
+        source: A folder or zip: from Canvas, Moodle, Blackboard, Brightspace, Gradescope or GitHub
+            Classroom, or with a folder for each student.
         into: The class's folder.
         roster: Class list as CSV; without it students are called what the platform calls them.
         naming: The platform; found out from the names if None.

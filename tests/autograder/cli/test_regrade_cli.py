@@ -249,6 +249,35 @@ def test_refused_tests_leave_all_as_it_was(grade, tmp_path, command):
     assert files() == before
 
 
+class Refusing(Recorder):
+    def __exit__(self, kind, error, trace):
+        raise writer.GradebookError("not recorded: ada", {"ada": "an id is visible <text>"})
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+def test_who_is_not_in_the_gradebook_is_named_in_the_report(grade, tmp_path, monkeypatch, command):
+    def pages():
+        text = (tmp_path / "out" / "report.html").read_text()
+        outcome = CliRunner().invoke(app, ["report", "hw03", "--out", f"{tmp_path}/out"])
+        assert outcome.exit_code == 0
+        return [text, (tmp_path / "out" / "report.html").read_text()]
+
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    assert grade("grade", make_class()).exit_code == 0
+    assert not any("not in the gradebook" in page for page in pages())
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "GradebookWriter", lambda *rest, **options: Refusing())
+        outcome = grade(command, make_class())
+    assert outcome.exit_code == 1
+    assert "Error: nbgrader's gradebook is not complete: not recorded: ada" in outcome.stderr
+    for page in pages():
+        assert page.count('<span class="flag">not in the gradebook</span>') == 1
+        assert "not recorded: an id is visible &lt;text&gt;" in page
+    known = ResultStore(tmp_path / "out" / "results" / HW).read_all()
+    assert grade(command, known).exit_code == 0
+    assert not any("not in the gradebook" in page for page in pages())
+
+
 def test_interrupted_grading_is_no_mark_anywhere(grade, tmp_path):
     out = tmp_path / "out"
     assert grade("grade", [lost("ada"), *make_class()[1:]]).exit_code == 1

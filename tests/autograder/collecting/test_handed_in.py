@@ -35,7 +35,14 @@ def test_times_of_a_zip_are_the_courses_where_they_name_no_zone(tmp_path, into):
     assert read_handed_in(into / "bo" / HW) == datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
-HOSTILE_NAMES = ["../../evil_1_1_x.ipynb", "/etc/evil_1_1_x.ipynb", "C:\\evil_1_1_x.ipynb"]
+HOSTILE_NAMES = {
+    "../../evil_1_1_x.ipynb": "it holds ..",
+    "..\\..\\evil_1_1_x.ipynb": "it holds ..",
+    "class\\ada/..\\..\\evil_1_1_x.ipynb": "it holds ..",
+    "/etc/evil_1_1_x.ipynb": "it begins at the root folder",
+    "\\\\server\\evil_1_1_x.ipynb": "it begins at the root folder",
+    "C:\\evil_1_1_x.ipynb": "it names a drive",
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -43,8 +50,23 @@ def test_a_path_that_leads_out_of_the_zip_is_not_followed(tmp_path, into, name):
     files = {name: "evil", f"good_2_2_{HW}.ipynb": "good"}
     collection = collect(make_zip(tmp_path / "s.zip", files), HW, into)
     assert collected(into) == {"good_2": "good"}
-    assert any("leads out of the zip" in line.remark for line in collection.lines)
+    words = f"its path leads out of the zip: {HOSTILE_NAMES[name]}"
+    assert any(line.remark.endswith(words) for line in collection.lines)
     assert not list(tmp_path.rglob("*evil*"))
+
+
+@pytest.mark.parametrize("root", ["", "class\\", ".\\", "class\\old/"])
+@pytest.mark.parametrize("system", [0, 3])
+def test_backslashes_in_a_zip_part_folders(tmp_path, into, root, system):
+    """Windows PowerShell 5's Compress-Archive writes them, and folders that end in one."""
+    files = {f"{root}{who}\\{HW}.ipynb": who for who in ("ada", "bo")}
+    files |= {f"{root}ada\\": "", f"{root}ada\\.ipynb_checkpoints\\{HW}.ipynb": "old"}
+    members = {zipfile.ZipInfo(name): text for name, text in files.items()}
+    for member in members:
+        member.create_system = system
+    told = collect(make_zip(tmp_path / "s.zip", members), HW, into)
+    assert collected(into) == {"ada": "ada", "bo": "bo"}
+    assert told.complete
 
 
 @pytest.mark.parametrize("name", ["", "\0", "\0/"])

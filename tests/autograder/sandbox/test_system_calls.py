@@ -112,14 +112,15 @@ def test_files_are_copied_as_anywhere(worker):
     peer, _ = worker()
     source = """
 import os, shutil, socket
-open("/tmp/from", "w").write("all of it" * 10_000)
-os.chmod("/tmp/from", 0o640)
-shutil.copy2("/tmp/from", "/tmp/to")
-shutil.copytree("/tmp", "/dev/shm/tree")
+os.mkdir("/tmp/own")
+open("/tmp/own/from", "w").write("all of it" * 10_000)
+os.chmod("/tmp/own/from", 0o640)
+shutil.copy2("/tmp/own/from", "/tmp/own/to")
+shutil.copytree("/tmp/own", "/dev/shm/tree")
 ours, theirs = socket.socketpair()
-with open("/tmp/from", "rb") as file:
+with open("/tmp/own/from", "rb") as file:
     sent = ours.sendfile(file, 0, 100)
-found = [os.stat("/tmp/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777, sent]
+found = [os.stat("/tmp/own/to").st_size, os.stat("/dev/shm/tree/to").st_mode & 0o777, sent]
 """
     assert run(peer, source) == [90_000, 0o640, 100]
 

@@ -1,6 +1,8 @@
 """What a worker has for a GPU and others have not; whether there is one does not matter to it."""
 
 import contextlib
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +40,12 @@ def is_refused(path):
 refused = [is_refused(f"/proc/{name}") for name in ("x", "self/x", "self/task/x", "self/maps")]
 found = [names, "python" in open("/proc/self/maps").read(), refused]
 """
-    assert run(worker, source) == [[["self"], ["maps", "task"], []], True, [True] * 4]
+    (proc, own, temporary), has_maps, refused = run(worker, source)
+    assert (proc, own) == (["self"], ["maps", "task"])
+    assert (has_maps, refused) == (True, [True] * 4)
+    python = {Path(sys.prefix), Path(sys.base_prefix)}  # one may lie there, with the clone
+    ways = {path.relative_to("/tmp").parts[0] for path in python if path.is_relative_to("/tmp")}
+    assert set(temporary) == ways
 
 
 def test_the_machines_network_and_control_groups_are_not_there(worker):
