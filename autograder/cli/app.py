@@ -51,8 +51,9 @@ app.command(
 )(students)
 app.command(
     help="Bring what was handed in into the layout that grading reads: from a folder, a zip of "
-    "Canvas, Moodle, Blackboard, Brightspace or Gradescope, or a GitHub Classroom clone. Each student's last notebook "
-    "counts; what can't be collected is named, and newer notebooks stay. "
+    "Canvas, Moodle, Blackboard, Brightspace or Gradescope, or a GitHub Classroom clone. "
+    "Each student's last notebook counts; files that can't be collected are named, and newer "
+    "notebooks stay. "
     "Exit code 1 says that something was not collected.",
     epilog=_examples(
         "python -m autograder collect hw03 submissions.zip --into class",
