@@ -113,9 +113,9 @@ def check_batch(**tensors: "Tensor") -> None:
                 f"{name} must have shape (batch, length, width), got {tuple(tensor.shape)}; "
                 f"{name}[None] is a batch of one"
             )
-    sizes = {name: tensor.shape[0] for name, tensor in tensors.items()}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(f"{', '.join(sizes)} must agree in batch, got {[*sizes.values()]}")
+    sizes = [tensor.shape[0] for tensor in tensors.values()]
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(f"{', '.join(tensors)} must agree in batch, got {sizes}")
 
 
 def check_width(x: "Tensor", **width: int) -> None:

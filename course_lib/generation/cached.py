@@ -34,7 +34,7 @@ class CachedDecoder:
         model: As given.
         cache: What it has read so far.
         padding: Int64 ``(batch,)``: with how many tokens of padding each row begins; None without
-            ``pad_id``.
+            ``pad_id``, or where no row does.
 
     Raises:
         ValueError: The model's dropout is at work.
@@ -53,7 +53,8 @@ class CachedDecoder:
     def advance(self, tokens: Tensor) -> Tensor:
         """Read further tokens, and say what may follow the last of them; see ``StepModel``."""
         if self.cache.length == 0 and self._pad_id is not None:
-            self.padding = left_padding(tokens, self._pad_id)
+            padding = left_padding(tokens, self._pad_id)
+            self.padding = padding if bool(padding.any()) else None  # no mask without padding
         hidden = self.model.hidden(tokens, padding=self.padding, cache=self.cache)
         # hidden: (batch, new_len, d_model)
         return in_full_precision(self.model.output_projection(hidden[:, -1]))

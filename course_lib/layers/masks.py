@@ -205,8 +205,8 @@ def without_hidden(
     both = (key,) if value is key else (key, value)
     if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all
         return key, value
-    hidden = ~mask.any(dim=dim)[..., None]  # (..., key_len, 1)
-    clean = [tensor.masked_fill(hidden, 0.0) for tensor in both]
+    seen = mask.any(dim=dim)[..., None]  # (..., key_len, 1)
+    clean = [torch.where(seen, tensor, 0.0) for tensor in both]
     return clean[0], clean[-1]
 
 
@@ -215,7 +215,7 @@ def _is_causal(mask: Tensor) -> bool:
 
     False where values can't be read; there only a ``CausalMask`` is recognised.
     """
-    if mask.size(-1) < 256 or mask.size(-2) != mask.size(-1) or not _is_at_hand(mask):
+    if not _is_at_hand(mask) or mask.size(-1) < 256 or mask.size(-2) != mask.size(-1):
         return False
     try:
         first, last = mask[..., 0, :], mask[..., -1, :]

@@ -1,7 +1,8 @@
-"""Does ``torch.compile`` take whole forward passes, without a break, and compute the same?"""
+"""Do compiler and exporter take whole forward passes, without a break, and compute the same?"""
 
 import pytest
 import torch
+from torch.export import Dim
 
 from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForPreTraining
@@ -81,3 +82,18 @@ def test_another_length_compiles_too():
     for length in (3, 4):
         torch.testing.assert_close(compiled(SRC[:, :length]), model(SRC[:, :length]))
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", with_proofs(MODELS, SELDOM))
+@torch.no_grad()
+def test_exported_models_take_other_batches_and_lengths(name):
+    build, inputs = MODELS[name]
+    model = build().eval()
+    longest = 300 if name in ("Transformer, post-norm", "DecoderLM, rotary positions") else 8
+    sizes = tuple(
+        {0: Dim("batch"), 1: Dim(f"length_{i}", min=2, max=longest)} for i in range(len(inputs))
+    )
+    program = torch.export.export(model, inputs, dynamic_shapes=sizes)
+    for given in (inputs, [tokens[:, :2].repeat(3, 1) for tokens in inputs]):
+        actual, expected = program.module()(*given), model(*given)
+        torch.testing.assert_close(actual, expected)

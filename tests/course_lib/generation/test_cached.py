@@ -145,6 +145,16 @@ def test_a_padded_step_is_one_graph_for_every_length():
     assert len(graphs) == 1
 
 
+def test_prompts_without_padding_get_no_mask_of_it():
+    model = build("learned")
+    steps = cached(model)
+    steps.advance(torch.tensor([[3, 1, 4], [2, 7, 1]]))
+    assert steps.padding is None
+    steps = cached(model)
+    steps.advance(PADDED)
+    assert steps.padding.tolist() == [0, 4, 2]
+
+
 @pytest.mark.parametrize("begin", [recomputing, cached, static])
 def test_a_prompt_of_nothing_but_padding_is_refused(begin):
     with pytest.raises(ValueError, match="each row must hold a token other than pad_id=0"):
