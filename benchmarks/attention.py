@@ -1,24 +1,31 @@
-"""``MultiHeadAttention`` beside ``torch.nn.MultiheadAttention``: forward and backward.
+"""Attention, forward and backward, beside PyTorch's: the layer, and long causal attention alone.
 
 python -m benchmarks.attention
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.measure import Comparison, compare, devices, table
-from course_lib.layers.attention import MultiHeadAttention
-from course_lib.layers.masks import causal_mask
+from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.layers.masks import CausalMask, causal_mask
 from tests.course_lib.weights import copy_torch_attention
 
 
 def rows() -> list[Comparison]:
-    """Measure two sizes, with and without a causal mask."""
+    """Measure the layer at two sizes, with and without a causal mask, and two long sequences."""
     return [
         row
         for device in devices()
-        for batch, length, d_model, num_heads in ((16, 64, 128, 4), (8, 128, 512, 8))
-        for row in rows_of_size(batch, length, d_model, num_heads, device)
+        for found in (
+            *(
+                rows_of_size(batch, length, d_model, num_heads, device)
+                for batch, length, d_model, num_heads in ((16, 64, 128, 4), (8, 128, 512, 8))
+            ),
+            *(long_rows(length, 8, device) for length in (1024, 4096)),
+        )
+        for row in found
     ]
 
 
@@ -57,6 +64,42 @@ def rows_of_size(
                 "`torch.nn.MultiheadAttention`",
                 run_theirs,
                 pairs=25,
+                device=device,
+            )
+        )
+    return found
+
+
+def long_rows(length: int, num_heads: int, device: str) -> list[Comparison]:
+    """Measure causal attention alone, its mask as a tensor and by name."""
+    shape = (1, num_heads, length, 64)
+    query, key, value = (torch.randn(shape, device=device, requires_grad=True) for _ in range(3))
+    found = []
+    for kind, mask in (
+        ("`causal_mask`", causal_mask(length, device=device)),
+        ("`CausalMask`", CausalMask(length)),
+    ):
+
+        def run_ours(mask: torch.Tensor | CausalMask = mask) -> torch.Tensor:
+            output = scaled_dot_product_attention(query, key, value, mask)
+            output.sum().backward()
+            return output
+
+        def run_theirs() -> torch.Tensor:
+            output = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+            output.sum().backward()
+            return output
+
+        torch.testing.assert_close(run_ours(), run_theirs(), rtol=1e-4, atol=1e-5)
+        found.append(
+            compare(
+                f"causal attention, forward + backward, {kind}: {length:,} tokens, "
+                f"{num_heads} heads of 64",
+                run_ours,
+                "`F.scaled_dot_product_attention(is_causal=True)`",
+                run_theirs,
+                pairs=7,
+                target=0.9,
                 device=device,
             )
         )

@@ -13,6 +13,7 @@ from benchmarks import (
     bert,
     bleu,
     generation,
+    gpt,
     measure,
     recurrent,
     tokenization,
@@ -48,7 +49,10 @@ def greedy_rows():
 
 
 TOPICS = {
-    "attention": lambda: attention.rows_of_size(2, 6, 16, 2, "cpu"),
+    "attention": lambda: [
+        *attention.rows_of_size(2, 6, 16, 2, "cpu"),
+        *attention.long_rows(300, 2, "cpu"),
+    ],
     "beam_search": lambda: [
         beam_search.row("tiny", beam_search.BARE, 2, 50, "cpu"),
         beam_search.state_row("cpu"),
@@ -62,6 +66,7 @@ TOPICS = {
         bleu.corpus_row(20, 1, tokenised=True, pairs=2),
     ],
     "generation": greedy_rows,
+    "gpt": lambda: [gpt.step_row(2, 8, 16, 2, 1, pairs=2, device="cpu")],
     "recurrent": recurrent.rows,
     "tokenization": lambda: [tokenization.row("tiny", "low lower é 日本" * 20, length=50)],
     "transformer": lambda: [
@@ -75,7 +80,7 @@ def test_every_topic_is_tried_here():
 
 
 @pytest.mark.parametrize(
-    "topic", with_proofs(TOPICS, ["beam_search", "bert", "generation", "recurrent"])
+    "topic", with_proofs(TOPICS, ["beam_search", "bert", "generation", "gpt", "recurrent"])
 )
 def test_a_topic_runs_at_a_toy_size(topic, monkeypatch):
     monkeypatch.setattr(measure.torch.cuda, "is_available", lambda: False)

@@ -1,0 +1,105 @@
+"""A training step of ``DecoderLM`` beside one of ``transformers.GPT2LMHeadModel``.
+
+python -m benchmarks.gpt
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from benchmarks.measure import Comparison, compare, devices, table
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from tests.course_lib.weights import copy_gpt2
+
+VOCAB_SIZE = 1000
+
+
+def rows() -> list[Comparison]:
+    """Measure a short, a long and a very long sequence."""
+    return [
+        step_row(batch, length, 256, 4, 4, pairs=pairs, device=device)
+        for device in devices()
+        for batch, length, pairs in ((8, 128, 15), (1, 1024, 9), (1, 4096, 5))
+    ]
+
+
+def step_row(
+    batch: int,
+    length: int,
+    d_model: int,
+    num_heads: int,
+    num_layers: int,
+    *,
+    pairs: int,
+    device: str,
+) -> Comparison:
+    """Measure one size: forward, backward, and AdamW's update, without dropout."""
+    torch.manual_seed(0)
+    theirs = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=VOCAB_SIZE,
+            n_positions=length,
+            n_embd=d_model,
+            n_head=num_heads,
+            n_layer=num_layers,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=None,
+            eos_token_id=None,
+        )
+    )
+    ours = DecoderLM(
+        DecoderLMConfig(
+            vocab_size=VOCAB_SIZE,
+            max_length=length,
+            d_model=d_model,
+            num_heads=num_heads,
+            d_ff=4 * d_model,
+            num_layers=num_layers,
+            dropout=0.0,
+        )
+    )
+    copy_gpt2(ours, theirs)
+    ours, theirs = ours.to(device), theirs.to(device)
+    tokens = torch.randint(VOCAB_SIZE, (batch, length + 1), device=device)
+
+    def run_theirs(token_ids: Tensor) -> Tensor:
+        return theirs(token_ids, use_cache=False).logits
+
+    with torch.no_grad():
+        torch.testing.assert_close(
+            ours(tokens[:, :-1]), run_theirs(tokens[:, :-1]), rtol=1e-3, atol=1e-4
+        )
+    return compare(
+        f"training step: {batch} x {length:,} tokens, d_model {d_model}, {num_layers} layers",
+        training_step(ours, ours, tokens),
+        "`transformers.GPT2LMHeadModel`",
+        training_step(theirs, run_theirs, tokens),
+        pairs=pairs,
+        device=device,
+    )
+
+
+def training_step(
+    model: torch.nn.Module, logits_of: Callable[[Tensor], Tensor], tokens: Tensor
+) -> Callable[[], None]:
+    """Give a function that takes one step."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def step() -> None:
+        logits = logits_of(tokens[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(table(rows()))
