@@ -19,6 +19,9 @@ from course_lib.validation import check_divisible, check_fields
 class AttentionReaderConfig:
     """Sizes of an ``AttentionReader``.
 
+    >>> AttentionReaderConfig(vocab_size=12, max_length=8).num_heads
+    1
+
     Attributes:
         vocab_size: Number of token ids.
         max_length: Most tokens of a sequence.
@@ -48,6 +51,12 @@ class AttentionReader(nn.Module):
 
     With the same tokens on both sides it self-attends. There is no residual connection and no
     feed-forward layer: whatever it names, it has read through its attention weights.
+
+    >>> reader = AttentionReader(AttentionReaderConfig(vocab_size=12, max_length=8))
+    >>> tokens = torch.tensor([[3, 7, 5], [4, 2, 9]])
+    >>> logits, weights = reader(tokens, tokens, return_weights=True)
+    >>> logits.shape, weights.shape
+    (torch.Size([2, 3, 12]), torch.Size([2, 1, 3, 3]))
 
     Args:
         config: The sizes.
@@ -112,6 +121,10 @@ class AttentionReader(nn.Module):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
     """How well a reader with one head reads a batch, and where it looks.
+
+    >>> weights = torch.full((1, 2, 2), 0.5)
+    >>> print(Reading(accuracy=0.9, alignment_error=0.25, misplaced_weight=0.5, weights=weights))
+    right 90.0%, alignment error 25.0%, misplaced weight 50.0%
 
     Attributes:
         accuracy: Share of tokens that it names right, 0 to 1; padding is not counted.

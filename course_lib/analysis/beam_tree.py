@@ -19,6 +19,9 @@ from course_lib.generation.step_model import StepModel
 class BeamNode:
     """A beginning that the search has looked at.
 
+    >>> BeamNode(parent=0, token=5, length=1, log_probability=-0.7, fate="kept").rank is None
+    True
+
     Attributes:
         parent: Index, in the tree, of the beginning that it extends by one token; None for the
             prompt itself.

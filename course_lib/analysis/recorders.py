@@ -116,6 +116,12 @@ def recorded_outputs(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 class RecordingCache:
     """An ``AttentionCache`` that notes what it is given.
 
+    >>> import torch
+    >>> cache = RecordingCache()
+    >>> keys, values = cache.update(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4))
+    >>> cache.shapes, cache.length
+    ([((1, 2, 3, 4), (1, 2, 3, 4))], 3)
+
     Args:
         fixed: Whether what comes first is final, as in cross-attention; otherwise each step adds
             its own.

@@ -24,6 +24,12 @@ class AdditiveAttention(nn.Module):
 
     with s_t a query and h_i a vector of the memory.
 
+    >>> attention = AdditiveAttention(d_query=3, d_memory=4, d_attention=5)
+    >>> query, memory = torch.randn(2, 1, 3), torch.randn(2, 6, 4)
+    >>> context, weights = attention(query, memory, return_weights=True)
+    >>> context.shape, weights.shape
+    (torch.Size([2, 1, 4]), torch.Size([2, 1, 6]))
+
     Args:
         d_query: Width of the queries.
         d_memory: Width of the memory's vectors.

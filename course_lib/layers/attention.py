@@ -77,6 +77,11 @@ def scaled_dot_product_attention(
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side, each in its own subspace of d_model.
 
+    >>> attention, x = MultiHeadAttention(d_model=8, num_heads=2), torch.randn(3, 5, 8)
+    >>> output, weights = attention(x, x, x, return_weights=True)
+    >>> output.shape, weights.shape
+    (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
+
     Args:
         d_model: Width of queries, keys, values and output; divisible by ``num_heads``.
         num_heads: Number of heads; each works in ``head_dim = d_model // num_heads`` dimensions.
@@ -162,6 +167,11 @@ class CachedAttention(MultiHeadAttention):
     """Multi-head attention with a memory for keys and values, and rotary positions if wanted.
 
     It has the parameters of ``MultiHeadAttention``, and without a cache computes the same.
+
+    >>> attention = CachedAttention(d_model=8, num_heads=2, rotary=RotaryPositions(4))
+    >>> x = torch.randn(3, 5, 8)
+    >>> attention(x, x, x, cache=None).shape
+    torch.Size([3, 5, 8])
 
     Args:
         d_model: Width of queries, keys, values and output; divisible by ``num_heads``.

@@ -15,6 +15,10 @@ from course_lib.validation import check_at_least
 class TokenEmbedding(nn.Embedding):
     """A learned vector for each token id, and a check that the ids are token ids.
 
+    >>> embedding = TokenEmbedding(vocab_size=10, d_model=4)
+    >>> embedding(torch.tensor([[1, 5, 2], [1, 7, 0]])).shape
+    torch.Size([2, 3, 4])
+
     Args:
         vocab_size: Number of token ids.
         d_model: Width of the vectors.

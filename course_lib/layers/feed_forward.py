@@ -20,6 +20,11 @@ its approximation, with which GPT-2 was trained; ``silu`` is x times the logisti
 class FeedForward(nn.Module):
     """Widen each token's vector, bend it, bring it back: ``W2 f(W1 x + b1) + b2``.
 
+    >>> import torch
+    >>> layer = FeedForward(d_model=4, d_ff=16, activation="gelu")
+    >>> layer(torch.randn(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+
     Args:
         d_model: Width of input and output.
         d_ff: Width inside; the Transformer's is ``4 * d_model``.

@@ -55,6 +55,13 @@ class GrowingCache:
     n steps copy fewer than 2 n tokens in all; joining old and new at every step would copy
     n (n + 1) / 2.
 
+    >>> import torch
+    >>> cache = GrowingCache()
+    >>> for new in (torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 1, 4)):
+    ...     keys, values = cache.update(new, new)
+    >>> keys.shape, cache.length
+    (torch.Size([1, 2, 4, 4]), 4)
+
     Args:
         capacity: Room for this many tokens to begin with.
 
@@ -150,6 +157,14 @@ class GrowingCache:
 class FixedCache:
     """The keys and values of one cross-attention, computed at the first step.
 
+    >>> import torch
+    >>> cache = FixedCache()
+    >>> cache.final is None
+    True
+    >>> keys, values = cache.update(torch.zeros(1, 2, 6, 4), torch.zeros(1, 2, 6, 4))
+    >>> cache.final[0] is keys, cache.length
+    (True, 6)
+
     Attributes:
         length: Number of tokens held: 0, or those of the encoder's output.
         final: Keys and values, ``(batch, num_heads, length, head_dim)`` each; None until they come.
@@ -204,7 +219,11 @@ class FixedCache:
 
 
 class LayerCache(NamedTuple):
-    """What one layer keeps; ``cross_attention`` stays empty where a layer has none."""
+    """What one layer keeps; ``cross_attention`` stays empty where a layer has none.
+
+    >>> LayerCache(GrowingCache(), FixedCache()).self_attention.length
+    0
+    """
 
     self_attention: GrowingCache
     cross_attention: FixedCache
@@ -215,6 +234,15 @@ class KVCache:
 
     A step costs the attention to what is held, and no longer the computation of it. The memory is
     the price: two vectors a token and layer; see ``complexity.kv_cache_bytes``.
+
+    >>> import torch
+    >>> from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+    >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 2}
+    >>> model, cache = DecoderLM(DecoderLMConfig(**sizes)).eval(), KVCache(num_layers=2)
+    >>> with torch.no_grad():
+    ...     logits = model(torch.tensor([[1, 5, 3]]), cache=cache)
+    >>> cache.length
+    3
 
     Args:
         num_layers: Number of layers that have attention.

@@ -61,6 +61,9 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
 class LayerNorm(nn.Module):
     """Layer normalisation with its own weight and bias; see ``layer_norm`` for the formula.
 
+    >>> LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).round(decimals=2)
+    tensor([[-1., -1.,  1.,  1.]], grad_fn=<RoundBackward1>)
+
     Args:
         d_model: Width of the vectors.
         eps: Added to the variance, under the root.
@@ -98,6 +101,10 @@ class LayerNorm(nn.Module):
 
 class RMSNorm(nn.Module):
     """Root-mean-square normalisation with its own weight; see ``rms_norm`` for the formula.
+
+    >>> RMSNorm(2)(torch.tensor([[3.0, 3.0], [0.0, -8.0]])).round(decimals=2)
+    tensor([[ 1.0000,  1.0000],
+            [ 0.0000, -1.4100]], grad_fn=<RoundBackward1>)
 
     Args:
         d_model: Width of the vectors.

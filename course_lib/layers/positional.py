@@ -45,6 +45,11 @@ class SinusoidalPositions(nn.Module):
 
     Entry 2i of position t is ``sin(t / 10000^(2i / d_model))``, entry 2i + 1 its cosine.
 
+    >>> SinusoidalPositions(2)(torch.zeros(1, 3, 2)).round(decimals=2)
+    tensor([[[ 0.0000,  1.0000],
+             [ 0.8400,  0.5400],
+             [ 0.9100, -0.4200]]])
+
     Args:
         d_model: Width of the vectors; even.
 
@@ -136,6 +141,10 @@ def shift_matrix(offset: int, d_model: int) -> Tensor:
 class LearnedPositions(nn.Module):
     """Add a learned vector for each position, up to a longest sequence.
 
+    >>> positions, x = LearnedPositions(max_length=10, d_model=4), torch.zeros(2, 3, 4)
+    >>> torch.equal(positions(x, offset=5)[0], positions.weight[5:8])
+    True
+
     Args:
         max_length: Number of positions (tokens).
         d_model: Width of the vectors.
@@ -198,6 +207,11 @@ class RotaryPositions(nn.Module):
 
     Entries 2i and 2i + 1 are a point in the plane, turned by ``t / base^(2i / head_dim)``. The
     product of a turned query and a turned key depends on their distance, not on where they stand.
+
+    >>> rotary, x = RotaryPositions(head_dim=4), torch.randn(3, 4)  # three queries
+    >>> turned = rotary(x, offset=7)
+    >>> torch.allclose(turned.norm(dim=-1), x.norm(dim=-1))
+    True
 
     Args:
         head_dim: Width of the queries and keys of a head; even.

@@ -15,6 +15,10 @@ from course_lib.validation import check_at_least
 class RNNCell(nn.Module):
     """The plain recurrent step, ``h' = tanh(W x + U h + b)``.
 
+    >>> cell, hidden = RNNCell(d_input=3, d_hidden=4), torch.zeros(2, 4)
+    >>> cell(torch.randn(2, 3), hidden).shape
+    torch.Size([2, 4])
+
     Args:
         d_input: Width of the input.
         d_hidden: Width of the hidden state.
@@ -63,6 +67,10 @@ class GRUCell(nn.Module):
 
     As in PyTorch, the reset gate acts after the product with U_n, and an update gate near 1 keeps
     the old state. The paper resets before the product; some texts swap the two roles of z.
+
+    >>> cell, hidden = GRUCell(d_input=3, d_hidden=4), torch.zeros(2, 4)
+    >>> cell(torch.randn(2, 3), hidden).shape
+    torch.Size([2, 4])
 
     Args:
         d_input: Width of the input.
@@ -117,6 +125,11 @@ class LSTMCell(nn.Module):
         output gate o  = sigmoid(W_o x + U_o h)
         memory      c' = f * c + i * g
         state       h' = o * tanh(c')
+
+    >>> cell, state = LSTMCell(d_input=3, d_hidden=4), (torch.zeros(2, 4), torch.zeros(2, 4))
+    >>> hidden, memory = cell(torch.randn(2, 3), state)
+    >>> hidden.shape, memory.shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
 
     Args:
         d_input: Width of the input.

@@ -18,6 +18,12 @@ class Residual(nn.Module):
 
     ``post``: ``norm(x + dropout(sublayer(x)))``. ``pre``: ``x + dropout(sublayer(norm(x)))``.
 
+    >>> import torch
+    >>> residual = Residual(nn.LayerNorm(4), norm_position="pre")
+    >>> residual(torch.ones(2, 4), sublayer=torch.zeros_like)
+    tensor([[1., 1., 1., 1.],
+            [1., 1., 1., 1.]])
+
     Args:
         norm: The normalisation, say ``LayerNorm(d_model)``.
         norm_position: Where it stands.

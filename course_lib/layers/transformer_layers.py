@@ -18,6 +18,11 @@ from course_lib.validation import check_at_least
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward layer, each with its residual.
 
+    >>> import torch
+    >>> layer = EncoderLayer(d_model=8, num_heads=2, d_ff=16)
+    >>> layer(torch.randn(3, 5, 8)).shape
+    torch.Size([3, 5, 8])
+
     Args:
         d_model: Width of a token's vector; divisible by ``num_heads``.
         num_heads: Number of attention heads.
@@ -85,6 +90,11 @@ class DecoderLayer(nn.Module):
     They are ``self_attention`` and ``cross_attention``, both ``CachedAttention``, and
     ``feed_forward``; around them stand ``self_attention_residual``, ``cross_attention_residual``
     and ``feed_forward_residual``. The arguments are those of ``EncoderLayer``.
+
+    >>> import torch
+    >>> layer, memory = DecoderLayer(d_model=8, num_heads=2, d_ff=16), torch.randn(3, 5, 8)
+    >>> layer(torch.randn(3, 4, 8), memory, mask=CausalMask(4)).shape
+    torch.Size([3, 4, 8])
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
@@ -157,6 +167,11 @@ class Encoder(nn.Module):
     the identity. The other arguments are those of ``EncoderLayer``; fewer than one layer is a
     ValueError.
 
+    >>> import torch
+    >>> encoder = Encoder(num_layers=2, d_model=8, num_heads=2, d_ff=16)
+    >>> encoder(torch.randn(3, 5, 8)).shape
+    torch.Size([3, 5, 8])
+
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
 
@@ -204,6 +219,11 @@ class Decoder(nn.Module):
     ``layers`` holds ``num_layers`` of them, first to last; ``norm`` is the last normalisation, or
     the identity. The other arguments are those of ``EncoderLayer``; fewer than one layer is a
     ValueError.
+
+    >>> import torch
+    >>> decoder = Decoder(num_layers=2, d_model=8, num_heads=2, d_ff=16)
+    >>> decoder(torch.randn(3, 4, 8), torch.randn(3, 5, 8), mask=CausalMask(4)).shape
+    torch.Size([3, 4, 8])
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """

@@ -19,6 +19,13 @@ from course_lib.validation import check_at_least
 class AttentionDecoderState:
     """What an ``AttentionDecoder`` carries from step to step.
 
+    >>> decoder = AttentionDecoder(9, d_embedding=2, d_hidden=3, d_memory=4)
+    >>> mask = torch.ones(2, 5, dtype=torch.bool)
+    >>> encoded = Encoded(memory=torch.randn(2, 5, 4), context=torch.randn(2, 4), mask=mask)
+    >>> state = decoder.start(encoded)
+    >>> state.select(torch.tensor([1, 1, 0])).hidden.shape
+    torch.Size([3, 3])
+
     Attributes:
         hidden: ``(batch, d_hidden)``, the cell's state.
         memory: ``(batch, src_len, d_memory)``, the encoded source, the same at every step.
@@ -59,6 +66,13 @@ class AttentionDecoder(nn.Module):
         logits of y_t = V [s_t; y_{t-1}; c_t]
 
     with y the token's embedding and [;] one vector after the other.
+
+    >>> decoder = AttentionDecoder(9, d_embedding=2, d_hidden=3, d_memory=4)
+    >>> mask = torch.ones(2, 5, dtype=torch.bool)
+    >>> encoded = Encoded(memory=torch.randn(2, 5, 4), context=torch.randn(2, 4), mask=mask)
+    >>> logits, weights = decoder(torch.tensor([[1, 4], [1, 7]]), encoded, return_weights=True)
+    >>> logits.shape, weights.shape
+    (torch.Size([2, 2, 9]), torch.Size([2, 2, 5]))
 
     Args:
         vocab_size: Number of target token ids.

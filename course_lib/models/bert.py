@@ -24,6 +24,10 @@ class BertConfig:
 
     BERT-Large has ``num_layers=24, d_model=1024, num_heads=16, d_ff=4096``.
 
+    >>> small = BertConfig(num_layers=2, d_model=128, num_heads=2, d_ff=512)
+    >>> small.vocab_size
+    30522
+
     Attributes:
         vocab_size: Number of token ids.
         max_length: Most tokens of a sequence.
@@ -66,6 +70,10 @@ class BertConfig:
 
 class BertEmbeddings(nn.Module):
     """What a token is, in which segment it stands, and where: three vectors, added and normalised.
+
+    >>> embeddings = BertEmbeddings(BertConfig(vocab_size=9, d_model=8, num_heads=2))
+    >>> embeddings(torch.tensor([[1, 5, 3]]), segment_ids=torch.tensor([[0, 0, 1]])).shape
+    torch.Size([1, 3, 8])
 
     Args:
         config: Sizes and choices.
@@ -132,6 +140,9 @@ class Pooler(nn.Module):
     Nothing but training makes the first token, ``[CLS]``, stand for the whole: the heads that read
     it here send their gradients there.
 
+    >>> Pooler(8)(torch.randn(2, 5, 8)).shape
+    torch.Size([2, 8])
+
     Args:
         d_model: Width of a token's vector.
 
@@ -161,6 +172,10 @@ class Pooler(nn.Module):
 class BertOutput(NamedTuple):
     """What BERT makes of a batch.
 
+    >>> output = BertOutput(hidden=torch.zeros(2, 5, 8), pooled=torch.zeros(2, 8))
+    >>> output.hidden.shape
+    torch.Size([2, 5, 8])
+
     Attributes:
         hidden: ``(batch, length, d_model)``, a vector for each token, the last layer's.
         pooled: ``(batch, d_model)``, a vector for each text.
@@ -175,6 +190,11 @@ class BertModel(nn.Module):
 
     Every token sees every other, to its left and to its right: there is no causal mask. The
     original also drops attention weights in training, and nothing inside the feed-forward layers.
+
+    >>> config = BertConfig(vocab_size=9, num_layers=1, d_model=8, num_heads=2, d_ff=16)
+    >>> output = BertModel(config)(torch.tensor([[1, 5, 3], [1, 7, 0]]))  # 0 is padding
+    >>> output.hidden.shape, output.pooled.shape
+    (torch.Size([2, 3, 8]), torch.Size([2, 8]))
 
     Args:
         config: Sizes and choices.

@@ -20,6 +20,11 @@ class MaskedLanguageModelHead(nn.Module):
     One more layer transforms the vector; then it is held against the embedding of every token, so
     that tokens are read and guessed with the same weights.
 
+    >>> import torch
+    >>> head = MaskedLanguageModelHead(TokenEmbedding(vocab_size=9, d_model=4))
+    >>> head(torch.randn(2, 3, 4)).shape
+    torch.Size([2, 3, 9])
+
     Args:
         embedding: The model's own; its weight is shared.
         eps: Of the normalisation.
@@ -63,6 +68,10 @@ class MaskedLanguageModelHead(nn.Module):
 class NextSentenceHead(nn.Module):
     """Say whether the second sentence follows the first, from the vector of the whole.
 
+    >>> import torch
+    >>> NextSentenceHead(4)(torch.randn(3, 4)).shape
+    torch.Size([3, 2])
+
     Args:
         d_model: Width of the vector.
 
@@ -91,6 +100,11 @@ class NextSentenceHead(nn.Module):
 class PreTrainingLogits(NamedTuple):
     """The guesses of both heads.
 
+    >>> import torch
+    >>> logits = PreTrainingLogits(tokens=torch.zeros(2, 5, 9), next_sentence=torch.zeros(2, 2))
+    >>> logits.next_sentence.shape
+    torch.Size([2, 2])
+
     Attributes:
         tokens: ``(batch, length, vocab_size)``.
         next_sentence: ``(batch, 2)``; label 0: it follows, 1: a random one.
@@ -102,6 +116,12 @@ class PreTrainingLogits(NamedTuple):
 
 class BertForPreTraining(nn.Module):
     """BERT with the two heads with which it learns from text that no one has labelled.
+
+    >>> import torch
+    >>> config = BertConfig(vocab_size=9, num_layers=1, d_model=8, num_heads=2, d_ff=16)
+    >>> logits = BertForPreTraining(config)(torch.tensor([[1, 5, 3], [1, 7, 0]]))
+    >>> logits.tokens.shape, logits.next_sentence.shape
+    (torch.Size([2, 3, 9]), torch.Size([2, 2]))
 
     Args:
         config: Sizes and choices.
@@ -189,6 +209,12 @@ class BertForSequenceClassification(nn.Module):
     """BERT with a head that gives each text a label, to be fine-tuned as a whole.
 
     To start from a pre-trained model: ``classifier.bert.load_state_dict(model.bert.state_dict())``.
+
+    >>> import torch
+    >>> config = BertConfig(vocab_size=9, num_layers=1, d_model=8, num_heads=2, d_ff=16)
+    >>> classifier = BertForSequenceClassification(config, num_labels=3)
+    >>> classifier(torch.tensor([[1, 5, 3], [1, 7, 0]])).shape
+    torch.Size([2, 3])
 
     Args:
         config: Sizes and choices.

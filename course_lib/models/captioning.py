@@ -17,6 +17,10 @@ class ConvEncoder(nn.Module):
     Each pixel is told where it is, in two further channels: a convolution does the same everywhere
     and could not tell left from right.
 
+    >>> encoded = ConvEncoder(d_memory=8)(torch.rand(2, 3, 16, 16))
+    >>> encoded.memory.shape  # 4 times 4 regions
+    torch.Size([2, 16, 8])
+
     Args:
         d_memory: Width of the regions' vectors.
         channels: Channels after the first convolution; twice as many after the second.
@@ -78,6 +82,12 @@ class ConvEncoder(nn.Module):
 
 class CaptionModel(nn.Module):
     """A model of the caption given the picture: an encoder, then a decoder.
+
+    >>> from course_lib.models.bahdanau import AttentionDecoder
+    >>> decoder = AttentionDecoder(9, d_embedding=4, d_hidden=6, d_memory=8)
+    >>> model = CaptionModel(ConvEncoder(d_memory=8), decoder)
+    >>> model(torch.rand(2, 3, 16, 16), torch.tensor([[1, 4], [1, 7]])).shape
+    torch.Size([2, 2, 9])
 
     Args:
         encoder: Such as a ``ConvEncoder``: called with pictures, returns an ``Encoded``.

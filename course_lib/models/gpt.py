@@ -26,6 +26,10 @@ from course_lib.validation import check_at_least, check_divisible, check_fields
 class DecoderLMConfig:
     """Sizes and choices of a ``DecoderLM``; the defaults are the smallest GPT-2.
 
+    >>> small = DecoderLMConfig(d_model=64, num_heads=4, num_layers=2, positions="rotary")
+    >>> small.vocab_size
+    50257
+
     Attributes:
         vocab_size: Number of token ids.
         max_length: Most tokens of a sequence, for learned positions; rotary ones have no limit.
@@ -61,6 +65,10 @@ class DecoderLMConfig:
 
 class DecoderBlock(nn.Module):
     """Self-attention and a feed-forward layer, pre-norm: a decoder layer with nothing to translate.
+
+    >>> block = DecoderBlock(d_model=8, num_heads=2, d_ff=16)
+    >>> block(torch.randn(3, 5, 8), CausalMask(5)).shape
+    torch.Size([3, 5, 8])
 
     Args:
         d_model: Width of a token's vector; divisible by ``num_heads``.
@@ -122,6 +130,11 @@ class DecoderBlock(nn.Module):
 
 class DecoderLM(nn.Module):
     """Say for each token what comes next.
+
+    >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 2}
+    >>> model = DecoderLM(DecoderLMConfig(**sizes))
+    >>> model(torch.tensor([[1, 5, 3], [1, 7, 2]])).shape
+    torch.Size([2, 3, 9])
 
     Args:
         config: Sizes and choices.
@@ -268,6 +281,11 @@ class SequenceClassifier(nn.Module):
     """Sort sequences into classes by what a language model thinks at their last token.
 
     The last token is the only one that has read all of them.
+
+    >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 2}
+    >>> classifier = SequenceClassifier(DecoderLM(DecoderLMConfig(**sizes)), 3, pad_id=0)
+    >>> classifier(torch.tensor([[1, 5, 3], [1, 7, 0]])).shape
+    torch.Size([2, 3])
 
     Args:
         decoder: The language model, trained or not; it is trained further with the rest.

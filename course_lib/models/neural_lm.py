@@ -19,6 +19,10 @@ class NeuralLanguageModel(nn.Module):
         x = [e_1; ...; e_context_size]             the embeddings, oldest first
         logits = b + U tanh(d + H x)
 
+    >>> model = NeuralLanguageModel(9, context_size=3, d_embedding=4, d_hidden=8, bos_id=1)
+    >>> model(torch.tensor([[1, 5, 3], [1, 7, 2]])).shape
+    torch.Size([2, 3, 9])
+
     Args:
         vocab_size: Number of token ids.
         context_size: How many tokens back the model looks; an n-gram's order less 1.

@@ -53,6 +53,11 @@ class NGramModel:
     The start token fills the history where a sentence begins. It is never predicted, and is not
     counted in the formula's ``vocab_size``.
 
+    >>> model = NGramModel(order=2, vocab_size=4, bos_id=0)
+    >>> model.count([[1, 2, 3], [1, 2, 2, 3]])
+    >>> model.next_token_distribution([1])  # 2 always came after 1
+    tensor([0., 0., 1., 0.], dtype=torch.float64)
+
     Args:
         order: The n of n-gram: 1 looks at no history, 2 at one token.
         vocab_size: Number of token ids.
@@ -254,6 +259,11 @@ class KneserNeyModel(NGramModel):
     tokens that came after h. For the highest order, c counts occurrences; for the lower ones, the
     different tokens that stood before ``h w``. Below order 1 all tokens are equally probable. Where
     h never came, the lower order has all the say.
+
+    >>> model = KneserNeyModel(order=2, vocab_size=4, bos_id=0)
+    >>> model.count([[1, 2, 3], [1, 2, 2, 3]])
+    >>> model.next_token_distribution([1]).sum()
+    tensor(1., dtype=torch.float64)
 
     Args:
         order: The n of n-gram: 1 looks at no history, 2 at one token.

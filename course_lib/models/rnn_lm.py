@@ -18,6 +18,11 @@ class RecurrentLanguageModel(nn.Module):
         h_t = cell(h_{t-1}, e_t)                   e_t the embedding of token t
         logits of token t + 1 = V h_t + b
 
+    >>> import torch
+    >>> model = RecurrentLanguageModel(9, d_embedding=4, d_hidden=8)
+    >>> model(torch.tensor([[1, 5, 3], [1, 7, 2]])).shape
+    torch.Size([2, 3, 9])
+
     Args:
         vocab_size: Number of token ids.
         d_embedding: Width of the token embeddings.

@@ -18,6 +18,12 @@ from course_lib.validation import check_at_least
 class Encoded:
     """An encoded batch: one vector for each part of the source, and one for the whole.
 
+    >>> encoder = RecurrentEncoder(9, d_embedding=4, d_hidden=3)
+    >>> encoded = encoder(torch.tensor([[5, 3, 2], [7, 2, 0]]), lengths=torch.tensor([3, 2]))
+    >>> encoded.mask
+    tensor([[ True,  True,  True],
+            [ True,  True, False]])
+
     Attributes:
         memory: ``(batch, src_len, d_memory)``, a vector for each part; what attention reads.
         context: ``(batch, d_memory)``, one vector for the whole; all that a decoder without
@@ -34,6 +40,11 @@ class Encoded:
 
 class RecurrentEncoder(nn.Module):
     """Read a source sentence, and sum it up in one vector.
+
+    >>> encoder = RecurrentEncoder(9, d_embedding=4, d_hidden=3)  # in both directions
+    >>> encoded = encoder(torch.tensor([[5, 3, 2], [7, 2, 0]]), lengths=torch.tensor([3, 2]))
+    >>> encoded.memory.shape, encoded.context.shape
+    (torch.Size([2, 3, 6]), torch.Size([2, 6]))
 
     Args:
         vocab_size: Number of source token ids.
@@ -101,6 +112,10 @@ class RecurrentEncoder(nn.Module):
 class RecurrentDecoderState:
     """What a ``RecurrentDecoder`` carries from step to step.
 
+    >>> state = RecurrentDecoderState(recurrent=torch.zeros(1, 2, 4), context=torch.zeros(2, 6))
+    >>> state.select(torch.tensor([1, 1, 0])).context.shape
+    torch.Size([3, 6])
+
     Attributes:
         recurrent: State of its network, ``(num_layers, batch, d_hidden)``; an LSTM's is a pair.
         context: ``(batch, d_memory)``, the source's one vector, the same at every step.
@@ -138,6 +153,11 @@ class RecurrentDecoder(nn.Module):
         logits of y_t = V [s_t; y_{t-1}; c]
 
     with y the token's embedding, c the context and [;] one vector after the other.
+
+    >>> encoder = RecurrentEncoder(9, d_embedding=4, d_hidden=3)
+    >>> decoder = RecurrentDecoder(8, d_embedding=4, d_hidden=5, d_memory=encoder.d_memory)
+    >>> decoder(torch.tensor([[1, 4]]), encoder(torch.tensor([[5, 3, 2]]))).shape
+    torch.Size([1, 2, 8])
 
     Args:
         vocab_size: Number of target token ids.
@@ -234,6 +254,11 @@ class RecurrentDecoder(nn.Module):
 
 class Seq2Seq(nn.Module):
     """A model of the target sentence given the source: an encoder, then a decoder.
+
+    >>> encoder = RecurrentEncoder(9, d_embedding=4, d_hidden=3)
+    >>> decoder = RecurrentDecoder(8, d_embedding=4, d_hidden=5, d_memory=encoder.d_memory)
+    >>> Seq2Seq(encoder, decoder)(torch.tensor([[5, 3, 2]]), torch.tensor([[1, 4]])).shape
+    torch.Size([1, 2, 8])
 
     Args:
         encoder: Called as ``encoder(src, lengths)``, returns an ``Encoded``.

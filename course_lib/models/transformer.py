@@ -23,6 +23,10 @@ from course_lib.validation import check_divisible, check_fields
 class TransformerConfig:
     """Sizes and choices of a ``Transformer``; the defaults are the paper's base model.
 
+    >>> base = TransformerConfig(src_vocab_size=8000, tgt_vocab_size=8000, tied="all")
+    >>> base.d_model, base.num_encoder_layers
+    (512, 6)
+
     Attributes:
         src_vocab_size: Number of source token ids.
         tgt_vocab_size: Number of target token ids.
@@ -79,6 +83,13 @@ class TransformerConfig:
 
 class Transformer(nn.Module):
     """Translate a sequence: encode the source, then say for each target token what comes next.
+
+    >>> import torch
+    >>> sizes = {"d_model": 8, "num_heads": 2, "d_ff": 16}
+    >>> model = Transformer(TransformerConfig(src_vocab_size=9, tgt_vocab_size=7, **sizes))
+    >>> src = torch.tensor([[4, 8, 2], [5, 2, 0]])  # 0 is padding
+    >>> model(src, tgt=torch.tensor([[1, 6], [1, 3]])).shape
+    torch.Size([2, 2, 7])
 
     Args:
         config: Sizes and choices.

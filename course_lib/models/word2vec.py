@@ -17,6 +17,10 @@ from course_lib.validation import check_at_least
 class SkipGram(nn.Module):
     """Guess a word's neighbours: the score of a neighbour is the dot product of both vectors.
 
+    >>> model = SkipGram(vocab_size=9, d_embedding=4)
+    >>> model(torch.tensor([3, 5])).shape
+    torch.Size([2, 9])
+
     Args:
         vocab_size: Number of token ids.
         d_embedding: Width of the vectors.
@@ -61,6 +65,10 @@ class SkipGram(nn.Module):
 
 class CBOW(nn.Module):
     """Guess a word from the mean of its neighbours' vectors: a continuous bag of words.
+
+    >>> model = CBOW(vocab_size=9, d_embedding=4, pad_id=0)
+    >>> model(torch.tensor([[3, 5], [7, 0]])).shape  # the second word has one neighbour
+    torch.Size([2, 9])
 
     Args:
         vocab_size: Number of token ids.

@@ -11,7 +11,16 @@ import pytest
 import course_lib
 
 FOLDER = Path(course_lib.__file__).parent
-ROOMS = ("tokenization", "data", "metrics", "generation", "training")
+ROOMS = (
+    "layers",
+    "models",
+    "tokenization",
+    "data",
+    "metrics",
+    "generation",
+    "analysis",
+    "training",
+)
 """The rooms in which every public class has an example."""
 
 
