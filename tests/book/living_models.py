@@ -51,14 +51,14 @@ def exported_state(parameters: dict[str, Any]) -> dict[str, Tensor]:
 
 
 def decoder_from_export(model: dict[str, Any]) -> DecoderLM:
-    """Return an exported decoder in PyTorch."""
+    """Return an exported decoder in PyTorch; its output projection may have weights of its own."""
     sizes = {name: size for name, size in model["config"].items() if name not in ("start", "end")}
     decoder = DecoderLM(DecoderLMConfig(**sizes)).eval()
     state = exported_state(model["parameters"])
-    if "output_projection.weight" in state:
-        decoder.output_projection.weight = nn.Parameter(state["output_projection.weight"])
-    state.setdefault("output_projection.weight", state["embedding.weight"])
-    decoder.load_state_dict(state)
+    untied = state.pop("output_projection.weight", None)
+    decoder.load_state_dict(state | {"output_projection.weight": state["embedding.weight"]})
+    if untied is not None:
+        decoder.output_projection.weight = nn.Parameter(untied)
     return decoder
 
 
