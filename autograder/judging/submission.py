@@ -283,6 +283,7 @@ def _sort(
             added = find_added(cell.source, official, homework)
             if added != NOTHING_ADDED and not is_released(cell.source, cell.metadata):
                 code, text = added.code, added.words
+            code = code and f"# Added to the cell {cell.name}\n{code}"
             place = before_tests.get(official.exercise, cell.name)
         elif not (official and cell.counts):
             is_code = cell.is_code and cell.kind is not CellKind.WRITTEN

@@ -367,7 +367,8 @@ def test_only_the_students_own_sources_are_transplanted(homework):
     made = transplant(released, handed_in, homework)
     nbformat.validate(made)
     text = nbformat.writes(made)
-    own = ["first = 1", "MINE = 1", "second = 2", "mine = True"]
+    added = f"# Added to the cell {check}\nmine = True"
+    own = ["first = 1", "MINE = 1", "second = 2", added]
     assert [cell.source for cell in made.cells if cell.source in own] == own
     assert "skip-execution" not in text
     (test,) = (cell.source for cell in released.cells if cell.id == check)
