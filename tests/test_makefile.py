@@ -38,7 +38,9 @@ def test_check_asks_for_the_tests_of_an_edit_and_for_nothing_without_a_commit(
 ) -> None:
     """With no answer, pytest would run everything."""
     options = [] if since == "HEAD" else [f"SINCE={since}"]  # the default, as it is written
-    planned = make("--dry-run", "check", f"VENV={Path(sys.prefix)}", *options).stdout
+    planned = make(
+        "--dry-run", "check", f"VENV={os.path.relpath(sys.prefix, ROOT)}", *options
+    ).stdout
     command = planned[planned.index("tests=$(") :].splitlines()[0]
     asked, _, runs = command.partition("; ")
     assert "-m pytest -q $tests" in runs
@@ -55,7 +57,9 @@ def test_check_asks_for_the_tests_of_an_edit_and_for_nothing_without_a_commit(
 def test_all_tests_run_where_that_is_asked_for_and_in_ci(
     options: list[str], leaves_out: bool
 ) -> None:
-    planned = make("--dry-run", "test", f"VENV={Path(sys.prefix)}", *options).stdout
+    planned = make(
+        "--dry-run", "test", f"VENV={os.path.relpath(sys.prefix, ROOT)}", *options
+    ).stdout
     assert ("--leave-out-unchanged" in planned.rpartition("-m pytest")[2]) == leaves_out
 
 
@@ -183,7 +187,7 @@ def test_a_python_that_is_too_old_or_too_new_is_named(version: str, tmp_path: Pa
     python = tmp_path / "python-unfit"
     numbers = ", ".join(version.split("."))
     pretends = f"import sys; sys.version_info = ({numbers}, 'final', 0);"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{pretends} $2"\n')
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{pretends} $2"\n')
     python.chmod(0o755)
     result = make(*environment_in(tmp_path), f"PYTHON={python}")
     assert result.returncode == 2
@@ -248,7 +252,7 @@ def test_a_python_that_cannot_make_environments_is_said(
     # As Debian ships it: venv is a package of its own.
     python = ordinary_user / "python-alone"
     refuses = 'case "$*" in *ensurepip*) exit 1;; esac'
-    python.write_text(f'#!/bin/sh\n{refuses}\nexec {sys.executable} "$@"\n')
+    python.write_text(f'#!/bin/sh\n{refuses}\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
     result = make_as(ordinary_user, *environment_in(tmp_path), f"PYTHON={python}")
     package = f"python3.{sys.version_info.minor}-venv"
