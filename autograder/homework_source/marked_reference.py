@@ -31,9 +31,10 @@ def marked_source(module_name: str, object_name: str) -> str:
     """
     text = _text_of(module_name)
     body = ast.parse(text).body
-    node = next((n for n in body if object_name in defined_by(n)), None)
-    if node is None:
+    definitions = [n for n in body if object_name in defined_by(n)]
+    if not definitions:
         raise HomeworkError(f"{module_name} has no {object_name!r}")
+    node = definitions[-1]  # those before it are overloads
     if not isinstance(node, _Function | ast.ClassDef):
         raise HomeworkError(f"{module_name}.{object_name} is no function or class defined there")
     source = _source_of(node, text)

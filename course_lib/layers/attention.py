@@ -5,6 +5,7 @@ Masks are boolean, True where a query may attend to a key; see ``masks.py``.
 """
 
 import math
+from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,34 @@ from course_lib.layers.kv_cache import AttentionCache
 from course_lib.layers.masks import check_mask, fused_attention, without_hidden
 from course_lib.layers.positional import RotaryPositions
 from course_lib.validation import check_at_least, check_batch, check_divisible
+
+
+@overload
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> Tensor: ...
+
+
+@overload
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    return_weights: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    return_weights: bool,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 
 
 def scaled_dot_product_attention(
