@@ -10,18 +10,7 @@ from course_lib.atomic_write import UNFINISHED, atomic_write
 
 
 def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
-    """Write a file so that no reader, and no killed run, ever sees a part of it.
-
-    Args:
-        path: The file; one that exists is replaced.
-        content: What it is to hold; text is written as UTF-8, half characters as backslash
-            escapes.
-        lasting: Wait until the disk has it, so that even a power failure leaves all of it or
-            nothing. It takes milliseconds a file: not for what can be made again.
-
-    Raises:
-        OSError: It could not be written; what was there before still is.
-    """
+    """Write a file so that no reader, and no killed run, ever sees a part of it."""
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
     with atomic_write(path, lasting=lasting) as unfinished:
@@ -34,15 +23,6 @@ def staging(out: Path) -> Iterator[Path]:
 
     Files and folders made below the given folder are moved to the same places below ``out``. What
     a killed run left of its own staging folder is removed first.
-
-    Args:
-        out: The folder that the files are for; made if missing. One run at a time writes to it.
-
-    Yields:
-        An empty folder on the same file system.
-
-    Raises:
-        OSError: A file could not be moved to its place.
     """
     out.mkdir(parents=True, exist_ok=True)
     for left_over in out.glob(f"{UNFINISHED}*"):

@@ -18,28 +18,16 @@ _CONFIG = "nbgrader_config.py"
 
 
 def is_graded_into(folder: Path) -> bool:
-    """Say whether a folder is one that grading wrote.
-
-    Args:
-        folder: Any; it need not be there.
-    """
+    """Say whether a folder is one that grading wrote."""
     return (folder / RESULTS).is_dir() and (folder / NBGRADER).is_dir()
 
 
 def course_folder(folder: Path) -> Path:
-    """Return nbgrader's course folder.
-
-    Args:
-        folder: What grading wrote; or a course folder in which nbgrader itself collects and grades.
-    """
+    """Return nbgrader's course folder."""
     is_one = (folder / _CONFIG).is_file() and not is_graded_into(folder)
     return folder if is_one else folder / NBGRADER
 
 
 def submitted_in(out: Path) -> Path:
-    """Return nbgrader's folder of what was handed in.
-
-    Args:
-        out: Where the class was graded into.
-    """
+    """Return nbgrader's folder of what was handed in."""
     return out / NBGRADER / SUBMITTED

@@ -27,13 +27,6 @@ def clean_text(text: str, limit: int = 4000) -> str:
     Escape sequences go, and piles of accents are lowered. Each character that can't be seen, or
     that reverses what is seen (control, bidirectional override, half of a pair from a file name
     that is no UTF-8), becomes U+FFFD. Line ends become newlines; tabs stay.
-
-    Args:
-        text: Any text.
-        limit: Most characters to keep; of a longer text the start and the end stay.
-
-    Returns:
-        The text, at most ``limit`` characters long plus a note of how many were left out.
     """
     start, end = text, ""
     if len(text) > 4 * limit:  # a flood is cut before it is read
@@ -49,37 +42,18 @@ def clean_text(text: str, limit: int = 4000) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Clean a text and flatten it to one line.
-
-    Args:
-        text: Any text.
-        limit: Most characters to keep.
-
-    Returns:
-        The text without line breaks, each run of spaces one space; an ellipsis if it was cut.
-    """
+    """Clean a text and flatten it to one line."""
     line = " ".join(clean_text(text[: 4 * limit], 4 * limit).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def without_sql(text: str) -> str:
-    """Return what a database said, without the statement and the address that SQLAlchemy adds.
-
-    Args:
-        text: Its error's text, or a text that ends with it.
-    """
+    """Return what a database said, without the statement and the address that SQLAlchemy adds."""
     return re.split(r"\n\[SQL: |\n\(Background on this error", text)[0]
 
 
 def distinct_line(text: str) -> str:
-    """Flatten what somebody is called to one line that nobody else's looks like.
-
-    Args:
-        text: Any text; as it is, if it is clean.
-
-    Returns:
-        The text on one line, with a few letters more that stand for what can't be shown.
-    """
+    """Flatten what somebody is called to one line that nobody else's looks like."""
     line = one_line(text, 255)  # no folder has a longer name
     if line == text:
         return line
@@ -104,9 +78,5 @@ def _clean(text: str) -> str:
 
 
 def is_plain(name: str) -> bool:
-    """Whether a folder's name is fit to be a student's id: visible, on one line, and found by us.
-
-    Args:
-        name: What somebody has called a folder.
-    """
+    """Return whether a folder's name can be a student's id: visible, on one line, not hidden."""
     return name[:1] not in ("", ".") and "/" not in name and one_line(name, 255) == name

@@ -6,9 +6,5 @@ _YEARS = range(1990, 2100)  # a zip that knows no time says 1980
 
 
 def plausible(moment: datetime) -> bool:
-    """Say whether something can have been handed in then, and the time be reckoned with.
-
-    Args:
-        moment: What stands there; the last of 9999 can't be told in another zone.
-    """
+    """Say whether something can have been handed in then, and the time be reckoned with."""
     return moment.year in _YEARS

@@ -13,13 +13,6 @@ def open_regular(path: Path | str, *, dir_fd: int | None = None) -> BinaryIO:
     What is asked about is what is read: in between, the path may come to lead to something else,
     such as a pipe that nobody writes into.
 
-    Args:
-        path: Where it is.
-        dir_fd: An open folder that a relative path begins in.
-
-    Returns:
-        The file, to be read.
-
     Raises:
         OSError: There is none, or no regular one; ``ELOOP`` for a link and the like.
     """

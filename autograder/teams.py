@@ -9,27 +9,12 @@ from autograder.class_folders import TEAMS
 
 
 def read_teams(submissions: Path, homework_id: str) -> dict[str, str]:
-    """Read who hands in a homework together.
-
-    Args:
-        submissions: The class's folder.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        Student to team; nobody if nothing says so.
-    """
+    """Read who hands in a homework together."""
     return read_all_teams(submissions).get(homework_id, {})
 
 
 def read_all_teams(submissions: Path) -> dict[str, dict[str, str]]:
-    """Read who hands in together.
-
-    Args:
-        submissions: The class's folder.
-
-    Returns:
-        Homework to the teams of its students.
-    """
+    """Read who hands in together."""
     try:
         found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -42,25 +27,12 @@ def read_all_teams(submissions: Path) -> dict[str, dict[str, str]]:
 
 
 def put_teams(submissions: Path, homework_id: str, teams: Mapping[str, str]) -> None:
-    """Write who hands in a homework together; what is known of the others stays.
-
-    Args:
-        submissions: The class's folder.
-        homework_id: Such as ``hw03-self-attention``.
-        teams: Student to team.
-
-    Raises:
-        OSError: It can't be written.
-    """
+    """Write who hands in a homework together; what is known of the others stays."""
     known = read_all_teams(submissions)
     if teams != known.get(homework_id, {}):
         write_atomically(submissions / TEAMS, teams_text(known | {homework_id: dict(teams)}))
 
 
 def teams_text(teams: Mapping[str, Mapping[str, str]]) -> str:
-    """Return what such a file holds.
-
-    Args:
-        teams: Homework to the teams of its students.
-    """
+    """Return what such a file holds."""
     return json.dumps(teams, indent=1, ensure_ascii=False)

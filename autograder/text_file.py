@@ -8,9 +8,6 @@ class TextFileError(ValueError):
 def text_of(data: bytes) -> str:
     """Return a file's text, with newlines as line ends.
 
-    Args:
-        data: The file's bytes.
-
     Raises:
         TextFileError: They are no UTF-8.
     """

@@ -39,20 +39,7 @@ class ChoiceError(ValueError):
 
 
 def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]:
-    """Choose the notebook that counts.
-
-    Args:
-        attempts: Everything that one student handed in.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        The newest notebook with the homework's name, where that is not known the last by its
-        number; if none has the name, the only one there is. And which were left out; empty if none.
-
-    Raises:
-        ChoiceError: There is no notebook, it must not be read, there are several and none has the
-            name, or it isn't known whether the work is in a copy made at home.
-    """
+    """Choose the notebook that counts."""
     notebooks = [a for a in attempts if is_notebook_of(a, homework_id)]
     if not notebooks:
         raise ChoiceError(f"no notebook of this homework, only {_listed(attempts)}")
@@ -87,12 +74,7 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
 
 
 def is_notebook_of(attempt: Attempt, homework_id: str) -> bool:
-    """Say whether a file is a notebook, and does not call itself another homework's.
-
-    Args:
-        attempt: The file.
-        homework_id: Such as ``hw03-self-attention``.
-    """
+    """Say whether a file is a notebook, and does not call itself another homework's."""
     return attempt.file.is_notebook and not _of_another(attempt, homework_id)
 
 

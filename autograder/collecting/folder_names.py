@@ -13,12 +13,6 @@ def folder_name(text: str) -> str:
 
     A long one is shortened, but never to another student's: the platform's number at its end
     stays whole, and no part of a number becomes the end.
-
-    Args:
-        text: What a platform calls a student.
-
-    Returns:
-        Letters, digits and ``_ . @ -`` alone; empty if nothing is left.
     """
     plain = unicodedata.normalize("NFC", text.encode(errors="replace").decode())
     plain = re.sub(r"[^\w.@-]+", "-", plain).strip("-.")
@@ -32,14 +26,7 @@ def folder_name(text: str) -> str:
 
 
 def folder_key(name: str) -> str:
-    """Return what two names have in common that some file systems take for one folder's.
-
-    Args:
-        name: As ``folder_name`` makes it, or what a platform calls a student.
-
-    Returns:
-        The name without the differences of case, and of the ways to write a letter.
-    """
+    """Return what two names have in common that some file systems take for one folder's."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

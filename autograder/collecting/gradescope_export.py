@@ -50,17 +50,7 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def read_metadata(text: bytes) -> dict[str, Record]:
-    """Read the file.
-
-    Args:
-        text: Its bytes.
-
-    Returns:
-        Folder, such as ``submission_123456``, to what is said about it.
-
-    Raises:
-        MetadataError: It is no such file.
-    """
+    """Read the file."""
     try:
         _refuse_depth(text)
         data = yaml.load(text, _Loader)  # noqa: S506 -- it makes texts, lists and dictionaries

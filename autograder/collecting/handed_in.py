@@ -71,16 +71,6 @@ def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[Hande
 
     Of one student's files, all that are below one name, so many are listed that nobody can keep the
     rest of the class from being collected. Of too many notebooks none may be read.
-
-    Args:
-        source: The folder or zip.
-        zone: Where the zip was made, for times that name no zone; the machine's if None.
-
-    Yields:
-        Its files, sorted by path. They can be read inside the block.
-
-    Raises:
-        SourceError: It is neither, it is damaged, or it holds too many files.
     """
     if source.is_dir():
         names: list[str] = []

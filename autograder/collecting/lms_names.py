@@ -104,12 +104,6 @@ def canvas_readings(parts: Sequence[str]) -> list[Name]:
 
     Names of people, of groups and of files may hold numbers between ``_``, as those do that Canvas
     puts in: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21.
-
-    Args:
-        parts: A path in what was downloaded.
-
-    Returns:
-        The readings, those with the shorter name first.
     """
     if len(parts) != 1:
         return []
@@ -148,12 +142,6 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
 
     What stands before the marker is a person's name, what stands after it a file's: both are the
     student's to choose, and may hold the marker with another's number in it.
-
-    Args:
-        parts: A path in what was downloaded.
-
-    Returns:
-        One reading for each marker in the name, from its beginning on.
     """
     return [
         Name(
@@ -170,15 +158,7 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
 
 
 def moodle_name(name: str) -> str:
-    """Return a full name as Moodle writes it into the names of files.
-
-    Args:
-        name: As Moodle's pages show it, or as a class list holds it.
-
-    Returns:
-        The name without the signs that Moodle leaves out. Spaces of other widths stay: a last name
-        that is nothing else makes nobody another who has none.
-    """
+    """Return a full name as Moodle writes it into the names of files."""
     written = _NOT_IN_MOODLES_FILES.sub("", name.replace("_", " "))
     return " ".join(part for part in written.split(" ") if part)
 
@@ -201,11 +181,7 @@ def read_blackboard(parts: Sequence[str], homework_id: str) -> Name | None:
 
 
 def with_whole_users(names: Sequence[Name | None]) -> list[Name | None]:
-    """Complete the names of Blackboard's users who have an underscore in them.
-
-    Args:
-        names: Of all files of one download, in which the assignment is called the same.
-    """
+    """Complete the names of Blackboard's users who have an underscore in them."""
     assignment = min((name.called for name in names if name), key=len, default="")
     return [
         name and replace(name, person=user, lms_id=user, called=user)
@@ -259,11 +235,7 @@ def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
 
 
 def classroom_prefixes(homework_id: str) -> tuple[str, str]:
-    """Return what the names of GitHub Classroom's repositories may begin with.
-
-    Args:
-        homework_id: Such as ``hw03-self-attention``.
-    """
+    """Return what the names of GitHub Classroom's repositories may begin with."""
     return f"{homework_id}-", f"{homework_id.partition('-')[0]}-"
 
 
@@ -300,17 +272,7 @@ _BY_NAMES = (
 
 
 def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]:
-    """Find out which platform the names come from.
-
-    Args:
-        files: What was handed in.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        The naming that most paths follow, a plain folder if none does, or only a few of the names
-        beside which the homework lies: some are the students' to choose. And how many leading
-        folders to leave out, because the download, or the class, lies in a folder of its own.
-    """
+    """Find out which platform the names come from."""
     best, depth, most = Naming.FOLDER, 0, 0
     around = _around_class(files, homework_id)
     for skipped in (0, 1):

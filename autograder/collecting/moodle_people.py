@@ -101,17 +101,7 @@ def moodle_owners(
     worksheet: Mapping[str, Participant] | None,
     roster: Roster,
 ) -> Owners:
-    """Know people by the class list and the worksheet, or by their full names.
-
-    Args:
-        names: All of the zip.
-        people: Who they are.
-        worksheet: Number to participant; None if there is none.
-        roster: The class list.
-
-    Returns:
-        What says whose a file is.
-    """
+    """Know people by the class list and the worksheet, or by their full names."""
     told: dict[Name, Participant] = {}
     called: dict[str, set[str]] = defaultdict(set)  # numbers of who may be a group
     for name in dict.fromkeys(names):
@@ -146,11 +136,7 @@ def _stranger(name: Name, other: Participant | None) -> Owner:
 
 
 def participant_of(name: Name) -> Participant:
-    """Return all that the zip says of a participant.
-
-    Args:
-        name: What a path in it says.
-    """
+    """Return all that the zip says of a participant."""
     return Participant(number=name.lms_id, name=name.called)
 
 

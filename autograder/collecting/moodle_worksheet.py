@@ -53,13 +53,6 @@ class Participant:
 def read_worksheet(path: Path, zone: tzinfo | None) -> Mapping[str, Participant]:
     """Read who has which number.
 
-    Args:
-        path: CSV, as *Download grading worksheet* gives it to whose Moodle speaks English.
-        zone: Whose time it tells; the machine's if None.
-
-    Returns:
-        Number to participant.
-
     Raises:
         WorksheetError: It can't be read, or is no such worksheet.
     """
@@ -86,12 +79,6 @@ def read_worksheet(path: Path, zone: tzinfo | None) -> Mapping[str, Participant]
 
 def maximum_grade(participants: Iterable[Participant]) -> float | None:
     """Return the points to be had in a Moodle assignment.
-
-    Args:
-        participants: Of its worksheet.
-
-    Returns:
-        The points; None if the worksheet has no such column.
 
     Raises:
         WorksheetError: The assignment is graded by a scale, or not at all.

@@ -33,14 +33,7 @@ Owners = Callable[[Name], list[Owner]]
 
 
 def owners_by_name(roster: Roster) -> Owners:
-    """Know people by their number or name at the platform.
-
-    Args:
-        roster: The class list.
-
-    Returns:
-        What says whose a file is.
-    """
+    """Know people by their number or name at the platform."""
 
     def owners(name: Name) -> list[Owner]:
         if members := roster.members(name.called):
@@ -70,16 +63,7 @@ def _hidden(name: Name) -> str:
 
 
 def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]:
-    """Give what a team handed in to each of its members.
-
-    Args:
-        members: Of the class list.
-        name: What the file's path says.
-        problem: Why it can't be taken; empty if it can.
-
-    Returns:
-        An owner a member.
-    """
+    """Give what a team handed in to each of its members."""
     return [
         Owner(
             # two who call themselves like a team are not one
@@ -93,15 +77,7 @@ def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]
 
 
 def owners_by_record(records: Mapping[str, Record], roster: Roster) -> Owners:
-    """Know people by what Gradescope says of each folder.
-
-    Args:
-        records: Of each folder.
-        roster: The class list.
-
-    Returns:
-        What says whose a file is.
-    """
+    """Know people by what Gradescope says of each folder."""
 
     def owners(name: Name) -> list[Owner]:
         record = records.get(name.person)

@@ -28,22 +28,7 @@ class Outcome(enum.StrEnum):
 def put_notebook(
     path: Path, data: bytes, file: HandedIn, *, moment: datetime | None, late: str, force: bool
 ) -> tuple[Outcome, str]:
-    """Write a notebook, and when it was handed in, unless a newer one is there.
-
-    Args:
-        path: Where to.
-        data: The notebook.
-        file: Where it comes from.
-        moment: When it was handed in; None if that is not known.
-        late: What says that it was late; empty if nothing does.
-        force: Replace also what may be newer.
-
-    Returns:
-        What became of it, and a remark, which may be empty.
-
-    Raises:
-        OSError: It can't be written.
-    """
+    """Write a notebook, and when it was handed in, unless a newer one is there."""
     outcome, remark = _outcome(path, data, file, force=force)
     if outcome in (Outcome.KEPT, Outcome.PROBLEM):
         return outcome, remark

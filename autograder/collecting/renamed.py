@@ -18,11 +18,6 @@ def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster)
     """Give those who are not listed, and have another name at Canvas now, the folder they have.
 
     Only where a file's name can be read in one way: else the number may be one of the file's.
-
-    Args:
-        people: What each person handed in; changed.
-        target: The class's folder.
-        roster: The class list: folders of its students are theirs, whatever number they end in.
     """
     folders: dict[str, list[str]] = defaultdict(list)
     for path in target.iterdir() if target.is_dir() else ():
@@ -40,14 +35,7 @@ def keep_folders(people: dict[str, list[Attempt]], target: Path, roster: Roster)
 
 
 def other_folder(owner: Owner, target: Path, roster: Roster, homework_id: str) -> str:
-    """Return the folder of somebody who would get a second one; empty if nobody has it.
-
-    Args:
-        owner: The person.
-        target: The class's folder.
-        roster: The class list: folders of its students are theirs.
-        homework_id: What the person has nothing of yet in the folder that they would get.
-    """
+    """Return the folder of somebody who would get a second one; empty if nobody has it."""
     own = target / owner.student
     if (own / homework_id).exists():
         return ""
@@ -57,20 +45,12 @@ def other_folder(owner: Owner, target: Path, roster: Roster, homework_id: str) -
 
 
 def are_called_by_list(target: Path) -> bool:
-    """Say whether there are students' folders, and Canvas calls nobody so.
-
-    Args:
-        target: The class's folder.
-    """
+    """Say whether there are students' folders, and Canvas calls nobody so."""
     students = {path.parents[1].name for path in target.glob("*/*/*.ipynb")}
     return bool(students) and not any(re.search(r"_[0-9]+\Z", name) for name in students)
 
 
 def renaming(attempt: Attempt) -> str:
-    """Say how a person is called now; empty if that is what the folder is called.
-
-    Args:
-        attempt: Of the person's, with Canvas's names.
-    """
+    """Say how a person is called now; empty if that is what the folder is called."""
     now = folder_name(attempt.name.person)
     return "" if attempt.owner.listed or now == attempt.owner.student else f"called {now} now"

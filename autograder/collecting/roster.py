@@ -70,13 +70,6 @@ class Roster:
 def read_roster(path: Path) -> Roster:
     """Read a class list.
 
-    Args:
-        path: CSV, UTF-8, with the columns ``lms_id`` and ``student``; ``name``, ``section`` and
-            ``team`` if there are any.
-
-    Returns:
-        The class list; students are called as ``collect`` calls their folders.
-
     Raises:
         RosterError: It can't be read, lacks a column or a value, or says two things.
     """

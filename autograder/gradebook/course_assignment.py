@@ -31,10 +31,6 @@ def ensure_assignment(homework: Homework, course: Path, db_url: str) -> Path:
 
     Generating takes as long as grading a student, so it is repeated only if the homework,
     nbgrader's settings or a generated file has changed.
-
-    Raises:
-        HomeworkError: nbgrader rejects the homework; the message is nbgrader's.
-        SQLAlchemyError: The database can't be reached or written.
     """
     note = course / f".{homework.id}.made"
     name = f"{homework.id}.ipynb"

@@ -64,11 +64,6 @@ def check_database(db_url: str) -> str:
 def check_gradebook(course_folder: Path, db_url: str = "", *, is_read: bool = False) -> None:
     """Check that SQLite's file is not damaged; grading creates a missing one.
 
-    Args:
-        course_folder: nbgrader's course folder.
-        db_url: The database's address; the file in the course folder if empty.
-        is_read: Also require the file where something was graded, because it is read.
-
     Raises:
         DatabaseError: The file is damaged or missing; the message says what to do.
     """

@@ -25,11 +25,7 @@ _ELSEWHERE = "\n\n*Nothing is written here; text of the student's stands in othe
 
 
 def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
-    """Return a copy of the released notebook with the student's solutions, answers and own cells.
-
-    Raises:
-        SubmissionError: The submitted bytes are not a notebook.
-    """
+    """Return the released notebook with the student's solutions, answers and own cells."""
     submission = read_submission(handed_in, homework)
     answers = submission.answers | {
         s.label: s.source for s in submission.steps if s.cell and s.kind is CellKind.SOLUTION
@@ -55,12 +51,7 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
 def restore_instructors_cells(
     notebook: NotebookNode, sources: Mapping[str, tuple[str | None, str]]
 ) -> None:
-    """Restore hidden tests and checksums in place.
-
-    Args:
-        notebook: A transplanted notebook.
-        sources: By grade_id the cell's source (None for a student's cell) and its checksum.
-    """
+    """Restore hidden tests and checksums in place."""
     for cell in notebook.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
         if grade_id in sources:

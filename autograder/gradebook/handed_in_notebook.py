@@ -38,13 +38,7 @@ class HandedInNotebook(NotebookExporter):
     def from_filename(
         self, filename: str, resources: Any = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
-        """Convert a notebook.
-
-        Raises:
-            UnreadableError, SubmissionError: The submission is too large, not a notebook, or of
-                another homework. nbgrader names its student and goes on.
-            GradebookError: There is no released notebook.
-        """
+        """Convert a notebook."""
         place = Path(filename)
         if place.parent == self._folder("submitted_directory", resources):
             assignment = resources["nbgrader"]["assignment"]

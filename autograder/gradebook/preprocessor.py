@@ -40,11 +40,7 @@ class TrustedJudge(JudgeSettings, NbGraderPreprocessor):
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Grade the bytes in ``resources["nbgrader"][HANDED_IN]``; log flags and marks.
-
-        Raises:
-            HomeworkError: The reference solution does not pass a check.
-        """
+        """Grade the bytes in ``resources["nbgrader"][HANDED_IN]``; log flags and marks."""
         root = Path(self.root)
         ids = resources["nbgrader"]
         course = Course.load(load_homework(ids["assignment"], root), root)

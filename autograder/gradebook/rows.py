@@ -76,11 +76,7 @@ class GradebookRows:
         self._session.expunge_all()
 
     def write(self, class_part: Sequence[Autograded]) -> None:
-        """Write some students' rows in one transaction. Manual grades and comments stay.
-
-        Raises:
-            SQLAlchemyError: The database refused; no row was changed.
-        """
+        """Write some students' rows in one transaction. Manual grades and comments stay."""
         try:
             for autograded in class_part:
                 self._write_one(autograded)

@@ -139,9 +139,6 @@ class GradebookWriter:
         """Write a result, at once or together with the next ones in one transaction.
 
         An interrupted one is no mark, and is not written.
-
-        Args:
-            result: Of a student whose notebook is in the folder of submissions.
         """
         if not result.interrupted:
             self._waiting.append(result)

@@ -54,11 +54,7 @@ class SaveChangedCells(SaveCells):
 
 
 def _remove(session: Session, cells: Collection[Any], now: Collection[str]) -> None:
-    """Remove cells that are no more, with what students had there.
-
-    Raises:
-        RuntimeError: Points or comments were given by hand there.
-    """
+    """Remove cells that are no more, with what students had there."""
     for cell in [cell for cell in cells if cell.name not in now]:
         rows = [*cell.grades, *cell.comments] if isinstance(cell, BaseCell) else []
         if any(_given_by_hand(row) for row in rows):

@@ -24,14 +24,6 @@ from autograder.releasing.changed_cells import SaveChangedCells
 def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
     """Let nbgrader make the student notebook in a course folder, and its rows in the gradebook.
 
-    Args:
-        homework: The homework.
-        course: nbgrader's course folder, absolute; made if it is not there.
-        db_url: SQLAlchemy address of the gradebook; its tables are made if it has none.
-
-    Returns:
-        The student notebook's file, beside which lies nothing else.
-
     Raises:
         HomeworkError: nbgrader refuses the homework; the message is in its words.
         SQLAlchemyError: The database can't be reached or written.
@@ -97,9 +89,6 @@ def create_tables(db_url: str) -> None:
 
     nbgrader makes them one by one and brings each through every migration since its first version,
     which takes longer than all else that a release does.
-
-    Args:
-        db_url: SQLAlchemy address of the gradebook.
 
     Raises:
         SQLAlchemyError: The database can't be reached or written.

@@ -25,16 +25,7 @@ _Answer = tuple[int, Any]
 
 
 def find_likely_mistakes(homework: Homework, root: Path) -> dict[str, Any]:
-    """Run the visible tests on each wrong variant.
-
-    Args:
-        homework: The homework.
-        root: The project's folder, for the headings of the book.
-
-    Returns:
-        For each test by its title: ``answers``, each with its assertion and the hint, and ``read``,
-        where to read on.
-    """
+    """Run the visible tests on each wrong variant."""
     names: dict[str, Any] = {"__name__": "__release__"}
     for cell in homework.cells:
         if cell.kind in (CellKind.SETUP, CellKind.SOLUTION):

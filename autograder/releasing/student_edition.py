@@ -80,12 +80,6 @@ raise ImportError(
 def write_student_edition(homework_id: str, root: Path, destination: Path) -> None:
     """Write ``course_lib`` without what students are to write, and without its recipes.
 
-    Args:
-        homework_id: A homework in ``solutions``.
-        root: The project's folder, which holds ``course_lib``.
-        destination: Gets a folder ``course_lib``, in which a file says whose edition it is; one
-            that is there is replaced.
-
     Raises:
         HomeworkError: There is no such homework, a source is not well formed, or the student
             notebook itself needs what this edition withholds; the message names the import.
@@ -124,16 +118,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
 
 
 def importable_answers(homework: Homework, edition: Path) -> list[tuple[str, str]]:
-    """Return what students could import instead of writing it.
-
-    Args:
-        homework: The homework.
-        edition: Folder that holds its student edition of ``course_lib``.
-
-    Returns:
-        For each function or class of an exercise that the edition has under the same name, the
-        grade_id of the exercise and its full name there, ``course_lib.layers.masks.causal_mask``.
-    """
+    """Return what students could import instead of writing it."""
     asked = {
         name: cell.grade_id
         for cell in homework.cells
@@ -157,16 +142,6 @@ def withhold(text: str, names: set[str]) -> str:
 
     Private functions and constants, and imports, that only the removed definitions use go too: they
     would tell half of the solution.
-
-    Args:
-        text: The module's source.
-        names: The functions and classes to remove.
-
-    Returns:
-        The source without them.
-
-    Raises:
-        HomeworkError: The module does not define one of the names.
     """
     body = ast.parse(text).body
     missing = names - {n for node in body for n in _imported_names(node) | _defined_names(node)}
@@ -267,17 +242,7 @@ def _names_in(text: str) -> set[str]:
 def _check_notebook(
     homework: str, root: Path, withheld: Withheld, gone: Callable[[str], set[str]]
 ) -> None:
-    """Refuse an edition with which the student notebook itself could not run.
-
-    Args:
-        homework: Its id.
-        root: The project's folder.
-        withheld: What the edition withholds.
-        gone: Tells the names that are gone from a module, what served the withheld alone too.
-
-    Raises:
-        HomeworkError: The notebook imports what is not there.
-    """
+    """Refuse an edition with which the student notebook itself could not run."""
     for cell in read_source(root / "solutions" / f"{homework}.py"):
         if cell.kind in (CellKind.TEXT, CellKind.WRITTEN, CellKind.VARIANTS):
             continue

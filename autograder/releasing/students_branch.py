@@ -25,14 +25,7 @@ _FOLDERS = {"jupyterlab": "lab/tree", "classic": "tree"}
 
 
 def students_repository(root: Path) -> str:
-    """Return the address of the repository with the students' branch; empty if there is none.
-
-    Args:
-        root: The project's folder.
-
-    Raises:
-        HomeworkError: It is no https address: what students fetch could be changed on its way.
-    """
+    """Return the address of the repository with the students' branch; empty if there is none."""
     course = _book_settings(root).get("repository") or {}
     address = _named_in_project(root) or str(course.get("url") or "")
     address = address.rstrip("/").removesuffix(".git")
@@ -50,21 +43,12 @@ def edition_file(wheel: str, sha256: str) -> str:
 
     Its folder is named by its contents, and stays when a newer one comes: an older notebook still
     finds the one that it was released with.
-
-    Args:
-        wheel: The wheel's file name.
-        sha256: Its checksum.
     """
     return f"editions/{sha256[:12]}/{wheel}"
 
 
 def edition_address(repository: str, file: str) -> str:
-    """Return the address of a file of the branch, as GitHub gives it out, or else GitLab.
-
-    Args:
-        repository: The address of the repository.
-        file: The file's path in the branch.
-    """
+    """Return the address of a file of the branch, as GitHub gives it out, or else GitLab."""
     place = urlsplit(repository)
     if place.netloc == "github.com":
         return f"https://raw.githubusercontent.com{place.path}/{BRANCH}/{file}"
@@ -72,19 +56,7 @@ def edition_address(repository: str, file: str) -> str:
 
 
 def doors(homework_id: str, root: Path) -> dict[str, str]:
-    """Return where a homework's notebook can be opened.
-
-    Args:
-        homework_id: The homework.
-        root: The project's folder.
-
-    Returns:
-        The address for each service: Colab, Kaggle and Binder for a repository on GitHub, and the
-        JupyterHub that ``_config.yml`` names, which needs nbgitpuller.
-
-    Raises:
-        HomeworkError: As ``students_repository``.
-    """
+    """Return where a homework's notebook can be opened."""
     repository = students_repository(root)
     place = urlsplit(repository)
     notebook = f"{homework_id}/{homework_id}.ipynb"
@@ -106,15 +78,7 @@ def doors(homework_id: str, root: Path) -> dict[str, str]:
 
 
 def badges(homework_id: str, root: Path) -> str:
-    """Return a line of Markdown with a badge, or a link, for each door; empty if there is none.
-
-    Args:
-        homework_id: The homework.
-        root: The project's folder.
-
-    Raises:
-        HomeworkError: As ``students_repository``.
-    """
+    """Return a line of Markdown with a badge, or a link, for each door; empty if there is none."""
     links = []
     for name, address in doors(homework_id, root).items():
         words = f"Open in {name}"

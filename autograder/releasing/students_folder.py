@@ -38,12 +38,6 @@ _CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"  # no graphics c
 def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) -> None:
     """Lay out released homework, for ``.ci/publish-branch``.
 
-    Args:
-        homeworks: Ids of what students may have. The library of a homework holds what earlier ones
-            ask for.
-        root: The project's folder, with ``dist``.
-        folder: Where to; it must be empty or missing.
-
     Raises:
         HomeworkError: One of them was not released, or the folder holds something.
     """

@@ -18,14 +18,7 @@ def wheel_name(homework_id: str) -> str:
 
 
 def write_wheel(edition: Path, homework_id: str, needs: Iterable[str], wheel: Path) -> None:
-    """Write a wheel; the same files give the same bytes.
-
-    Args:
-        edition: The folder that holds ``course_lib``.
-        homework_id: Whose edition it is.
-        needs: The packages that it needs, without versions: what is installed stays as it is.
-        wheel: The file to write.
-    """
+    """Write a wheel; the same files give the same bytes."""
     name, version = wheel_name(homework_id).split("-")[:2]
     about = f"{name}-{version}.dist-info"
     required = "".join(f"Requires-Dist: {package}\n" for package in needs)

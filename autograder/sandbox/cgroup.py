@@ -24,14 +24,7 @@ _numbers = itertools.count()
 
 
 def delegated_group(mount: Path = MOUNT) -> Path | None:
-    """Find the group below which workers may have theirs.
-
-    Args:
-        mount: Where the system shows its groups.
-
-    Returns:
-        Its folder; None if this machine gives none away.
-    """
+    """Return the group below which workers may have theirs; None if none is delegated."""
     try:
         text = Path("/proc/self/cgroup").read_text(encoding="utf-8")
         own = next(line[4:] for line in text.splitlines() if line.startswith("0::/"))
@@ -58,9 +51,6 @@ def claim(group: Path) -> None:
     """Make room for workers' groups: whoever is in this one moves into one of their own.
 
     What a killed run left of its workers' groups is removed.
-
-    Args:
-        group: What ``delegated_group`` found.
 
     Raises:
         OSError: The kernel refused.

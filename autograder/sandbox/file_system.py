@@ -23,26 +23,12 @@ _NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
 
 
 def machine_mounts() -> list[str]:
-    """Show the system and Python, and cover what lies among their files and is not theirs.
-
-    Returns:
-        Arguments of bubblewrap.
-
-    Raises:
-        SandboxError: Python lies among the course's files.
-    """
+    """Show the system and Python, and cover what lies among their files and is not theirs."""
     return [*_system_mounts(), *_folder_mounts(), *_course_covers(), *_covers(*_other_packages())]
 
 
 def device_mounts(device: str) -> list[str]:
-    """Show the devices of the GPU, if that is what tensors are on.
-
-    Args:
-        device: ``cpu`` or ``cuda``.
-
-    Returns:
-        Arguments of bubblewrap, to come after ``machine_mounts``.
-    """
+    """Show the devices of the GPU, if that is what tensors are on."""
     if device != "cuda":
         return _NO_SHARED_ZEROS
     devices = sorted(str(path) for path in Path("/dev").glob("nvidia*"))
@@ -54,15 +40,7 @@ def device_mounts(device: str) -> list[str]:
 
 
 def readable_mount(source: str, target: str) -> list[str]:
-    """Mount a folder read-only; everyone may pass through the folders on the way to it.
-
-    Args:
-        source: What to show.
-        target: Where.
-
-    Returns:
-        Arguments of bubblewrap.
-    """
+    """Mount a folder read-only; everyone may pass through the folders on the way to it."""
     return [*_folders_above(Path(target)), "--ro-bind", source, target]
 
 
@@ -79,9 +57,6 @@ def import_path(first: str) -> str:
     """Return a worker's $PYTHONPATH: what its Python would not find by itself comes last.
 
     That is packages of the user's own and those that $PYTHONPATH leads to here.
-
-    Args:
-        first: What it looks at before that.
     """
     joined = [
         place

@@ -22,15 +22,7 @@ _OF_WORKERS = ("ipython", "psutil")  # run them, also where no notebook server b
 def show_packages(
     folders: tuple[str, ...], wanted: tuple[str, ...] = STUDENT_PACKAGES
 ) -> tuple[str, ...]:
-    """Cover the folders in which packages are installed with some of them, and what those require.
-
-    Args:
-        folders: Where packages are installed, each mounted already.
-        wanted: The packages to leave.
-
-    Returns:
-        Arguments of bubblewrap, to come after the mounts of these folders.
-    """
+    """Return mounts that leave, in each folder, the wanted packages and all that they require."""
     installed = {folder: _installed(folder) for folder in folders}
     everywhere = {package.name: package for folder in folders for package in installed[folder]}
     left = _required([*wanted, *_WITH_PYTHON, *_OF_WORKERS], everywhere)

@@ -55,9 +55,6 @@ class Zygote:
     def start(self) -> Worker:
         """Fork a worker.
 
-        Returns:
-            The worker, ready within milliseconds.
-
         Raises:
             SandboxError: The forking process is gone, or the machine starts no process more.
         """
@@ -81,14 +78,7 @@ class Zygote:
         return None
 
     def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
-        """End a worker and everything that it started.
-
-        Args:
-            worker: What ``start`` returned.
-            grace: Seconds to let it end by itself first.
-
-        Returns:
-            Its exit code, negative for the signal that ended it; None if it had to be killed.
+        """End a worker and all it started; return its exit code, None if it had to be killed.
 
         Raises:
             SandboxError: The forking process is gone, and the worker with it.
@@ -102,47 +92,19 @@ class Zygote:
         return ended
 
     def used(self, worker: Worker) -> float:
-        """Return the seconds of processor time that a worker and all it started have used.
-
-        Args:
-            worker: What ``start`` returned.
-
-        Raises:
-            SandboxError: The forking process is gone.
-        """
+        """Return the seconds of processor time that a worker and all it started have used."""
         return float(self._ask({"used": worker.pid})["seconds"])
 
     def preload(self, modules: Sequence[str]) -> None:
-        """Import what workers will need, once for all that are started from now on.
-
-        Args:
-            modules: Full names; those that are not there are passed over.
-
-        Raises:
-            SandboxError: The forking process is gone.
-        """
+        """Import what workers will need, once for all that are started from now on."""
         self._ask({"preload": list(modules)})
 
     def prepare(self, forbidden: Sequence[str]) -> None:
-        """Prepare the recorder of forbidden names once for all workers started from now on.
-
-        Args:
-            forbidden: Full names, see ``course_worker.recorder``.
-
-        Raises:
-            SandboxError: The forking process is gone.
-        """
+        """Prepare the recorder of forbidden names once for all workers started from now on."""
         self._ask({"watch": list(forbidden)})
 
     def share(self) -> socket.socket:
-        """Fork the forking process itself, so that another judge has one.
-
-        Returns:
-            What makes the ``Zygote`` of that judge, who may be another process.
-
-        Raises:
-            SandboxError: The forking process is gone.
-        """
+        """Fork the forking process itself; another judge makes its ``Zygote`` of this socket."""
         ours, theirs = socket.socketpair()
         with theirs:
             self._ask({"share": True}, [theirs.fileno()])

@@ -57,10 +57,5 @@ def _is_python(source: str) -> bool:
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def python_of(source: str) -> str:
-    """Return a cell as Python, in which calls of the shell stand for its magics.
-
-    Raises:
-        SyntaxError: It can't be tokenized.
-        RuntimeError: It has too many magics.
-    """
+    """Return a cell as Python, in which calls of the shell stand for its magics."""
     return TransformerManager().transform_cell(source)

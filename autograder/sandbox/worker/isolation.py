@@ -73,12 +73,6 @@ def enter_own_namespaces(limits: Limits) -> None:
     The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
     makes it end the inner one, and with that one's namespace all that was started there. So does
     the end of the process that forked it: nobody would watch it any more.
-
-    Args:
-        limits: Sizes of the scratch file systems.
-
-    Raises:
-        OSError: The kernel refused; the message names the step.
     """
     user, group, parent = os.geteuid(), os.getegid(), os.getppid()
     _check(_libc.unshare(_OWN_NAMESPACES), "unshare")
@@ -141,15 +135,7 @@ def mapped_bytes() -> int:
 
 
 def drop_privileges(limits: Limits, mapped: int) -> None:
-    """Set the resource limits and give up every capability, for good.
-
-    Args:
-        limits: What the process may use from now on.
-        mapped: ``mapped_bytes`` of the process, which ``memory_mb`` comes on top of.
-
-    Raises:
-        OSError: The kernel refused; the message names the step.
-    """
+    """Set the resource limits and give up every capability, for good."""
     memory = mapped + (limits.memory_mb << 20)
     if os.environ.get("COURSE_DEVICE") == "cuda":  # CUDA maps far more than there is
         memory = resource.RLIM_INFINITY  # what is held is watched all the same
@@ -175,14 +161,7 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
 
 
 def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
-    """Let the kernel send this process a signal when the one that forked it ends.
-
-    Args:
-        how: The signal.
-
-    Raises:
-        OSError: The kernel refused.
-    """
+    """Let the kernel send this process a signal when the one that forked it ends."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0), "prctl(PDEATHSIG)")
 
 
@@ -203,9 +182,6 @@ def leave_keyring() -> None:
     of whoever runs the judge, and the kernel uses them, for files on a network say. (A worker can't
     ask for keys itself: the calls are refused.) Where there are no keys, in most containers,
     nothing is left behind.
-
-    Raises:
-        OSError: The kernel refused.
     """
     if _libc.syscall(_KEYCTL, _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
         number = ctypes.get_errno()

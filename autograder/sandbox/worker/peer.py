@@ -165,14 +165,6 @@ class Peer:
     ) -> Any:
         """Call something on the other side and wait for what it returns.
 
-        Args:
-            target: A proxy, or a function's name as ``module:function``.
-            args: Positional arguments.
-            kwargs: Keyword arguments.
-
-        Returns:
-            The result: plain data by value, anything else as a ``Proxy``.
-
         Raises:
             RemoteError: The call raised there.
             WireError: The answer is malformed, or an argument can't cross.
@@ -210,12 +202,7 @@ class Peer:
             self._awaited -= 1
 
     def serve(self) -> None:
-        """Answer calls until the other side is gone.
-
-        Raises:
-            WireClosed: The other side is gone.
-            WireError: It sent something malformed.
-        """
+        """Answer calls until the other side is gone."""
         while True:
             message, tensors = self.wire.receive()
             self._drop(message.get("released", []))

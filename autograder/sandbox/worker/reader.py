@@ -32,11 +32,7 @@ Finding = tuple[str, str, int]
 
 
 def read(cells: Sequence[tuple[str, str]]) -> list[Finding]:
-    """Return the prying names in some cells, each name once a cell.
-
-    Args:
-        cells: Labels and sources, magics included. A cell that is not Python is skipped.
-    """
+    """Return the prying names in some cells, each name once a cell."""
     aliases = {"torch": "torch"}  # imported by every homework
     return [finding for label, source in cells for finding in _read_cell(label, source, aliases)]
 

@@ -26,11 +26,7 @@ _is_paused = False
 
 
 def prepare(names: Iterable[str]) -> None:
-    """Patch the classes and modules among the forbidden names; once, before workers are forked.
-
-    Args:
-        names: Full names such as ``torch.nn.LayerNorm``. Names that do not exist are skipped.
-    """
+    """Patch the classes and modules among the forbidden names; once, before workers are forked."""
     for name in set(names) - _patched:
         with contextlib.suppress(ImportError, AttributeError):
             _patch(name, pkgutil.resolve_name(name))
@@ -38,11 +34,7 @@ def prepare(names: Iterable[str]) -> None:
 
 
 def begin(names: list[str]) -> None:
-    """Record from now on which of these names run.
-
-    Args:
-        names: Full names of functions, classes and modules.
-    """
+    """Record from now on which of these names run."""
     global _mode
     prepare(names)
     end()

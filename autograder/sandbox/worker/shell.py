@@ -87,15 +87,7 @@ def make_shell() -> InteractiveShell:
 
 
 def run_cell(label: str, source: str) -> None:
-    """Run one cell in the shell of this process.
-
-    Args:
-        label: Name of the cell in tracebacks.
-        source: Its text, magics included.
-
-    Raises:
-        BaseException: The error that the cell raised.
-    """
+    """Run one cell in the shell of this process; raise the error that it raised."""
     shell = InteractiveShell.instance()
     flags = getattr(shell.compile, "flags", 0)
     shell.compile = _CellCompiler(label)
@@ -109,11 +101,7 @@ def run_cell(label: str, source: str) -> None:
 
 
 def lookup(name: str) -> Any:
-    """Return the student's object of this name.
-
-    Raises:
-        NameError: No cell has defined it.
-    """
+    """Return the student's object of this name."""
     namespace = InteractiveShell.instance().user_ns
     if name not in namespace:
         raise NameError(f"name {name!r} is not defined")
@@ -128,11 +116,9 @@ def cell_of(file: str) -> str | None:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Describe an exception to the judge in plain, short texts.
+    """Describe an exception to the judge: its names, builtin bases, message and traceback.
 
-    Returns:
-        ``type_name``, ``bases`` (names of its builtin classes, nearest first), ``message``, and
-        ``traceback``, cut to frames in the student's cells.
+    The traceback is cut to frames in the student's cells.
     """
     kind = type(error)
     bases = [c.__name__ for c in kind.__mro__ if getattr(builtins, c.__name__, None) is c]

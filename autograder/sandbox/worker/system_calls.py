@@ -54,9 +54,6 @@ def filter_system_calls() -> None:
     """Refuse these calls to this process and its children, for good.
 
     Requires ``PR_SET_NO_NEW_PRIVS``. On machines other than x86_64 and aarch64 nothing is refused.
-
-    Raises:
-        OSError: The kernel has no filter for system calls.
     """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:

@@ -57,16 +57,7 @@ class NamedItems(tuple[Any, ...]):
 
     @classmethod
     def of(cls, items: list[Any], names: Any, origin: Any) -> "NamedItems":
-        """Make one.
-
-        Args:
-            items: What it holds.
-            names: Those of the first items; a list, whatever else a hostile peer claims.
-            origin: Stands for the original.
-
-        Raises:
-            WireError: ``names`` are no texts.
-        """
+        """Make one of its items, the names of the first ones, and a proxy of the original."""
         if not isinstance(names, list) or not all(type(name) is str for name in names):
             raise WireError("the names of a tuple are malformed")
         made = cls(items)
@@ -102,11 +93,7 @@ class EntryCount:
         self._count = 0
 
     def __call__(self, tensor: Tensor) -> None:
-        """Count a tensor.
-
-        Raises:
-            WireError: There are too many entries.
-        """
+        """Count a tensor; raise WireError if there are too many entries."""
         self._count += max(tensor.numel(), *tensor.shape, 0)  # without entries, still many rows
         if self._most is not None and self._count > self._most:
             raise WireError(f"one call brought over {self._most:,} entries of tensors")
@@ -120,21 +107,9 @@ def encode(
     *,
     records: bool = False,
 ) -> Any:
-    """Turn a value into plain data for JSON.
+    """Turn a value into plain data for JSON; tensors go into the table.
 
-    Args:
-        value: Any Python object.
-        table: Collects the tensors.
-        refer: Makes a reference for an object that does not cross by value.
-        depth: How deep in nested containers ``value`` stands.
-        records: Whether frozen dataclasses of course_lib cross as class and fields, for a peer
-            that may be asked for functions by name.
-
-    Returns:
-        Plain data that ``decode`` understands.
-
-    Raises:
-        WireError: Containers are nested deeper than MAX_DEPTH or hold more than MAX_ITEMS.
+    With ``records``, frozen dataclasses of course_lib cross as class and fields.
     """
     if depth > MAX_DEPTH:
         raise WireError(f"values are nested more than {MAX_DEPTH} deep")
@@ -216,19 +191,7 @@ def decode(
     tensor_at: Callable[[dict[str, Any]], Tensor],
     resolve: Callable[[dict[str, Any]], Any],
 ) -> Any:
-    """Restore a value from plain data.
-
-    Args:
-        data: What ``encode`` made, or what a hostile peer claims it made.
-        tensor_at: Gives the tensor that a tensor code stands for.
-        resolve: Gives the object that a reference, or the class that a record, stands for.
-
-    Returns:
-        The value.
-
-    Raises:
-        WireError: ``data`` is not well formed.
-    """
+    """Restore a value from what ``encode`` made, or what a hostile peer claims it made."""
     try:
         return _decode(data, tensor_at, resolve)
     except WireError:

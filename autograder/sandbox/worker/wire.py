@@ -52,10 +52,6 @@ class Wire:
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
 
-        Args:
-            message: Plain data for JSON.
-            tensors: Tensors of any shape, on any device.
-
         Raises:
             WireError: The message is larger than the limits, or holds what can't be sent: a dtype,
                 a number of more digits than Python reads.
@@ -76,9 +72,6 @@ class Wire:
 
     def receive(self) -> tuple[dict[str, Any], list[Tensor]]:
         """Wait for one message.
-
-        Returns:
-            The message and its tensors, on the CPU.
 
         Raises:
             WireError: The message is malformed or larger than the limits.
