@@ -35,14 +35,7 @@ class Arrivals:
         self._told: dict[str, _Stamp] = {}
 
     def look(self, *, but: Container[str] = ()) -> dict[str, Path]:
-        """Return the notebooks that are new, or other than when they were last told.
-
-        Args:
-            but: Students who are passed over for now.
-
-        Returns:
-            Student id to notebook; at first of all that are there.
-        """
+        """Return the notebooks that are new, or other than when they were last told."""
         arrived = {}
         for student, path in present_submissions(self._submissions, self._homework.id).items():
             stamp = _stamp(path)  # before it is read: what changes later differs from this
@@ -55,15 +48,7 @@ class Arrivals:
 
 
 def present_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
-    """Find the notebooks of a class that may not have handed in anything yet.
-
-    Args:
-        submissions: Folder laid out as nbgrader's.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        As ``find_submissions``; nothing where that finds no class.
-    """
+    """Find the notebooks of a class that may not have handed in anything yet."""
     with contextlib.suppress(SubmissionsError):
         return find_submissions(submissions, homework_id)
     return {}

@@ -59,17 +59,7 @@ class Cluster:
 
     @contextmanager
     def connect(self, device: str = "cpu") -> Iterator[Any]:
-        """Connect to the scheduler, which must have a worker.
-
-        Args:
-            device: What submissions run on: ``cpu`` or ``cuda``.
-
-        Yields:
-            A ``distributed.Client``.
-
-        Raises:
-            ClusterError: The scheduler does not answer, or has no worker that can grade.
-        """
+        """Connect to the scheduler, which must have a worker."""
         from distributed import Client, Security
 
         security = Security(
@@ -89,15 +79,7 @@ class Cluster:
             yield client
 
     def wait_for_a_worker(self, client: Any, device: str) -> None:
-        """Wait for the first: without one, Dask would wait for ever and say nothing.
-
-        Args:
-            client: Connected to the scheduler.
-            device: What submissions run on.
-
-        Raises:
-            ClusterError: None came that can grade.
-        """
+        """Wait for the first: without one, Dask would wait for ever and say nothing."""
         needed = resources_of(device)
         gives_up = time.monotonic() + _CONNECT_SECONDS
         while True:

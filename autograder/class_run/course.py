@@ -38,18 +38,7 @@ class Course:
 
     @classmethod
     def load(cls, homework: Homework, root: Path) -> "Course":
-        """Add to a homework the student edition of the library.
-
-        Args:
-            homework: The homework.
-            root: The project's folder.
-
-        Returns:
-            Both, as plain data.
-
-        Raises:
-            HomeworkError: The student edition can't be made; the message says why.
-        """
+        """Add to a homework the student edition of the library."""
         with tempfile.TemporaryDirectory(prefix="student-edition-") as folder:
             write_student_edition(homework.id, root, Path(folder))
             library = _read_library(Path(folder))
@@ -64,11 +53,7 @@ class Course:
         )
 
     def digest_for(self, notebook: bytes) -> str:
-        """Return a hash of all that a notebook's marks depend on, besides the notebook.
-
-        Args:
-            notebook: The file's bytes; it may use more of the library than the homework does.
-        """
+        """Return a hash of all that a notebook's marks depend on, besides the notebook."""
         named = {name.decode() for name in re.findall(_DOTTED.encode(), notebook)}
         folders = tuple(f"{name.replace('.', '/')}/" for name in named)  # of what is a package
         named |= {_module_name(path) for path in self.library if path.startswith(folders)}
@@ -109,15 +94,7 @@ def _modules_of(homework: Homework) -> set[str]:
 
 
 def _code(library: Mapping[str, str], modules: Iterable[str]) -> dict[str, str]:
-    """Return the code of modules, of all that they import, and the data files beside it.
-
-    Args:
-        library: Relative path to text.
-        modules: Their full names.
-
-    Returns:
-        Relative path to code, sorted by path.
-    """
+    """Return the code of modules, of all that they import, and the data files beside it."""
     found: dict[str, str] = {}
     waiting = {PACKAGE, *modules}
     while waiting:

@@ -50,11 +50,7 @@ class Due:
         self._missing: dict[str, Given] = {}
 
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
-        """Yield the results of those that need no grading, and note the others.
-
-        Args:
-            notebooks: Student id to where the notebook is, or should be.
-        """
+        """Yield the results of those that need no grading, and note the others."""
         mates: dict[str, list[str]] = defaultdict(list)
         for student, team in self._teams.items():
             mates[team].append(student)
@@ -83,12 +79,7 @@ class Due:
         return missing
 
     def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
-        """Keep and yield a result for each who has waited for it.
-
-        Args:
-            found: What grading found, for who was returned by ``missing``.
-            made_from: Its fingerprint; empty if it must be redone, and so is not kept.
-        """
+        """Keep and yield a result for each who has waited for it."""
         for student, path in self._waiting.pop(self._leads.pop(found.student)):
             result = _handed_in(dataclasses.replace(found, student=student), path)
             if self._store and made_from:

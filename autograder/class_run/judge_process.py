@@ -95,19 +95,7 @@ class JudgeProcess:
         self._known = Progress()
 
     def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
-        """Grade one notebook, see ``Judge.grade``.
-
-        Args:
-            notebook: The file's bytes as handed in.
-            student: The student's id.
-            seed: Draws the hidden inputs; if None, one that all submissions here share.
-
-        Returns:
-            One outcome for each check.
-
-        Raises:
-            SandboxError: The sandbox broke down, or every judge ends at this notebook.
-        """
+        """Grade one notebook, see ``Judge.grade``."""
         seed = self._seed if seed is None else seed
         self._known = Progress()
         began = time.monotonic()

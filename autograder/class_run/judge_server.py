@@ -28,14 +28,7 @@ _FILES = resource.RLIMIT_NOFILE
 
 
 def main(descriptor: int, library: str, device: str, isolation: str) -> None:
-    """Serve a socket until the other end hangs up.
-
-    Args:
-        descriptor: Of the socket.
-        library: Folder with the ``course_lib`` of students; it may be filled later.
-        device: Where the layers run.
-        isolation: ``isolated``, or ``open`` to run students' code without protection.
-    """
+    """Serve a socket until the other end hangs up."""
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it decides what ends
     groups = _claim_groups()  # before there are others to move

@@ -50,37 +50,20 @@ class JudgePool:
         atexit.register(self.close)
 
     def prepare(self, *, isolated: bool, device: str) -> None:
-        """Begin to start a server for whatever is opened next; returns at once.
-
-        Args:
-            isolated: Whether students' code will run in the sandbox.
-            device: Where the layers will run.
-        """
+        """Begin to start a server for whatever is opened next; returns at once."""
         self._server("", isolated=isolated, device=device)
 
     def preload(self, homework: Homework) -> None:
         """Have what was prepared import what a homework needs; returns at once.
 
         Its library is not among it: that has to be made yet.
-
-        Args:
-            homework: What will be graded.
         """
         modules = [name for name in needed_modules(homework) if name.split(".")[0] != "course_lib"]
         for server in self._servers.values():
             server.begin_preload(modules)
 
     def open(self, course: "Course", options: GradingOptions, *, others: int = 0) -> JudgeProcess:
-        """Return a new judge.
-
-        Args:
-            course: The homework and its students' library.
-            options: How long students' code may run, with what, where, and how well protected.
-            others: How many other judges share the machine.
-
-        Raises:
-            SandboxError: The sandbox does not start.
-        """
+        """Return a new judge."""
         memory_mb = min(options.worker_limits.memory_mb, _share_of_memory(others + 1))
         limits = replace(options.worker_limits, memory_mb=memory_mb)
         library = repr(sorted(course.library.items()))
@@ -95,32 +78,14 @@ class JudgePool:
         )
 
     def acquire_one(self, course: "Course", options: GradingOptions) -> JudgeProcess:
-        """Return the judge that was asked for last, or a new one for another course or options.
-
-        Args:
-            course: As for ``open``.
-            options: As for ``open``.
-
-        Raises:
-            SandboxError: The sandbox does not start.
-        """
+        """Return the judge that was asked for last, or a new one for another course or options."""
         others = (os.cpu_count() or 1) - 1  # in other processes
         return self.acquire(1, course, options, others=others)[0]
 
     def acquire(
         self, count: int, course: "Course", options: GradingOptions, *, others: int
     ) -> list[JudgeProcess]:
-        """Return the judges that were asked for last, or new ones if others are asked for.
-
-        Args:
-            count: How many.
-            course: As for ``open``.
-            options: As for ``open``.
-            others: As for ``open``, for each of these.
-
-        Raises:
-            SandboxError: The sandbox does not start.
-        """
+        """Return the judges that were asked for last, or new ones if others are asked for."""
         key = (count, course, options, others)
         if self._last[0] != key:
             for judge in self._last[1]:
@@ -258,14 +223,7 @@ class _Server:
 
 
 def needed_modules(homework: Homework) -> list[str]:
-    """Name what the cells of a homework would be the first to import.
-
-    Args:
-        homework: The instructor's notebook.
-
-    Returns:
-        Full names of modules.
-    """
+    """Name what the cells of a homework would be the first to import."""
     text = "\n".join(cell.source for cell in homework.cells if cell.kind in _THAT_RUN)
     own = "\n".join(cell.source for cell in homework.cells if cell.kind is CellKind.SOLUTION)
     named = set(re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE))

@@ -28,36 +28,19 @@ _LONGEST = 240  # bytes of a name: a file system takes 255, suffix included
 
 
 def fingerprint(course: "Course", notebook: bytes) -> str:
-    """Return what a result depends on, as a hash.
-
-    Args:
-        course: The homework and its libraries.
-        notebook: The submitted file's bytes.
-
-    Returns:
-        64 hexadecimal digits: half of them for the course, half for the notebook.
-    """
+    """Return what a result depends on, as a hash."""
     parts = (course.digest_for(notebook).encode(), notebook)
     return "".join(hashlib.sha256(part).hexdigest()[:_HALF] for part in parts)
 
 
 def made_by_other_tests(before: str, after: str) -> bool:
-    """Say whether a notebook was graded again because the homework or the library is another.
-
-    Args:
-        before: The ``fingerprint`` that it was graded with.
-        after: The one that it is graded with now.
-    """
+    """Say whether a notebook was graded again because the homework or the library is another."""
     courses = {before[:_HALF], after[:_HALF]}
     return before[_HALF:] == after[_HALF:] and len(courses) == 2 and _NO_COURSE not in courses
 
 
 def result_file(student: str) -> str:
-    """Return what the file of a student's result is called: a folder's name may be longer.
-
-    Args:
-        student: The student's id.
-    """
+    """Return what the file of a student's result is called: a folder's name may be longer."""
     name = os.fsencode(student)
     digest = hashlib.sha256(name).hexdigest()
     if len(name) > _LONGEST or len(name) == _LONGEST // 2 + 1 + len(digest):  # as a shortened one
@@ -102,11 +85,7 @@ def _load(path: Path, on_unreadable: Callable[[Path], None] = lambda path: None)
 
 
 def is_unreadable(path: Path) -> bool:
-    """Say whether a file of the store is there, and holds no result of whom it is called after.
-
-    Args:
-        path: The file.
-    """
+    """Say whether a file of the store is there, and holds no result of whom it is called after."""
     try:
         _read(path)
     except _UnreadableError:
@@ -128,28 +107,13 @@ class ResultStore:
         self.left = folder / "left"
 
     def keep(self, result: SubmissionResult, made_from: str) -> None:
-        """Write a result, whole or not at all.
-
-        Args:
-            result: What grading found.
-            made_from: The submission's ``fingerprint``.
-
-        Raises:
-            OSError: It can't be written.
-        """
+        """Write a result, whole or not at all."""
         self._folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"made_from": made_from, "result": result.to_json()})
         write_atomically(self._path(result.student), text)
 
     def keep_ungraded(self, result: SubmissionResult) -> None:
-        """Write a result that the next run replaces, with the seed of the one that was there.
-
-        Args:
-            result: Of a notebook that could not be graded.
-
-        Raises:
-            OSError: It can't be written.
-        """
+        """Write a result that the next run replaces, with the seed of the one that was there."""
         made_from, kept = "", self._find(result.student)
         if kept and result.interrupted:  # the notebook may be the same
             made_from = _NO_COURSE + kept.made_from[_HALF:]
@@ -157,36 +121,17 @@ class ResultStore:
         self.keep(result, made_from)
 
     def amend(self, result: SubmissionResult) -> None:
-        """Write a result in the place of the student's, made from what that was made from.
-
-        Args:
-            result: What grading found, with what was noticed later.
-
-        Raises:
-            OSError: It can't be written.
-        """
+        """Write a result in the place of the student's, made from what that was made from."""
         kept = _load(self._path(result.student))
         self.keep(result, kept.made_from if kept else "")
 
     def find(self, student: str, made_from: str) -> SubmissionResult | None:
-        """Return a kept result, if there is one that was made from just this.
-
-        Args:
-            student: The student's id.
-            made_from: The submission's ``fingerprint``.
-
-        Returns:
-            The result, or None. A file that can't be read counts as none.
-        """
+        """Return a kept result, if there is one that was made from just this."""
         kept = self._find(student)
         return kept.result if kept and kept.made_from == made_from else None
 
     def has_graded(self, course: "Course") -> bool:
-        """Return whether a result is kept that these very tests and libraries gave.
-
-        Args:
-            course: The homework and its libraries.
-        """
+        """Return whether a result is kept that these very tests and libraries gave."""
         made_from = fingerprint(course, b"")[:_HALF]
         return any(kept.startswith(made_from) for kept in self.fingerprints().values())
 
@@ -194,10 +139,6 @@ class ResultStore:
         """Return the seed that the same notebook was graded with before, if it was.
 
         With it a changed test draws what it drew before, so that no mark changes by chance.
-
-        Args:
-            student: The student's id.
-            made_from: The submission's ``fingerprint``.
         """
         kept = self._find(student)
         if not kept or kept.made_from[_HALF:] != made_from[_HALF:]:
@@ -214,10 +155,6 @@ class ResultStore:
         """Return every result that is kept, whatever it was made from, sorted by student.
 
         A file that can't be read, or is not called after its student, counts as none.
-
-        Args:
-            students: Those whose results are read; all if None.
-            on_unreadable: Called with each such file.
         """
         paths = self._folder.glob("*.json") if students is None else map(self._path, students)
         results = [kept.result for path in paths if (kept := _load(path, on_unreadable))]
@@ -232,15 +169,6 @@ class ResultStore:
         """Put the results of all other students into ``left``: they count no longer.
 
         Those of students who have come back are taken out of it.
-
-        Args:
-            students: The class.
-
-        Returns:
-            Who left, sorted; not those who had left before.
-
-        Raises:
-            OSError: A file can't be moved.
         """
         present = {self._path(student).name for student in students}
         for path in self.left.glob("*.json"):
@@ -255,14 +183,7 @@ class ResultStore:
         return [path.stem for path in gone]
 
     def keep_copy(self) -> "ResultStore":
-        """Copy the folder, to compare with later; a copy that is there already stays.
-
-        Returns:
-            The copy, beside this folder.
-
-        Raises:
-            OSError: It can't be written.
-        """
+        """Copy the folder, to compare with later; a copy that is there already stays."""
         copy = self._copy
         if not copy.exists():
             unfinished = copy.with_name(f"{copy.name}.unfinished")

@@ -104,17 +104,7 @@ def grade_class(
 
 
 def try_reference(course: Course, options: GradingOptions, judges: JudgePool) -> None:
-    """Grade the reference solution, so that no broken check takes points from a class.
-
-    Args:
-        course: The homework and its libraries.
-        options: How to grade.
-        judges: Give out those that grade on this machine.
-
-    Raises:
-        HomeworkError: As ``check_reference``.
-        SandboxError, ClusterError: As ``grade_class``.
-    """
+    """Grade the reference solution, so that no broken check takes points from a class."""
     homework = course.homework
     with tempfile.TemporaryDirectory(prefix="reference-") as folder:
         path = Path(folder, f"{homework.id}.ipynb")
@@ -126,14 +116,7 @@ def try_reference(course: Course, options: GradingOptions, judges: JudgePool) ->
 
 
 def check_reference(result: SubmissionResult) -> None:
-    """Raise an error if the reference solution lost points.
-
-    Args:
-        result: The reference solution's.
-
-    Raises:
-        HomeworkError: The message names the checks, the first few of many, and says why.
-    """
+    """Raise an error if the reference solution lost points."""
     reference = f"nobody was graded: the reference solution of {result.homework}"
     if result.interrupted:
         raise HomeworkError(f"{reference} can't be graded: {one_line(result.flags[0].text, 400)}")
@@ -159,22 +142,6 @@ def grade_notebooks(
 
     The one notebook of a team is graded once, and each member has the same marks, drawn with the
     same inputs.
-
-    Args:
-        course: The homework and its libraries.
-        notebooks: Student id to where the notebook is, or should be.
-        options: How to grade.
-        judges: Give out those that grade on this machine.
-        store: Keeps each result as it comes, and gives back those of an earlier run.
-        teams: Student to team, for those who hand in together.
-        more: Asked for further notebooks again and again, while some are graded on this machine;
-            not for those of students whose results have not come yet.
-
-    Yields:
-        One result for each student, as it comes.
-
-    Raises:
-        SandboxError, ClusterError, OSError: As ``grade_class``.
     """
     due = Due(course, options, store, teams)
     yield from due.take(notebooks)
@@ -411,18 +378,6 @@ def grade_patiently(
     A process of the student's that crashed may have been ended from outside: by a kill, or by a
     machine short of memory. Such a submission is graded once more, with the same inputs; what was
     noticed before it crashed stays noticed.
-
-    Args:
-        judge: The judge.
-        notebook: The file's bytes, as handed in.
-        student: The student's id.
-        seed: Decides what inputs are drawn; drawn itself if None.
-
-    Returns:
-        What was found.
-
-    Raises:
-        SandboxError: The sandbox does not start, time and again.
     """
     seed = secrets.randbits(62) if seed is None else seed
     for _ in range(_TRIES):

@@ -83,15 +83,7 @@ class Similar:
 def find_similar(
     solutions: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]
 ) -> list[Similar]:
-    """Compare every submission with every other.
-
-    Args:
-        solutions: For each student the solution cells: grade_id to source.
-        stubs: The same cells as they were handed out.
-
-    Returns:
-        The pairs, those with most in common first.
-    """
+    """Compare every submission with every other."""
     students = sorted(solutions)
     handed_out = frozenset[int]().union(*map(_cut, stubs.values()))
     cells = {
@@ -128,20 +120,7 @@ def find_similar(
 def flag_similar(
     results: Sequence[SubmissionResult], submissions: Path, homework: Homework, released: Path
 ) -> list[SubmissionResult]:
-    """Add a flag to each result whose submission is nearly another's.
-
-    Args:
-        results: A class's results.
-        submissions: Where the notebooks were handed in, laid out as nbgrader's.
-        homework: The instructor's notebook.
-        released: The notebook that was handed out.
-
-    Returns:
-        The results, in the same order; marks and other flags are as they were.
-
-    Raises:
-        HomeworkError: ``released`` is no notebook.
-    """
+    """Add a flag to each result whose submission is nearly another's."""
     solutions = {
         result.student: _solution_cells(submissions / result.student / homework.id, homework)
         for result in results

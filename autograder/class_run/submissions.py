@@ -52,18 +52,7 @@ class NoAccessError(UnreadableError):
 
 
 def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
-    """Find the notebooks of a class.
-
-    Args:
-        submissions: Folder laid out as nbgrader's.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        Student id to where the notebook is, or should be.
-
-    Raises:
-        SubmissionsError: The folder is missing or holds no student.
-    """
+    """Find the notebooks of a class."""
     if not submissions.is_dir():
         raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
     students = sorted(p.name for p in submissions.iterdir() if _is_folder(p) and p.name[0] != ".")
@@ -84,15 +73,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def find_notebook(folder: Path, homework_id: str) -> Path:
-    """Return the path of a student's notebook.
-
-    Args:
-        folder: The student's, for this homework.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        The file with the homework's name; where it is missing, the only notebook there is, if any.
-    """
+    """Return the path of a student's notebook."""
     path = folder / f"{homework_id}.ipynb"
     others = [] if os.path.lexists(path) else _notebooks_in(folder)
     return others[0] if len(others) == 1 else path
@@ -146,13 +127,6 @@ def refuse_other_homework(notebook: bytes, homework: Homework) -> None:
     """Raise an error if a notebook is another homework's.
 
     It is if it has cells of nbgrader's, and none of them is an exercise or a question of this one.
-
-    Args:
-        notebook: The file's bytes.
-        homework: The homework that it was handed in for.
-
-    Raises:
-        UnreadableError: The message names the homework, if the notebook does.
     """
     found = {name.decode() for name in _GRADE_ID.findall(notebook)}
     if found and not found & {cell.grade_id for cell in homework.cells if cell.kind in _ASKED}:
@@ -162,13 +136,7 @@ def refuse_other_homework(notebook: bytes, homework: Homework) -> None:
 
 
 def unread(homework: Homework, student: str, error: UnreadableError) -> SubmissionResult:
-    """Return the result of a submission that was not read.
-
-    Args:
-        homework: The instructor's notebook.
-        student: The student's id.
-        error: The reason.
-    """
+    """Return the result of a submission that was not read."""
     if isinstance(error, NoAccessError):
         return interrupted(homework, student, str(error))
     return ungraded(homework, student, str(error))
@@ -189,14 +157,7 @@ def _read_file(path: Path) -> tuple[bytes, int]:
 
 
 def read_handed_in(folder: Path) -> datetime | None:
-    """Read when a notebook was handed in.
-
-    Args:
-        folder: The student's, with the notebook.
-
-    Returns:
-        The time, in UTC; None if nothing says, or what says it is no time, or none that can be.
-    """
+    """Read when a notebook was handed in."""
     try:
         moment = _parse(read_timestamp(folder))
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
@@ -206,17 +167,7 @@ def read_handed_in(folder: Path) -> datetime | None:
 
 
 def read_timestamp(folder: Path) -> str:
-    """Read the words that say when a notebook was handed in.
-
-    Args:
-        folder: The student's, with the notebook.
-
-    Returns:
-        Anything; nothing if there are too many.
-
-    Raises:
-        OSError, UnreadableError: There is no such file.
-    """
+    """Read the words that say when a notebook was handed in."""
     data, size = _read_file(folder / TIMESTAMP)
     return data.decode(errors="replace").strip() if size <= _MAX_TIMESTAMP_BYTES else ""
 

@@ -15,12 +15,7 @@ class BadInputError(ValueError):
 
 
 def not_written(place: Path, error: OSError) -> BadInputError:
-    """Say what can't be written, by the name that a person knows.
-
-    Args:
-        place: What was to be written, if the error does not say it better.
-        error: Why not; it may name a file that nobody sees, which was to take another's place.
-    """
+    """Say what can't be written, by the name that a person knows."""
     named = Path(str(error.filename2 or error.filename or place))
     shown = place if any(part.startswith(UNFINISHED) for part in named.parts) else named
     return BadInputError(f"{shown} can't be written: {error.strerror or error}")
@@ -28,14 +23,7 @@ def not_written(place: Path, error: OSError) -> BadInputError:
 
 @contextlib.contextmanager
 def told_in_one_line(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors that are no bug into one line on stderr.
-
-    Args:
-        kinds: The errors, besides ``BadInputError``.
-
-    Raises:
-        Exit: With code 2, in their place.
-    """
+    """Turn errors that are no bug into one line on stderr."""
     known: tuple[type[Exception], ...] = (BadInputError, *kinds)
     try:
         yield

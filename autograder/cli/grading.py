@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 
 def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool":
-    """Begin to start what grades on this machine: it takes seconds, in which one can go on.
-
-    Args:
-        scheduler: Address of a running Dask scheduler; then nothing is started here.
-        sandbox: False runs students' code without protection.
-        device: Where the layers run.
-
-    Returns:
-        What gives out judges; to be closed.
-    """
+    """Begin to start what grades on this machine: it takes seconds, in which one can go on."""
     from autograder.class_run.judges import JudgePool
 
     judges = JudgePool()
@@ -47,14 +38,7 @@ def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool
 
 @contextlib.contextmanager
 def telling_what_is_kept(plan: Plan) -> Iterator[None]:
-    """Tell what is kept, and how to go on, if Ctrl-C ends the block.
-
-    Args:
-        plan: The grading.
-
-    Raises:
-        Exit: With code 130, in place of KeyboardInterrupt.
-    """
+    """Tell what is kept, and how to go on, if Ctrl-C ends the block."""
     try:
         yield
     except KeyboardInterrupt:
@@ -72,20 +56,7 @@ def grade_and_record(
     *,
     on_start: Callable[[], object] = lambda: None,
 ) -> tuple[list[SubmissionResult], str]:
-    """Grade what is not graded yet, and write results into nbgrader's gradebook as they come.
-
-    Args:
-        plan: What to grade, and where to write.
-        options: How to grade.
-        judges: What grades on this machine.
-        on_start: Called before the first submission is graded, if grading can begin.
-
-    Returns:
-        One result for each student; and what nbgrader refused, in a line, empty if nothing.
-
-    Raises:
-        Exit: With code 2, if grading can't begin.
-    """
+    """Grade what is not graded yet, and write results into nbgrader's gradebook as they come."""
     with told_in_one_line(HomeworkError):
         judges.preload(plan.homework)  # before what follows is imported
     from autograder.gradebook.course_config import write_course_config
@@ -106,14 +77,7 @@ def grade_and_record(
 
 
 def gradebook_writer(plan: Plan) -> "GradebookWriter":
-    """Return the writer of nbgrader's gradebook; it writes nothing before its first result.
-
-    Args:
-        plan: The grading.
-
-    Raises:
-        Exit: With code 2, if nbgrader can't use the homework.
-    """
+    """Return the writer of nbgrader's gradebook; it writes nothing before its first result."""
     from autograder.gradebook.writer import GradebookWriter
 
     with told_in_one_line(HomeworkError):
@@ -125,11 +89,7 @@ def gradebook_writer(plan: Plan) -> "GradebookWriter":
 
 
 def what_was_refused(error: "GradebookError") -> str:
-    """Return what nbgrader refused, in a line.
-
-    Args:
-        error: The end of a recording.
-    """
+    """Return what nbgrader refused, in a line."""
     return one_line(without_sql(str(error)).strip().rpartition("\n")[2], 1000)
 
 
@@ -173,19 +133,7 @@ def _grade(
 
 
 def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
-    """Keep the class as it is now, with what is noticed only when all of it is there.
-
-    Args:
-        plan: The grading.
-        results: What it found: one for each student.
-
-    Returns:
-        The results, with flags for submissions that are alike.
-
-    Raises:
-        HomeworkError: The released notebook can't be read.
-        OSError: Something can't be written.
-    """
+    """Keep the class as it is now, with what is noticed only when all of it is there."""
     if left := plan.store.set_aside(result.student for result in results):
         words = f"Not among the submissions any more, set aside in {plan.store.left}: "
         output().print(words + listed(left), soft_wrap=True)
@@ -204,19 +152,7 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
 def flag_unrecorded(
     plan: Plan, results: Sequence[SubmissionResult], refused: Mapping[str, str]
 ) -> list[SubmissionResult]:
-    """Flag the results that are not in nbgrader's gradebook, for the report.
-
-    Args:
-        plan: The grading.
-        results: What it found.
-        refused: The reason for each student who could not be recorded.
-
-    Returns:
-        The results, in the same order.
-
-    Raises:
-        Exit: With code 2, if a result can't be kept.
-    """
+    """Flag the results that are not in nbgrader's gradebook, for the report."""
     flagged = []
     for result in results:
         flags = [flag for flag in result.flags if flag.kind is not FlagKind.UNRECORDED]

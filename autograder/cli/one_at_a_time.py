@@ -13,14 +13,7 @@ LOCK = ".lock"
 
 @contextlib.contextmanager
 def alone_in(out: Path) -> Iterator[None]:
-    """Keep other commands out of a folder; nothing is left of it but what the block writes.
-
-    Args:
-        out: The folder; made if it is not there.
-
-    Raises:
-        Exit: With code 2, if another command is working there, or it can't be written.
-    """
+    """Keep other commands out of a folder; nothing is left of it but what the block writes."""
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     with told_in_one_line():
         try:

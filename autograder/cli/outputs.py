@@ -37,20 +37,7 @@ def write_everything(
     *,
     pages_of: Sequence[SubmissionResult] | None = None,
 ) -> list[Standing]:
-    """Write feedback, report, grades and log: all of them, or none.
-
-    Args:
-        plan: The grading.
-        results: What it found.
-        changes: Marks that changed, for the report; None unless this is a regrade.
-        pages_of: Those whose feedback is other than before; all of them if None.
-
-    Returns:
-        How each submission stands, by what was found and what was given by hand.
-
-    Raises:
-        Exit: With code 2, if something can't be written.
-    """
+    """Write feedback, report, grades and log: all of them, or none."""
     graded = with_headings(plan.homework, ROOT)
     with told_in_one_line():
         standings = standings_of(results, plan.kept, plan.db_url, plan.dates)
@@ -76,17 +63,7 @@ def write_everything(
 
 
 def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) -> None:
-    """Say where everything is, and what is missing.
-
-    Args:
-        plan: The grading.
-        results: What it found.
-        refused: What nbgrader refused; empty if nothing.
-
-    Raises:
-        Exit: With code 1, if nbgrader refused something, somebody's grading was interrupted, or a
-            result could not be read; why is told.
-    """
+    """Say where everything is, and what is missing."""
     console = output()
     console.print("\nWhere to look", style="bold")
     places = {

@@ -69,11 +69,7 @@ class Plan:
 
 
 def released_notebook(homework_id: str) -> Path:
-    """Return where the notebook that students get is.
-
-    Args:
-        homework_id: Such as ``hw03-self-attention``.
-    """
+    """Return where the notebook that students get is."""
     return ROOT / "assignments" / homework_id / f"{homework_id}.ipynb"
 
 
@@ -87,23 +83,7 @@ def make_plan(
     dates: Path | None,
     due: str = "",
 ) -> Plan:
-    """Refuse what can't work, before anything is graded or written.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        submissions: The class's folder.
-        out: Where to write.
-        db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
-        book_url: Address of the folder with the book's chapters; may be empty.
-        dates: The course's dates; those in the project's folder if None.
-        due: When the homework is due, to be written there; empty to leave it as it is.
-
-    Returns:
-        The plan.
-
-    Raises:
-        Exit: With code 2, if an argument can't be used.
-    """
+    """Refuse what can't work, before anything is graded or written."""
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
         _check_places(submissions, out)
@@ -136,28 +116,7 @@ def make_options(
     seed: int | None = None,
     force: bool = False,
 ) -> "GradingOptions":
-    """Put together how to grade: what was asked for, and what nbgrader_config.py says.
-
-    Args:
-        scheduler: Address of a running Dask scheduler; empty for this machine.
-        workers: How many submissions at a time on this machine; as many as cores if None.
-        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
-        tls_cert: This client's certificate, likewise.
-        tls_key: Its key, likewise.
-        trusted_network: Whether a ``tcp://`` scheduler's network is said to be trusted.
-        time_limit: Seconds that one check or one cell may take; as configured if None.
-        sandbox: False runs students' code without protection.
-        device: Where the layers run.
-        seed: Draws the hidden inputs, and everything is graded again; a fresh one for each
-            submission if None.
-        force: Grade again also what an earlier run has graded.
-
-    Returns:
-        The options.
-
-    Raises:
-        Exit: With code 2, if one can't be used, or nbgrader_config.py can't be read.
-    """
+    """Put together how to grade: what was asked for, and what nbgrader_config.py says."""
     from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.judge_settings import configured_judge
@@ -189,17 +148,7 @@ def make_options(
 
 
 def usable_database(db: str) -> str:
-    """Choose the gradebook's database, and connect to it once.
-
-    Args:
-        db: The address asked for; may be empty.
-
-    Returns:
-        It, or what nbgrader_config.py names; empty for a file in the course folder.
-
-    Raises:
-        BadInputError: The database can't be used, or nbgrader_config.py can't be read.
-    """
+    """Choose the gradebook's database, and connect to it once."""
     from autograder.gradebook.database import DatabaseError, check_database, configured_url
 
     try:
@@ -215,19 +164,7 @@ def usable_database(db: str) -> str:
 
 
 def usable_gradebook(db: str, course_folder: Path, *, is_read: bool = False) -> str:
-    """Choose the gradebook's database as ``usable_database`` does, and see that it is whole.
-
-    Args:
-        db: The address asked for; may be empty.
-        course_folder: nbgrader's, whether it is there or not.
-        is_read: It is read, not made.
-
-    Returns:
-        The address; empty for a file in ``course_folder``.
-
-    Raises:
-        BadInputError: The database can't be used, or is damaged or gone.
-    """
+    """Choose the gradebook's database as ``usable_database`` does, and see that it is whole."""
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     db_url = usable_database(db)
@@ -239,17 +176,7 @@ def usable_gradebook(db: str, course_folder: Path, *, is_read: bool = False) -> 
 
 
 def usable_book_url(book_url: str) -> str:
-    """Refuse what leads to no book.
-
-    Args:
-        book_url: Address of the folder with the book's chapters; may be empty.
-
-    Returns:
-        It.
-
-    Raises:
-        BadInputError: It is no such address.
-    """
+    """Refuse what leads to no book."""
     try:
         check_book_url(book_url)
     except ValueError as error:
@@ -258,17 +185,7 @@ def usable_book_url(book_url: str) -> str:
 
 
 def usable_dates(file: Path | None) -> Dates:
-    """Read the course's dates.
-
-    Args:
-        file: What was asked for; the one in the project's folder if None.
-
-    Returns:
-        What it says; nothing is due if there is none.
-
-    Raises:
-        BadInputError: It can't be used.
-    """
+    """Read the course's dates."""
     path = file or ROOT / DATES_FILE
     if file is None and not path.is_file():
         return Dates()
@@ -279,16 +196,7 @@ def usable_dates(file: Path | None) -> Dates:
 
 
 def set_due(homework_id: str, moment: str, file: Path | None) -> None:
-    """Write when a homework is due to where all commands read it.
-
-    Args:
-        homework_id: Such as ``hw03-self-attention``.
-        moment: Such as ``2026-10-12T23:59:00``, in the file's time zone or with one of its own.
-        file: The course's dates; those in the project's folder if None. Made if it isn't there.
-
-    Raises:
-        BadInputError: It is no moment, or the file can't be used; it is left as it was then.
-    """
+    """Write when a homework is due to where all commands read it."""
     path = file or ROOT / DATES_FILE
     try:
         text = text_of(path.read_bytes()) if path.is_file() else ""

@@ -23,17 +23,7 @@ from autograder.reports.status_words import format_points
 def standings_of(
     results: Sequence[SubmissionResult], kept: KeptResults, db_url: str, dates: Dates
 ) -> list[Standing]:
-    """Join results with what was given by hand, and with the course's dates.
-
-    Args:
-        results: Of one homework.
-        kept: What grading kept.
-        db_url: The gradebook's database; a file in nbgrader's folder if empty.
-        dates: When homework is due, and what being late costs.
-
-    Returns:
-        How each submission stands, in the order of the results.
-    """
+    """Join results with what was given by hand, and with the course's dates."""
     if not results:
         return []
     homework = results[0].homework
@@ -59,14 +49,7 @@ def _join(
 
 
 def tell_unequal_teams(standings: Sequence[Standing]) -> bool:
-    """Name on stderr the teams whose members have other points by hand than one another.
-
-    Args:
-        standings: Of one homework.
-
-    Returns:
-        Whether there are any.
-    """
+    """Name on stderr the teams whose members have other points by hand than one another."""
     teams = unequal_teams(standings)
     for team in teams:
         points = [f"{one_line(s.student, 80)} {format_points(s.result.score)}" for s in team]
@@ -84,20 +67,7 @@ def terms_so_far(
     *,
     students: Collection[str] | None = None,
 ) -> dict[str, Term]:
-    """Put every student's homeworks together, all that are kept.
-
-    Args:
-        standings: Of one homework, joined already.
-        homework_id: That homework's.
-        kept: What grading kept.
-        db_url: The gradebook's database; a file in nbgrader's folder if empty.
-        dates: When homework is due, and what being late costs.
-        students: Those whose other homeworks are looked for; everybody if None, and only then it
-            is told what of the dates or of the results is left out.
-
-    Returns:
-        Student to homeworks.
-    """
+    """Put every student's homeworks together, all that are kept."""
     everything = list(standings)
     for homework in all_homeworks(ROOT):
         if homework != homework_id:
@@ -120,12 +90,7 @@ def _tell_what_is_left_out(everything: Sequence[Standing], kept: KeptResults, da
 
 
 def lateness_in(kept: KeptResults, dates: Dates) -> Callable[[SubmissionResult], Lateness]:
-    """Return what says how late a submission is, by what is kept of the student's others.
-
-    Args:
-        kept: What grading kept.
-        dates: When homework is due, and what being late costs.
-    """
+    """Return what says how late a submission is, by what is kept of the student's others."""
     others: dict[str, list[SubmissionResult]] = defaultdict(list)
     if dates.grace_days:  # only they depend on other homeworks
         for homework in dates.due:

@@ -33,12 +33,7 @@ class KeptResults:
         self.unread: dict[Path, None] = {}
 
     def of(self, homework_id: str, students: Iterable[str] | None = None) -> list[SubmissionResult]:
-        """Return the results of a homework that can be read, sorted by student.
-
-        Args:
-            homework_id: Such as ``hw03-self-attention``.
-            students: Those whose results are read; all if None.
-        """
+        """Return the results of a homework that can be read, sorted by student."""
         store = ResultStore(self.out / RESULTS / homework_id)
         return store.read_all(students, on_unreadable=self.note)
 
@@ -63,11 +58,7 @@ class KeptResults:
         self.unread[path] = None
 
     def tell_unread(self) -> bool:
-        """Name on stderr what could not be read.
-
-        Returns:
-            Whether there is anything.
-        """
+        """Name on stderr what could not be read."""
         for path in list(self.unread)[:_MOST_NAMED]:
             if is_unreadable(path):
                 words = "can't be read, and is left out: grade that homework again"
@@ -82,33 +73,14 @@ class KeptResults:
 
 
 def end_if_unread(*every: KeptResults) -> None:
-    """End with 1 if some results could not be read, after they are named.
-
-    Args:
-        every: What was read.
-
-    Raises:
-        Exit: With code 1.
-    """
+    """End with 1 if some results could not be read, after they are named."""
     told = [kept.tell_unread() for kept in every]
     if any(told):
         raise typer.Exit(1)
 
 
 def stored_results(homework: str, kept: KeptResults) -> tuple[list[SubmissionResult], Homework]:
-    """Read what grading kept.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        kept: What there is.
-
-    Returns:
-        The results, at least one, and the homework.
-
-    Raises:
-        BadInputError: There are none.
-        HomeworkError: There is no such homework.
-    """
+    """Read what grading kept."""
     homework_id = resolve_homework(homework, ROOT)
     results = kept.of(homework_id)
     if not results:

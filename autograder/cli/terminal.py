@@ -48,21 +48,13 @@ _COLOURS = {
 
 
 def output() -> Console:
-    """Return a console on stdout that shows text as it is.
-
-    Returns:
-        One that reads no markup and breaks off no path in a log.
-    """
+    """Return a console on stdout that shows text as it is."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def listed(students: Sequence[str]) -> str:
-    """Return their ids, the first few of many.
-
-    Args:
-        students: At least one.
-    """
+    """Return their ids, the first few of many."""
     more = f" and {len(students) - _MOST_LISTED} more" if len(students) > _MOST_LISTED else ""
     return ", ".join(one_line(student, 80) for student in students[:_MOST_LISTED]) + more
 
@@ -104,20 +96,12 @@ class StepProgress:
         self._bar.stop()
 
     def begin(self, total: int) -> None:
-        """Tell how much there is to do.
-
-        Args:
-            total: Number of submissions.
-        """
+        """Tell how much there is to do."""
         self._total = total
         self._bar.update(self._task, total=total)
 
     def advance(self, last: str) -> None:
-        """Tell that one more is done.
-
-        Args:
-            last: What to say about it.
-        """
+        """Tell that one more is done."""
         self._done += 1
         self._bar.update(self._task, completed=self._done, last=one_line(last, 60))
         every = max(1, self._total // _PLAIN_LINES)
@@ -127,12 +111,7 @@ class StepProgress:
 
 
 def print_grades(standings: Sequence[Standing], console: Console) -> None:
-    """Print a row a submission, and a line that sums up.
-
-    Args:
-        standings: The submissions, in the order of the rows.
-        console: Where to.
-    """
+    """Print a row a submission, and a line that sums up."""
     results = [standing.result for standing in standings]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("student", overflow="fold")
@@ -182,12 +161,7 @@ def print_grades(standings: Sequence[Standing], console: Console) -> None:
 
 
 def print_marks(standing: Standing, console: Console) -> None:
-    """Print a line: who, how many points, which checks.
-
-    Args:
-        standing: A submission.
-        console: Where to.
-    """
+    """Print a line: who, how many points, which checks."""
     points = f"{_points(standing)} of {format_points(standing.max_score)}"
     line = Text(f"{one_line(standing.student, 40)}  {points}  ")
     line.append_text(_symbols(standing.result))
@@ -223,13 +197,7 @@ def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]
 
 
 def print_changes(changes: Sequence[Change], total: int, console: Console) -> None:
-    """Print whose marks changed, in which check, and why.
-
-    Args:
-        changes: What changed.
-        total: Number of submissions that were compared.
-        console: Where to.
-    """
+    """Print whose marks changed, in which check, and why."""
     if changes:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("student", overflow="fold")
@@ -257,12 +225,7 @@ def _points_or_none(points: float | None) -> str:
 
 
 def print_collection(collection: Collection, console: Console) -> None:
-    """Print what became of each submission: what needs a look first, and all of that.
-
-    Args:
-        collection: What was collected.
-        console: Where to.
-    """
+    """Print what became of each submission: what needs a look first, and all of that."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("student", "outcome", "file", "remarks"):
         table.add_column(column, overflow="fold")

@@ -47,17 +47,6 @@ def watch_and_record(
     Whatever arrives while others are graded is graded beside them. Everything is written as results
     come, but for what compares the whole class: that is done at the end. A run that is killed
     leaves it to the next.
-
-    Args:
-        plan: What to grade, and where to write.
-        options: How to grade.
-        judges: What grades on this machine.
-
-    Returns:
-        One result for each student; and what nbgrader refused last, in a line, empty if nothing.
-
-    Raises:
-        Exit: With code 2, if grading can't begin or go on; with code 0, if nothing came.
     """
     from autograder.class_run.arrivals import Arrivals
 
@@ -112,12 +101,7 @@ class _Watch:
         output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
 
     def grade(self, arrived: Mapping[str, Path], arrivals: "Arrivals") -> None:
-        """Grade notebooks, tell their marks, and keep what comes of them.
-
-        Args:
-            arrived: Student id to notebook.
-            arrivals: Tells which others have come in the meantime.
-        """
+        """Grade notebooks, tell their marks, and keep what comes of them."""
         from autograder.class_run.run import grade_notebooks
 
         plan, graded_now = self._plan, set(arrived)

@@ -29,13 +29,6 @@ def compare(before: Sequence[SubmissionResult], after: Sequence[SubmissionResult
     """List every check whose points, or whose worth, are not the same in two gradings.
 
     A check that fails in another way than before, for the same points, is no change.
-
-    Args:
-        before: Results of one homework, each student once.
-        after: Results of the same homework, graded again.
-
-    Returns:
-        The changes, by student, in the notebook's order; checks that are gone come last.
     """
     old = {result.student: result for result in before}
     new = {result.student: result for result in after}

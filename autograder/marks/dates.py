@@ -70,12 +70,7 @@ class Dates:
     def lateness(
         self, result: SubmissionResult, others: Iterable[SubmissionResult] = ()
     ) -> Lateness:
-        """Say how late a submission is, and what that costs.
-
-        Args:
-            result: The submission.
-            others: The student's other homeworks: those due earlier use up grace days.
-        """
+        """Say how late a submission is, and what that costs."""
         days = self._days_late(result)
         due = self.due_for(result.student, result.homework)
         if not days or due is None:
@@ -137,18 +132,7 @@ def _count(number: int, what: str) -> str:
 
 
 def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
-    """Read the file.
-
-    Args:
-        path: TOML.
-        homeworks: The ids that there are, such as ``hw03-self-attention``.
-
-    Returns:
-        What it says; homeworks under their ids.
-
-    Raises:
-        DatesError: It can't be read, or says what can't be.
-    """
+    """Read the file."""
     try:
         return parse_dates(text_of(path.read_bytes()), homeworks)
     except (OSError, TextFileError, DatesError) as error:
@@ -156,18 +140,7 @@ def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
 
 
 def parse_dates(text: str, homeworks: Sequence[str]) -> Dates:
-    """Read what such a file says.
-
-    Args:
-        text: TOML.
-        homeworks: The ids that there are.
-
-    Returns:
-        What it says; homeworks under their ids.
-
-    Raises:
-        DatesError: It says what can't be.
-    """
+    """Read what such a file says."""
     try:
         return _dates(tomllib.loads(text), homeworks)
     except tomllib.TOMLDecodeError as error:

@@ -4,16 +4,7 @@ import re
 
 
 def with_due(text: str, homework: str, moment: str) -> str:
-    """Set a homework's date.
-
-    Args:
-        text: What the file says; may be empty.
-        homework: The homework's id, such as ``hw03-self-attention``.
-        moment: When it is due, such as ``2026-10-12T23:59:00``.
-
-    Returns:
-        The new text. A date that the homework had goes.
-    """
+    """Set a homework's date."""
     line = f"{homework} = {moment}\n"
     table = re.search(r"^[ \t]*\[[ \t]*due[ \t]*\][^\n]*(?:\n|\Z)", text, flags=re.MULTILINE)
     if not table:

@@ -83,17 +83,7 @@ def stand(
     grades: HandGrades | None = None,
     lateness: Lateness | None = None,
 ) -> Standing:
-    """Join what is known about a submission.
-
-    Args:
-        result: What grading found.
-        grades: What the gradebook says; None if the submission is not in it.
-        lateness: What the course's dates say; None if there are none.
-
-    Returns:
-        How it stands. A written answer that nobody waits for any more has passed, or not, by its
-        points.
-    """
+    """Join what is known about a submission."""
     checks = tuple(_graded(check, grades) if grades else check for check in result.checks)
     by_hand = {
         now.check
@@ -131,11 +121,7 @@ class ClassScores:
 
 
 def class_scores(standings: Sequence[Standing]) -> ClassScores:
-    """Collect the points of a class.
-
-    Args:
-        standings: Of one homework, at least one.
-    """
+    """Collect the points of a class."""
     present = tuple(s for s in standings if not s.is_blank) or tuple(standings)
     unread = sum(any(c.status is Status.MANUAL for c in s.result.checks) for s in present)
     tests = [[c for c in s.result.checks if c.exercise] for s in present]  # a question has none
@@ -158,12 +144,6 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
 
     The one notebook of a team is graded once, and each member has that result: no other has the
     same seed and took just as long, unless it was not run at all.
-
-    Args:
-        standings: A class, in one homework.
-
-    Returns:
-        The members of each such team.
     """
     teams: dict[tuple[int, float], list[Standing]] = defaultdict(list)
     for standing in standings:

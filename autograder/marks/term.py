@@ -41,14 +41,7 @@ def sum_up(
     missed: Iterable[str] = (),
     excused: Collection[str] = (),
 ) -> Term:
-    """Put a student's homeworks together.
-
-    Args:
-        standings: Of one student, at least one, each of another homework.
-        drop_lowest: How many are left out; never the last one.
-        missed: Homeworks that others have a result of, and this student none.
-        excused: Homeworks that count nothing for this student.
-    """
+    """Put a student's homeworks together."""
     ordered = sorted(standings, key=lambda standing: standing.result.homework)
     reached = {standing.result.homework: share(standing) for standing in ordered}
     missing = sorted({*missed} - {*reached} - {*excused})
@@ -73,20 +66,7 @@ def terms_of(
     is_unread: Callable[[str, str], bool] = lambda student, homework: False,
     now: datetime | None = None,
 ) -> dict[str, Term]:
-    """Put every student's homeworks together.
-
-    Args:
-        standings: Of these students, of all homeworks.
-        dates: What is due when, and who is excused.
-        graded: The homeworks that count, once they are due, for who has no result of them too;
-            those of the standings if None.
-        is_unread: Whether a student's result of a homework is there and can't be read: nobody
-            missed these.
-        now: The present, if it isn't.
-
-    Returns:
-        Student to homeworks, sorted by student.
-    """
+    """Put every student's homeworks together."""
     now = now or datetime.now(UTC)
     by_student: dict[str, list[Standing]] = defaultdict(list)
     ungraded = set()

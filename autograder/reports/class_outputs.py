@@ -25,15 +25,6 @@ def staging_report(out: Path) -> Iterator[Path]:
     """Make what goes with a report at once, as ``staging`` does.
 
     Where no code is nearly the same any more, the page that shows it goes.
-
-    Args:
-        out: The folder that the files are for.
-
-    Yields:
-        An empty folder on the same file system.
-
-    Raises:
-        OSError: A file could not be moved to its place, or removed.
     """
     with staging(out) as stage:
         yield stage
@@ -53,22 +44,7 @@ def write_outputs(
     submitted: Path | None = None,
     pages_of: Sequence[Standing] | None = None,
 ) -> None:
-    """Write all of it.
-
-    Args:
-        standings: The class; at least one.
-        homework: The homework that was graded.
-        folder: Where to; nothing of this is there yet.
-        changes: Marks that changed, for the report and changes.csv, which is written even if
-            there are none; None unless this is a regrade.
-        book_url: Address of the folder with the book's chapters; may be empty.
-        log_of: Folder with the log that this grading goes on with; a new one if None.
-        submitted: nbgrader's folder of submitted notebooks, for code side by side; none if None.
-        pages_of: Those whose feedback is written; all of them if None.
-
-    Raises:
-        OSError: Something could not be written.
-    """
+    """Write all of it."""
     pages = standings if pages_of is None else pages_of
     write_feedback(pages, homework, folder, book_url=book_url)
     write_grades(standings, folder / GRADES)
@@ -89,19 +65,7 @@ def write_report(
     changes: Sequence[Change] = (),
     before: Sequence[SubmissionResult] = (),
 ) -> None:
-    """Write the page about a class, and the one with code that is nearly the same, if any is.
-
-    Args:
-        standings: The class; at least one.
-        homework: The homework that was graded.
-        folder: Where to.
-        submitted: nbgrader's folder of submitted notebooks, for code side by side; none if None.
-        changes: Marks that are other than an earlier grading's.
-        before: Another class's results, to compare with.
-
-    Raises:
-        OSError: A page could not be written.
-    """
+    """Write the page about a class, and the one with code that is nearly the same, if any is."""
     page = render_report(standings, homework, changes=changes, before=before)
     write_atomically(folder / REPORT, page)
     results = [standing.result for standing in standings]
@@ -117,18 +81,7 @@ def write_feedback(
     book_url: str = "",
     on_page: Callable[[str], None] = lambda student: None,
 ) -> None:
-    """Write a page for each student. Pages on other homeworks that are already there stay.
-
-    Args:
-        standings: The class.
-        homework: The homework that was graded.
-        folder: Where to.
-        book_url: Address of the folder with the book's chapters; may be empty.
-        on_page: Called with each student's id.
-
-    Raises:
-        OSError: A page could not be written.
-    """
+    """Write a page for each student. Pages on other homeworks that are already there stay."""
     for standing in standings:
         page = folder / feedback_path(standing.result)
         page.parent.mkdir(parents=True, exist_ok=True)

@@ -17,16 +17,7 @@ _FORMULA = re.compile(rf"(^|;)(?=[ \"'\xa0\u3000]*[{_FORMULA_STARTS}])")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]], *, end: str = "\n") -> str:
-    """Put a table into CSV (RFC 4180).
-
-    Args:
-        header: What the columns are called.
-        rows: The cells of each row; what others wrote is ``inert``.
-        end: Of each line.
-
-    Returns:
-        The text.
-    """
+    """Put a table into CSV (RFC 4180)."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator=end)
     lines.writerow(header)
@@ -35,25 +26,11 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]], *, end: st
 
 
 def inert(text: str) -> str:
-    """Flatten a text and keep spreadsheets from running it.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        One line; with an apostrophe before what would be read as a formula.
-    """
+    """Flatten a text and keep spreadsheets from running it."""
     return _FORMULA.sub(r"\1'", one_line(text, limit=2000))
 
 
 def inert_html(text: str) -> str:
-    """Write a text as HTML that shows it line by line, and keep spreadsheets from running it.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        One line; each of the text's as ``inert`` returns it.
-    """
+    """Write a text as HTML that shows it line by line, and keep spreadsheets from running it."""
     lines = (html.escape(inert(line), quote=False) for line in text.splitlines())
     return _FORMULA.sub(r"\1<wbr>", "<br>".join(lines))  # nothing begins with = after &lt;

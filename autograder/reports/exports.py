@@ -56,23 +56,12 @@ def guess_lms_id(student: str) -> str:
 
 
 def canvas_mark(mark: Mark) -> Mark:
-    """Return a mark without an ``lms_id`` that can't be a person's number at Canvas.
-
-    Args:
-        mark: A student's. The letters of a submission without a name are nobody's number.
-    """
+    """Return a mark without an ``lms_id`` that can't be a person's number at Canvas."""
     return mark if _USER.fullmatch(mark.lms_id) else replace(mark, lms_id="")
 
 
 def refuse_shared_ids(marks: Iterable[Mark]) -> None:
-    """Make sure that nobody's points overwrite another's.
-
-    Args:
-        marks: Those that are to be written.
-
-    Raises:
-        SharedIdError: Two of them have one ``lms_id``; the message names both.
-    """
+    """Make sure that nobody's points overwrite another's."""
     owners: dict[str, str] = {}
     for mark in marks:
         owner = owners.setdefault(mark.lms_id.casefold(), mark.student)
@@ -84,15 +73,7 @@ def refuse_shared_ids(marks: Iterable[Mark]) -> None:
 
 
 def canvas_csv(marks: Iterable[Mark], column: str) -> str:
-    """Write what Canvas's gradebook imports.
-
-    Args:
-        marks: A mark a student. Canvas finds the student by ``lms_id``.
-        column: The assignment as Canvas's own export names it, such as ``Homework 3 (98765)``.
-
-    Returns:
-        CSV; the points that are possible are left as Canvas has them.
-    """
+    """Write what Canvas's gradebook imports."""
     header = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", inert(column))
     return csv_text(
         header,
@@ -112,17 +93,7 @@ def canvas_csv(marks: Iterable[Mark], column: str) -> str:
 
 
 def moodle_csv(marks: Iterable[Mark], maximum: float | None = None) -> str:
-    """Write a grading worksheet, as Moodle's assignments import it.
-
-    Args:
-        marks: A mark a student. ``lms_id`` is the number of Moodle's "Participant 123456".
-        maximum: Points to be had in Moodle's assignment, to which those of the homework are scaled;
-            those of the homework if None.
-
-    Returns:
-        CSV. It gives no time of last change: grades that were changed in Moodle stay, unless the
-        import is told otherwise.
-    """
+    """Write a grading worksheet, as Moodle's assignments import it."""
     header = (
         "Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)",
         "Feedback comments",
@@ -148,12 +119,6 @@ def gradescope_results(standing: Standing) -> dict[str, Any]:
     """Make the content of Gradescope's results.json.
 
     Nothing that is the staff's (flags, seed, hidden source) goes into it.
-
-    Args:
-        standing: The submission, and how it stands.
-
-    Returns:
-        Plain data for JSON. Gradescope shows all texts as text.
     """
     result = standing.result
     tests = [
@@ -201,31 +166,14 @@ def _gradescope_test(number: int, check: CheckResult, standing: Standing) -> dic
 
 
 def comment_of(standing: Standing) -> str:
-    """Put together what a person would write below a mark.
-
-    Args:
-        standing: The submission, and how it stands.
-
-    Returns:
-        What lateness cost, and what teaching assistants said; may be empty.
-    """
+    """Put together what a person would write below a mark."""
     titles = {check.check: check.title for check in standing.result.checks}
     said = (f"{titles.get(name) or name}: {words}" for name, words in standing.comments.items())
     return clean_text("\n".join(filter(None, (standing.lateness.words, *said))))
 
 
 def moodle_feedback(marks: Iterable[Mark], pages: Mapping[str, bytes], name: str) -> bytes:
-    """Pack students' pages as Moodle's "Upload multiple feedback files in a zip" takes them.
-
-    Args:
-        marks: A mark a student. ``lms_id`` is the number of Moodle's "Participant 123456".
-        pages: Student to feedback page.
-        name: Of the file that each student gets.
-
-    Returns:
-        A zip with a folder for each student, ``Ada Lovelace_123456_assignfeedback_file_``: Moodle
-        reads whose it is between the first two underscores, so a name holds none.
-    """
+    """Pack students' pages as Moodle's "Upload multiple feedback files in a zip" takes them."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for mark in marks:
@@ -236,15 +184,7 @@ def moodle_feedback(marks: Iterable[Mark], pages: Mapping[str, bytes], name: str
 
 
 def canvas_feedback(marks: Iterable[Mark], texts: Mapping[str, str]) -> str:
-    """Write comments as Canvas's API takes them: its gradebook's CSV has no room for any.
-
-    Args:
-        marks: A mark a student. ``lms_id`` is Canvas's number of the student.
-        texts: Student to what the comment says.
-
-    Returns:
-        JSON for ``POST .../assignments/:id/submissions/update_grades``.
-    """
+    """Write comments as Canvas's API takes them: its gradebook's CSV has no room for any."""
     grades = {
         mark.lms_id: {"posted_grade": _points(mark.score), "text_comment": texts[mark.student]}
         for mark in marks
@@ -253,15 +193,7 @@ def canvas_feedback(marks: Iterable[Mark], texts: Mapping[str, str]) -> str:
 
 
 def feedback_in_words(standing: Standing) -> str:
-    """Put a submission's feedback in a few lines of text, where no page can be given.
-
-    Args:
-        standing: The submission, and how it stands.
-
-    Returns:
-        Points, which cells did not run and what went wrong, or why nothing could be graded, what
-        lateness cost, what teaching assistants said.
-    """
+    """Put a submission's feedback in a few lines of text, where no page can be given."""
     result = standing.result
     points = f"{format_points(standing.score)} of {format_points(standing.max_score)} points"
     lines = [result.error] if result.error else [*_failures(result), *_went_wrong(standing)]

@@ -74,17 +74,7 @@ class _Reading:
 
 
 def feedback_path(result: SubmissionResult) -> PurePosixPath:
-    """Say where the page of a submission belongs.
-
-    Args:
-        result: The submission.
-
-    Returns:
-        ``feedback/<student>/<homework>.html``, relative to the folder of the run.
-
-    Raises:
-        ValueError: A name would lead out of its folder.
-    """
+    """Say where the page of a submission belongs."""
     for name in (result.student, result.homework):
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise ValueError(f"{name!r} is no name of a folder")
@@ -138,14 +128,7 @@ def render_feedback(
 
 
 def check_book_url(book_url: str) -> None:
-    """Refuse an address that is no place to read.
-
-    Args:
-        book_url: Address of the folder that holds the book's chapters; may be empty.
-
-    Raises:
-        ValueError: It is no web address, file address or relative path.
-    """
+    """Refuse an address that is no place to read."""
     address = urlsplit(book_url)
     if address.scheme not in ("", "http", "https", "file"):
         raise ValueError(f"book_url is {book_url!r}, expected an http, https or file address")

@@ -14,15 +14,7 @@ LATE = "late"
 
 
 def write_grades(standings: Sequence[Standing], path: Path) -> None:
-    """Write the grades as CSV (RFC 4180, UTF-8), whole or not at all.
-
-    Args:
-        standings: The submissions, in the order of the rows; an interrupted one has none.
-        path: The file; one that exists is replaced.
-
-    Raises:
-        OSError: It could not be written.
-    """
+    """Write the grades as CSV (RFC 4180, UTF-8), whole or not at all."""
     graded = (standing for standing in standings if not standing.result.interrupted)
     rows = (row for standing in graded for row in _rows(standing))
     write_atomically(path, csv_text(COLUMNS, rows))

@@ -44,15 +44,7 @@ class Histogram:
 
 
 def draw_histogram(scores: Sequence[float], top: float) -> Histogram:
-    """Draw how many submissions got how many points.
-
-    Args:
-        scores: Points of each submission.
-        top: Points to be had, written answers left out.
-
-    Returns:
-        At most ``_MAX_BARS`` + 1 bars, each of whole points; the last holds full marks alone.
-    """
+    """Draw how many submissions got how many points."""
     width, height, floor, roof = 400.0, 214.0, 176.0, 26.0
     left, right = 8.0, 392.0
     step = max(1, math.ceil(top / _MAX_BARS))

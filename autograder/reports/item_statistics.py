@@ -26,15 +26,7 @@ class ItemStatistics:
 def item_statistics(
     results: Sequence[SubmissionResult], checks: Collection[str]
 ) -> dict[str, ItemStatistics]:
-    """Look at each check over a class.
-
-    Args:
-        results: Of one homework, of those who handed something in.
-        checks: Those to look at, which also make the total.
-
-    Returns:
-        Check to what it says; checks that nobody was judged on are left out.
-    """
+    """Look at each check over a class."""
     found: dict[str, ItemStatistics] = {}
     points = [{c.check: c.score for c in r.checks if c.check in checks} for r in results]
     worth = {c.check: c.max_score for r in results for c in r.checks if c.check in checks}

@@ -20,16 +20,7 @@ _WHOLE = "(all)"  # where a check's name stands, in the first line of a submissi
 
 
 def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
-    """Add what a grading found to the log, but for what was found last time, too.
-
-    Args:
-        standings: The class.
-        path: The log; made if it is not there.
-        now: The time that the lines bear.
-
-    Raises:
-        OSError: It can't be written.
-    """
+    """Add what a grading found to the log, but for what was found last time, too."""
     start = now.strftime("%Y-%m-%dT%H:%M:%SZ\t").encode()
     with path.open("a+b") as log:
         log.seek(0)

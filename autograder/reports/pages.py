@@ -25,16 +25,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(template: str, *, script: str = "", **values: Any) -> str:
-    """Fill in a template.
-
-    Args:
-        template: Its file name in ``autograder/reports/templates``.
-        script: File name of the page's only script, also there; none if empty.
-        values: What the template reads. Text is cleaned by its filters and escaped by Jinja.
-
-    Returns:
-        An HTML page that needs no other file.
-    """
+    """Fill in a template."""
     source = _read(script) if script else ""
     policy = _POLICY
     if source:

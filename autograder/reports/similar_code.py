@@ -26,15 +26,7 @@ class _Cluster:
 
 
 def render_similar(results: Sequence[SubmissionResult], submitted: Path) -> str:
-    """Make the page.
-
-    Args:
-        results: A class's results, with their flags.
-        submitted: nbgrader's folder of submitted notebooks.
-
-    Returns:
-        A self-contained HTML page; empty if no submissions are nearly the same.
-    """
+    """Make the page."""
     groups = {
         (flag.students, flag.cells): result.homework
         for result in results

@@ -70,26 +70,12 @@ STATUS_WORDS: dict[Status, StatusWords] = {
 
 
 def format_points(points: float) -> str:
-    """Write points as a person would.
-
-    Args:
-        points: Points; may be a fraction.
-
-    Returns:
-        At most two decimals, none that are zero: ``3``, ``2.5``, ``0.67``.
-    """
+    """Write points as a person would."""
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a duration as a person would.
-
-    Args:
-        seconds: A duration in seconds.
-
-    Returns:
-        Such as ``0.4 s``, ``12 s`` or ``2 min 5 s``.
-    """
+    """Write a duration as a person would."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -17,29 +17,13 @@ from autograder.reports.pages import render_page
 
 
 def write_course(terms: Mapping[str, Term], folder: Path) -> None:
-    """Write the table of the course, as a page and as CSV.
-
-    Args:
-        terms: Student to homeworks; at least one.
-        folder: Where to.
-
-    Raises:
-        OSError: Something could not be written.
-    """
+    """Write the table of the course, as a page and as CSV."""
     write_atomically(folder / COURSE_PAGE, render_course(terms))
     write_atomically(folder / COURSE_TABLE, course_csv(terms))
 
 
 def write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
-    """Write each student's page with all homeworks.
-
-    Args:
-        terms: Student to homeworks.
-        folder: Where to.
-
-    Raises:
-        OSError: Something could not be written.
-    """
+    """Write each student's page with all homeworks."""
     for student, term in terms.items():
         page = folder / index_path(term)
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -52,28 +36,13 @@ def index_path(term: Term) -> PurePosixPath:
 
 
 def render_index(student: str, term: Term) -> str:
-    """Make a student's page with all homeworks so far.
-
-    Args:
-        student: The student's id.
-        term: The student's homeworks.
-
-    Returns:
-        A self-contained HTML page, whose links lead to the pages beside it.
-    """
+    """Make a student's page with all homeworks so far."""
     rows = [(s, _title(s), share(s)) for s in term.standings]
     return render_page("index.html", student=student, term=term, rows=rows)
 
 
 def render_course(terms: Mapping[str, Term]) -> str:
-    """Make the staff's page over all homeworks.
-
-    Args:
-        terms: Student to homeworks.
-
-    Returns:
-        A self-contained HTML page; its links hold from the folder that ``feedback`` lies in.
-    """
+    """Make the staff's page over all homeworks."""
     shares: dict[str, list[float]] = defaultdict(list)
     for term in terms.values():
         for standing in term.standings:
@@ -103,14 +72,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
 
 
 def course_csv(terms: Mapping[str, Term]) -> str:
-    """Write a row a student: points of each homework, and the whole in percent.
-
-    Args:
-        terms: Student to homeworks.
-
-    Returns:
-        CSV.
-    """
+    """Write a row a student: points of each homework, and the whole in percent."""
     homeworks = _homeworks(terms.values())
     rows = []
     for student, term in terms.items():

@@ -36,15 +36,6 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
 
     The gradebook is copied first, by SQLite's own backup: results that come while the others are
     copied are put into it by the next ``grade``.
-
-    Args:
-        file: The backup to write.
-        out: Where the class was graded into.
-        db: The gradebook's database.
-
-    Raises:
-        Exit: With code 2, if there is nothing to copy, the file exists, or it can't be written;
-            with code 1, if something is left out because it is a link, or the gradebook is damaged.
     """
     from sqlalchemy.engine import make_url
 
@@ -87,16 +78,7 @@ def restore(
     file: ArchiveFile,
     out: Annotated[Path, typer.Option("--out", help="A new folder, or an empty one.")],
 ) -> None:
-    """Lay out what a backup holds, checked against what was copied.
-
-    Args:
-        file: The backup.
-        out: Where everything goes.
-
-    Raises:
-        Exit: With code 2, if the file is no whole backup, or ``out`` is not empty; nothing is
-            written then. With code 1, if the gradebook was damaged when it was copied.
-    """
+    """Lay out what a backup holds, checked against what was copied."""
     with told_in_one_line():
         try:
             if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -40,23 +40,7 @@ def collect(
         bool, typer.Option(help="Replace also notebooks that are newer than what comes.")
     ] = False,
 ) -> None:
-    """Bring what was handed in into the layout that grading reads.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        source: A folder or zip: from Canvas, Moodle, Blackboard, Brightspace, Gradescope or GitHub
-            Classroom, or with a folder for each student.
-        into: The class's folder.
-        roster: Class list as CSV; without it students are called what the platform calls them.
-        naming: The platform; found out from the names if None.
-        worksheet: Moodle's grading worksheet, for ID numbers, e-mail addresses and times.
-        dates: The course's dates, whose time zone is that of times without one.
-        force: Replace also notebooks that are newer than what comes.
-
-    Raises:
-        Exit: With code 2, if an argument can't be used; with code 1, if something that was handed
-            in could not be collected.
-    """
+    """Bring what was handed in into the layout that grading reads."""
     with told_in_one_line(HomeworkError, SourceError, RosterError, WorksheetError):
         homework_id = resolve_homework(homework, ROOT)
         people = read_roster(roster) if roster else Roster()

@@ -57,19 +57,7 @@ def doctor(
     tls_key: TlsKey = None,
     trusted_network: TrustedNetwork = False,
 ) -> None:
-    """Say whether this machine can grade, and how to fix what is missing.
-
-    Args:
-        db: The gradebook's database; SQLite if empty and nbgrader_config.py names none.
-        scheduler: Address of a running Dask scheduler; empty for this machine.
-        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
-        tls_cert: This client's certificate, likewise.
-        tls_key: Its key, likewise.
-        trusted_network: Whether a ``tcp://`` scheduler's network is said to be trusted.
-
-    Raises:
-        Exit: With code 1, if something is missing that grading can't do without.
-    """
+    """Say whether this machine can grade, and how to fix what is missing."""
     findings = examine(ROOT, db_url=db)
     findings.append(_workers(scheduler, tls_ca, tls_cert, tls_key, trusted_network))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
@@ -89,15 +77,7 @@ def doctor(
 
 
 def examine(root: Path, *, db_url: str = "") -> list[Finding]:
-    """Look at everything that grading needs on this machine.
-
-    Args:
-        root: The project's folder.
-        db_url: The gradebook's database; what nbgrader_config.py names, else SQLite, if empty.
-
-    Returns:
-        What was found, in the order to read it.
-    """
+    """Look at everything that grading needs on this machine."""
     return [
         _python(),
         *_packages(root),

@@ -90,27 +90,7 @@ def export(
     db: DatabaseUrl = "",
     dates: DatesFile = None,
 ) -> None:
-    """Write the points in the form that another system reads.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        out: Where the class was graded into.
-        to: The system.
-        file: The file to write; for Gradescope a folder, with a file for each student.
-        roster: Class list as CSV; without it Canvas's number is read off the student's id, and
-            Moodle's is found by the full name.
-        worksheet: Moodle's grading worksheet, for its numbers.
-        column: The assignment's name, for Canvas.
-        feedback: The file to write what students are told into; nothing of it if None.
-        book_url: Address of the book's chapters, for links in Moodle's feedback files.
-        db: The gradebook's database, for points given by hand.
-        dates: The course's dates; those in the project's folder if None.
-
-    Raises:
-        Exit: With code 2, if an argument can't be used; with code 1, if some points are still to
-            be given by hand, or were given to some of a team, or somebody has no id in the other
-            system, no mark at all, or one that can't be read.
-    """
+    """Write the points in the form that another system reads."""
     with told_in_one_line(HomeworkError, RosterError, SharedIdError, WorksheetError):
         usable_book_url(book_url)
         _check_worksheet(to, worksheet, file)

@@ -54,19 +54,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     db: DatabaseUrl = "",
 ) -> None:
-    """Remove a person from everything that grading wrote.
-
-    Args:
-        student: The student's id.
-        out: Where the class was graded into, or a course folder of nbgrader's.
-        submissions: The class's folder, if what was handed in is to be removed as well.
-        yes: Whether not to ask.
-        db: The gradebook's database.
-
-    Raises:
-        Exit: With code 2, if nothing is known of the student, or something can't be removed; with
-            code 1, if the answer was no, or a file of somebody else's can't be read.
-    """
+    """Remove a person from everything that grading wrote."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograder.gradebook.forgetting import count_rows, remove_rows
@@ -174,11 +162,7 @@ def _is_about(student: str, line: str) -> bool:
 
 
 def _forget_likeness(student: str, out: Path) -> list[Path]:
-    """Remove the flags of others that name the student; those who are left are compared again.
-
-    Returns:
-        The files of others that can't be read: they may name the student.
-    """
+    """Remove the flags of others that name the student; those who are left are compared again."""
     unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)

@@ -88,12 +88,6 @@ def grade(
     """Grade a class and write what comes of it.
 
     The arguments are the command's options, described where they are declared.
-
-    Raises:
-        Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade, somebody's grading was interrupted, or a
-            result can't be read; with code 130, if Ctrl-C ended it; with
-            code 0, if it watched and nothing came.
     """
     if watch and scheduler:
         with told_in_one_line():

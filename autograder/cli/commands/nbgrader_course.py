@@ -35,10 +35,6 @@ def nbgrader_course(
     """Lay out a course folder that nbgrader's commands and formgrader work in.
 
     The arguments are the command's options, described where they are declared.
-
-    Raises:
-        Exit: With code 2, if the folder is not empty, or an argument can't be used; with code 1,
-            if something is missing that handing out, handing in or grading needs.
     """
     with told_in_one_line(HomeworkError):
         homework_ids = [resolve_homework(name, ROOT) for name in homework or all_homeworks(ROOT)]

@@ -50,11 +50,6 @@ def regrade(
     A run that is killed may be run again: it still compares with the marks from before it.
 
     The arguments are the command's options, described where they are declared.
-
-    Raises:
-        Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade, or somebody's grading was interrupted; with
-            code 130, if Ctrl-C ended it.
     """
     from autograder.marks.changes import compare
 

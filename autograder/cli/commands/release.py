@@ -8,14 +8,7 @@ from autograder.cli.project import ROOT
 
 
 def release(homework: HomeworkName) -> None:
-    """Make what students get.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-
-    Raises:
-        Exit: With code 2, if the homework is unknown or its source not well formed.
-    """
+    """Make what students get."""
     from autograder.homework_source.homework import HomeworkError, resolve_homework
 
     with told_in_one_line(HomeworkError):

@@ -27,19 +27,7 @@ def feedback(
     db: DatabaseUrl = "",
     dates: DatesFile = None,
 ) -> None:
-    """Write every feedback page again.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        out: Where the class was graded into.
-        book_url: Address of the folder with the book's chapters; without it they are only named.
-        db: The gradebook's database, for what was given by hand.
-        dates: The course's dates; those in the project's folder if None.
-
-    Raises:
-        Exit: With code 2, if there are no results, an argument can't be used, or another command
-            is working in ``out``; with code 1, if a result can't be read.
-    """
+    """Write every feedback page again."""
     with alone_in(out), told_in_one_line(HomeworkError):
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)
@@ -72,19 +60,7 @@ def report(
     db: DatabaseUrl = "",
     dates: DatesFile = None,
 ) -> None:
-    """Write the report and the grades again.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        out: Where the class was graded into.
-        compare: Where another class was graded into.
-        db: The gradebook's database, for what was given by hand.
-        dates: The course's dates; those in the project's folder if None.
-
-    Raises:
-        Exit: With code 2, if there are no results, or another command is working in ``out``; with
-            code 1, if a result can't be read, or points by hand were given to some of a team.
-    """
+    """Write the report and the grades again."""
     with alone_in(out), told_in_one_line(HomeworkError):
         kept = KeptResults(out)
         results, graded = stored_results(homework, kept)

@@ -15,15 +15,7 @@ def students(
         list[str] | None, typer.Argument(help="What students may have; all, if none is named.")
     ] = None,
 ) -> None:
-    """Lay out released homework as the branch that students find on the web.
-
-    Args:
-        folder: Where to.
-        homework: Numbers, such as ``hw03``, or ids.
-
-    Raises:
-        Exit: With code 2, if one is unknown or not released, or the folder holds something.
-    """
+    """Lay out released homework as the branch that students find on the web."""
     from autograder.homework_source.homework import (
         HomeworkError,
         all_homeworks,
