@@ -88,9 +88,14 @@ MAY_IMPORT = {
     ),
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",
-    "autograder/marks": "autograder.judging autograder.moments autograder.text_file",
+    "autograder/marks": "autograder.judging",
+    "autograder/term": (
+        "autograder.atomic_write autograder.class_folders autograder.judging autograder.marks"
+        " autograder.moments autograder.reports autograder.text_file"
+    ),
     "autograder/gradebook": (
         f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
+        " autograder.term"
     ),
     "autograder/reports": (
         "autograder.atomic_write autograder.class_folders autograder.clean_text"

@@ -25,7 +25,7 @@ from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
 from autograder.reports.class_outputs import staging_report, write_outputs
-from autograder.reports.term import write_course, write_indexes
+from autograder.term.pages import write_course, write_indexes
 
 _MOST_CAUSES = 3  # that are told
 

@@ -21,9 +21,8 @@ from autograder.homework_source.homework import (
 )
 from autograder.homework_source.nbgrader_settings import SettingsError
 from autograder.homework_source.source import load_homework
-from autograder.marks.dates import DATES_FILE, Dates, DatesError, parse_dates, read_dates
-from autograder.marks.due_date import with_due
 from autograder.reports.feedback import check_book_url
+from autograder.term.dates import DATES_FILE, Dates, DatesError, parse_dates, read_dates, with_due
 from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:

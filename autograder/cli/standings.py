@@ -13,11 +13,10 @@ from autograder.cli.stored_results import KeptResults
 from autograder.cli.terminal import listed
 from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
-from autograder.marks.dates import Dates
-from autograder.marks.lateness import Lateness
-from autograder.marks.standing import Standing, stand, unequal_teams
-from autograder.marks.term import Term, terms_of
+from autograder.marks.standing import Lateness, Standing, stand, unequal_teams
 from autograder.reports.status_words import format_points
+from autograder.term.dates import Dates
+from autograder.term.totals import Term, terms_of
 
 
 def standings_of(

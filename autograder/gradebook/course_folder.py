@@ -13,11 +13,11 @@ from autograder.gradebook.course_config import write_exchange_config
 from autograder.gradebook.database import gradebook_url
 from autograder.homework_source.homework import Homework
 from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.marks.dates import Dates, in_utc
 from autograder.releasing.generated_assignment import create_tables
 from autograder.releasing.student_edition import write_student_edition
 from autograder.sandbox.sandbox import check_sandbox
 from autograder.sandbox.zygote import SandboxError
+from autograder.term.dates import Dates, in_utc
 
 _COURSE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 

@@ -15,8 +15,7 @@ from autograder.homework_source.book_headings import with_headings
 from autograder.homework_source.book_links import book_address
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
-from autograder.marks.lateness import Lateness
-from autograder.marks.standing import stand
+from autograder.marks.standing import Lateness, stand
 from autograder.reports.feedback import render_feedback
 
 

@@ -10,8 +10,8 @@ from traitlets import Unicode
 
 from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
-from autograder.marks.dates import DATES_FILE, Dates, read_dates
-from autograder.marks.lateness import Lateness
+from autograder.marks.standing import Lateness
+from autograder.term.dates import DATES_FILE, Dates, read_dates
 
 
 class DatedPenalties(BasePlugin):

@@ -20,7 +20,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from sqlalchemy.orm import selectinload
 
 from autograder.gradebook.hand_grades import NO_RESPONSE
-from autograder.marks.dates import in_utc
+from autograder.term.dates import in_utc
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,8 +38,8 @@ from autograder.gradebook.rows import Autograded, GradebookRows
 from autograder.gradebook.student_ids import id_problem
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
-from autograder.marks.dates import Dates, in_utc
-from autograder.marks.lateness import Lateness
+from autograder.marks.standing import Lateness
+from autograder.term.dates import Dates, in_utc
 
 _PATIENCE_SECONDS = 60.0  # for a locked or unreachable database
 _PAUSE_SECONDS = 0.5  # between two tries

@@ -1,4 +1,4 @@
-"""What a submission counts: what the judge found, what a person gave, what lateness costs.
+"""A submission's marks: the judge's, a teaching assistant's and deductions; two gradings compared.
 
 Imports ``judging``.
 """

@@ -13,9 +13,9 @@ class Change:
     Attributes:
         student: The student's id.
         check: grade_id of the test cell or written answer.
-        old_score: Points before; None if the check, or the student, was not graded before.
-        new_score: Points now; None if there is no such check, or no such student, any more.
-        reason: Why, in words for the staff. It may quote what the student's code said.
+        old_score: Points before; None if the check or the student is new.
+        new_score: Points now; None if the check or the student is gone.
+        reason: In words for the staff; may quote messages of the student's code.
     """
 
     student: str
@@ -78,7 +78,7 @@ def _reason(
 
 
 def _outcome(was: CheckResult, now: CheckResult) -> str:
-    """Say what went wrong, now or, for a check that passes now, before."""
+    """Say what goes wrong now, or what went wrong before a check that passes now."""
     if now.status is Status.PASS:
         return f"passes now; before: {was.message or was.status}"
     return now.message or str(now.status)

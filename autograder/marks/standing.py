@@ -1,11 +1,25 @@
-"""One place where all that decides a mark comes together, for every page and file that shows it."""
+"""Joins the judge's result with hand grades and lateness: the one mark that all outputs show."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from autograder.judging.results import CheckResult, Status, SubmissionResult
-from autograder.marks.lateness import Lateness
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lateness:
+    """How late a submission is, and what that costs.
+
+    Attributes:
+        words: Shown beside the mark; empty if the submission is in time or no date is set.
+        share: Deduction as a share of the maximum points, from 0 to 1.
+        days: Days begun after the student's own deadline.
+    """
+
+    words: str = ""
+    share: float = 0.0
+    days: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,10 +27,10 @@ class HandGrades:
     """What teaching assistants gave one submission.
 
     Attributes:
-        points: Check to the points that take the place of the judge's.
-        extra: Check to points on top.
-        waiting: Checks that somebody is still to look at.
-        comments: Check, or exercise, to what was said about it. Anything may stand in it.
+        points: Check to the points that replace the judge's.
+        extra: Check to extra points.
+        waiting: Checks that a person still has to grade.
+        comments: Check or exercise to a comment; untrusted text.
     """
 
     points: Mapping[str, float] = field(default_factory=dict)
@@ -30,12 +44,12 @@ class Standing:
     """A submission as it counts now.
 
     Attributes:
-        result: What grading found, with the points that a person gave in their places.
+        result: The judge's result, with points given by hand in their places.
         by_hand: Checks whose points a person gave.
-        unanswered: Those of them for which nothing was handed in, so that nobody had to look.
-        waiting: Whether somebody is still to look at something.
-        comments: Check, or exercise, to what a teaching assistant said about it.
-        lateness: When it was due, and what being late costs.
+        unanswered: Those of them for which nothing was handed in.
+        waiting: Whether a person still has to grade something.
+        comments: Check or exercise to a comment.
+        lateness: How late it is.
     """
 
     result: SubmissionResult
@@ -51,7 +65,7 @@ class Standing:
         return self.result.student
 
     def word_by_hand(self, check: str) -> str:
-        """Return how a check came to its points by hand; empty if the judge gave them."""
+        """Describe how a person graded a check; empty if the judge did."""
         if check in self.unanswered:
             return "Not answered"
         return "Graded by hand" if check in self.by_hand else ""
@@ -64,7 +78,7 @@ class Standing:
 
     @property
     def penalty(self) -> float:
-        """Points that lateness takes off; never more than there are."""
+        """Points deducted for lateness; never more than there are."""
         return min(self.lateness.share * self.result.max_score, max(self.result.score, 0.0))
 
     @property
@@ -83,12 +97,13 @@ def stand(
     grades: HandGrades | None = None,
     lateness: Lateness | None = None,
 ) -> Standing:
-    """Join what is known about a submission."""
+    """Join a result with its hand grades and its lateness, if there are any.
+
+    A written answer that nobody waits for any more has passed, or not, by its points.
+    """
     checks = tuple(_graded(check, grades) if grades else check for check in result.checks)
     by_hand = {
-        now.check
-        for was, now in zip(result.checks, checks, strict=True)
-        if now is not was
+        now.check for was, now in zip(result.checks, checks, strict=True) if now is not was
     }  # fmt: skip
     waiting = any(check.status is Status.MANUAL for check in checks)
     return Standing(
@@ -105,13 +120,13 @@ def stand(
 class ClassScores:
     """The points that a class's median, mean and histogram are made of.
 
-    While some written answers wait for a person, the points for written answers are left out.
+    While written answers wait for a person, points for written answers are left out.
 
     Attributes:
-        present: Those who handed in something, or everybody if nobody did.
+        present: Submissions that are not blank, or all if all are.
         scores: Their points, in the same order.
         max_score: Points to be had.
-        unread: How many of them have a written answer that waits for a person.
+        unread: Number of submissions with a written answer that waits for a person.
     """
 
     present: tuple[Standing, ...]
@@ -121,29 +136,21 @@ class ClassScores:
 
 
 def class_scores(standings: Sequence[Standing]) -> ClassScores:
-    """Collect the points of a class."""
+    """Collect the points of a class; at least one submission."""
     present = tuple(s for s in standings if not s.is_blank) or tuple(standings)
     unread = sum(any(c.status is Status.MANUAL for c in s.result.checks) for s in present)
-    tests = [[c for c in s.result.checks if c.exercise] for s in present]  # a question has none
-    return ClassScores(
-        present=present,
-        scores=tuple(
-            sum(check.score for check in checks) if unread else standing.score
-            for standing, checks in zip(present, tests, strict=True)
-        ),
-        max_score=max(
-            sum(check.max_score for check in checks) if unread else standing.max_score
-            for standing, checks in zip(present, tests, strict=True)
-        ),
-        unread=unread,
-    )
+    points = [(standing.score, standing.max_score) for standing in present]
+    if unread:
+        tests = [[c for c in s.result.checks if c.exercise] for s in present]
+        points = [(sum(c.score for c in of), sum(c.max_score for c in of)) for of in tests]
+    scores, tops = zip(*points, strict=True)
+    return ClassScores(present=present, scores=scores, max_score=max(tops), unread=unread)
 
 
 def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
-    """Find teams whose members have other points than one another: a person gave them to some.
+    """Return the teams whose members have different points: a person graded only some of them.
 
-    The one notebook of a team is graded once, and each member has that result: no other has the
-    same seed and took just as long, unless it was not run at all.
+    Members share one result, so submissions with the same seed and duration are a team.
     """
     teams: dict[tuple[int, float], list[Standing]] = defaultdict(list)
     for standing in standings:
@@ -153,7 +160,7 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
 
 
 def _graded(check: CheckResult, grades: HandGrades) -> CheckResult:
-    """Return a check with the points that a person gave; itself, if nobody did."""
+    """Return a check with the points that a person gave; unchanged if nobody did."""
     given, extra = grades.points.get(check.check), grades.extra.get(check.check, 0.0)
     read = check.status is Status.MANUAL and check.check not in grades.waiting
     if given is None and not extra and not read:
@@ -167,8 +174,5 @@ def _status(check: CheckResult, score: float) -> Status:
         return Status.PASS
     if score > 0:
         return Status.PARTIAL
-    return (
-        Status.FAIL
-        if check.status in (Status.PASS, Status.PARTIAL, Status.MANUAL)
-        else check.status
-    )
+    judged_well = check.status in (Status.PASS, Status.PARTIAL, Status.MANUAL)
+    return Status.FAIL if judged_well else check.status

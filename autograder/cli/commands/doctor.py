@@ -204,7 +204,7 @@ def _database(root: Path, db_url: str) -> Finding:
 def _dates(root: Path) -> list[Finding]:
     """Read the course's dates, if it has any: every command would stop at what is wrong in them."""
     from autograder.homework_source.homework import all_homeworks
-    from autograder.marks.dates import DATES_FILE, DatesError, read_dates
+    from autograder.term.dates import DATES_FILE, DatesError, read_dates
 
     file = root / DATES_FILE
     if not file.is_file():

@@ -17,7 +17,7 @@ from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.homework import HomeworkError
 from autograder.reports.class_outputs import staging_report, write_feedback, write_report
 from autograder.reports.grades import write_grades
-from autograder.reports.term import write_course, write_indexes
+from autograder.term.pages import write_course, write_indexes
 
 
 def feedback(

@@ -14,8 +14,8 @@ from autograder.cli.app import app
 from autograder.cli.commands import export, stored
 from autograder.gradebook import hand_grades
 from autograder.gradebook.database import gradebook_url
-from autograder.marks.dates import Dates
 from autograder.releasing.generated_assignment import create_tables
+from autograder.term.dates import Dates
 from tests.autograder.graded_class import HOMEWORK, make_class
 
 HW = "hw03-self-attention"

@@ -10,8 +10,7 @@ from nbgrader.api import Gradebook
 
 from autograder.gradebook.hand_grades import NO_RESPONSE, read_hand_grades
 from autograder.judging.results import CellFailure, Status
-from autograder.marks.lateness import Lateness
-from autograder.marks.standing import HandGrades, Standing, stand
+from autograder.marks.standing import HandGrades, Lateness, Standing, stand
 from autograder.reports.exports import comment_of, gradescope_results
 from autograder.reports.feedback import render_feedback
 from autograder.reports.grades import write_grades

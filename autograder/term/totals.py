@@ -1,12 +1,12 @@
-"""A student's homeworks together: what each counts, and the whole."""
+"""A student's homeworks together, and the total of the course."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from autograder.marks.dates import Dates
 from autograder.marks.standing import Standing
+from autograder.term.dates import Dates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,12 +14,11 @@ class Term:
     """A student's homeworks so far.
 
     Attributes:
-        standings: One for each homework, in the order of their ids.
-        missed: Homeworks of which nothing was there to be graded: they count as nothing reached.
-        excused: Homeworks that count nothing for this student, by the dates.
-        dropped: Homeworks that are left out of the total, those with the smallest shares.
-        total: Of the points to be had in the others, the mean share that was reached, from 0 to 1:
-            each homework counts the same. None where there are no others.
+        standings: One a homework, sorted by id.
+        missed: Homeworks not handed in: their share is 0.
+        excused: Homeworks that dates.toml excuses this student from.
+        dropped: Homeworks left out of the total, those with the smallest shares.
+        total: Mean share of the points over the other homeworks, from 0 to 1; None without any.
     """
 
     standings: tuple[Standing, ...]
@@ -30,7 +29,7 @@ class Term:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """The homeworks that the total leaves out, for whatever reason."""
+        """The homeworks that the total leaves out."""
         return self.excused | self.dropped
 
 
@@ -41,7 +40,7 @@ def sum_up(
     missed: Iterable[str] = (),
     excused: Collection[str] = (),
 ) -> Term:
-    """Put a student's homeworks together."""
+    """Put one student's homeworks together; the last one is never dropped."""
     ordered = sorted(standings, key=lambda standing: standing.result.homework)
     reached = {standing.result.homework: share(standing) for standing in ordered}
     missing = sorted({*missed} - {*reached} - {*excused})
@@ -66,12 +65,16 @@ def terms_of(
     is_unread: Callable[[str, str], bool] = lambda student, homework: False,
     now: datetime | None = None,
 ) -> dict[str, Term]:
-    """Put every student's homeworks together."""
+    """Put every student's homeworks together, sorted by student.
+
+    A homework in ``graded`` that is due counts as missed if a student has no result of it, unless
+    ``is_unread(student, homework)`` says that the result is there and can't be read.
+    """
     now = now or datetime.now(UTC)
     by_student: dict[str, list[Standing]] = defaultdict(list)
     ungraded = set()
     for standing in standings:
-        if standing.result.interrupted:  # no mark, and nothing missed
+        if standing.result.interrupted:  # neither a mark nor missed
             ungraded.add((standing.student, standing.result.homework))
         else:
             by_student[standing.student].append(standing)
@@ -84,17 +87,13 @@ def terms_of(
             missed=[
                 name
                 for name in graded
-                if _is_over(dates.due_for(student, name), now)
+                if (dates.due_for(student, name) or now) <= now
                 if (student, name) not in ungraded and not is_unread(student, name)
             ],
             excused=dates.excused.get(student, ()),
         )
         for student in sorted(by_student, key=str.casefold)
     }
-
-
-def _is_over(due: datetime | None, now: datetime) -> bool:
-    return due is None or due < now
 
 
 def share(standing: Standing) -> float:

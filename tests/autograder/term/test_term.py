@@ -15,12 +15,11 @@ from autograder.class_run.result_store import ResultStore, result_file
 from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.judging.results import CellFailure, Status
-from autograder.marks.dates import Dates
-from autograder.marks.lateness import Lateness
-from autograder.marks.standing import HandGrades, Standing, stand
-from autograder.marks.term import sum_up, terms_of
+from autograder.marks.standing import HandGrades, Lateness, Standing, stand
 from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
-from autograder.reports.term import render_course, render_index, write_course, write_indexes
+from autograder.term.dates import Dates
+from autograder.term.pages import render_course, render_index, write_course, write_indexes
+from autograder.term.totals import sum_up, terms_of
 from tests.autograder.graded_class import HOMEWORK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import words_of

@@ -17,7 +17,7 @@ from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import SubmissionResult
-from autograder.marks.dates import Dates, DatesError, read_dates
+from autograder.term.dates import Dates, DatesError, read_dates
 from tests.autograder.conftest import notebook
 from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.graded_class import HOMEWORK, result

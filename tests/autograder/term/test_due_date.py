@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from autograder.cli.app import app
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.plan import set_due
-from autograder.marks.due_date import with_due
+from autograder.term.dates import with_due
 
 HOMEWORK = "hw03-self-attention"
 MOMENT = "2026-10-12T23:59:00Z"

@@ -1,4 +1,4 @@
-"""Pages over all homeworks so far: a student's own, and the staff's table with its CSV."""
+"""Pages about all homeworks so far: each student's own, and the staff's table with its CSV."""
 
 import os
 import statistics
@@ -10,10 +10,10 @@ from urllib.parse import quote
 from autograder.atomic_write import write_atomically
 from autograder.class_folders import COURSE_PAGE, COURSE_TABLE
 from autograder.marks.standing import Standing
-from autograder.marks.term import Term, share
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path
 from autograder.reports.pages import render_page
+from autograder.term.totals import Term, share
 
 
 def write_course(terms: Mapping[str, Term], folder: Path) -> None:
@@ -31,7 +31,7 @@ def write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
 
 
 def index_path(term: Term) -> PurePosixPath:
-    """Say where a student's page with all homeworks belongs."""
+    """Return where a student's page with all homeworks belongs."""
     return feedback_path(term.standings[0].result).with_name("index.html")
 
 

@@ -1,8 +1,9 @@
-"""dates.toml: when homework is due, for whom later, and what being late costs.
+"""dates.toml: when homework is due, extensions, and what lateness costs.
 
-The one place for it: the commands, the gradebook's rows and nbgrader's own late penalties read it.
+Commands, the gradebook's rows and nbgrader's late penalties all compute lateness here.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autograder.judging.results import SubmissionResult
-from autograder.marks.lateness import Lateness
+from autograder.marks.standing import Lateness
 from autograder.moments import plausible
 from autograder.text_file import TextFileError, text_of
 
@@ -32,20 +33,18 @@ class DatesError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Dates:
-    """When homework is due, and what being late costs.
+    """When homework is due, and what lateness costs.
 
     Attributes:
-        due: Homework's id to when it is due, for everybody.
-        extensions: Student to the homeworks that are due later for that one, and when. What is
-            earlier than everybody's date counts for nothing.
-        excused: Student to the homeworks that count nothing for that one.
-        percent_per_day: Of the points to be had, what each day begun takes off.
-        most_percent: What lateness takes off at most.
-        grace_minutes: So much later is not late.
-        grace_days: Late days that cost a student nothing, over the term.
-        drop_lowest: How many homeworks, those with the smallest share of their points, are left
-            out of a student's total.
-        zone: Of times that name none; None if that is not said.
+        due: Homework id to its due date for everybody.
+        extensions: Student to homework id to a later due date.
+        excused: Student to the homeworks left out of the student's total.
+        percent_per_day: Deduction for each day begun, of the maximum points.
+        most_percent: Maximum deduction.
+        grace_minutes: Delay that is not late.
+        grace_days: Late days without deduction for each student, over the term.
+        drop_lowest: Number of homeworks left out of a total, those with the smallest shares.
+        zone: Time zone of dates that name none.
     """
 
     due: Mapping[str, datetime] = field(default_factory=dict)
@@ -59,10 +58,7 @@ class Dates:
     zone: ZoneInfo | None = None
 
     def due_for(self, student: str, homework: str) -> datetime | None:
-        """Return when a homework is due for a student; None if no date is set.
-
-        An extension makes nobody's date earlier: everybody's may have been put off since.
-        """
+        """Return a student's due date; an extension earlier than everybody's counts for nothing."""
         own = self.extensions.get(student, {}).get(homework)
         dates = [date for date in (own, self.due.get(homework)) if date]
         return max(dates, default=None)
@@ -70,7 +66,7 @@ class Dates:
     def lateness(
         self, result: SubmissionResult, others: Iterable[SubmissionResult] = ()
     ) -> Lateness:
-        """Say how late a submission is, and what that costs."""
+        """Return how late a submission is; ``others``, if due earlier, use up grace days."""
         days = self._days_late(result)
         due = self.due_for(result.student, result.homework)
         if not days or due is None:
@@ -93,7 +89,7 @@ class Dates:
         return Lateness(words=" ".join(words), share=percent / 100, days=days)
 
     def _days_late(self, result: SubmissionResult) -> int:
-        """Count the days begun; one where all that is known is that it was late."""
+        """Count the days begun; one if only the platform's mark "late" is known."""
         due = self.due_for(result.student, result.homework)
         if due is None:
             return 0
@@ -103,7 +99,7 @@ class Dates:
             return int(result.marked_late and not extended)
         if handed_in - due <= timedelta(minutes=self.grace_minutes):
             return 0
-        # a day by the clock: 25 hours where summer time ends, and no less than 24 where it begins
+        # A day by the clock has 25 hours when summer time ends.
         by_the_clock = handed_in.astimezone(due.tzinfo).replace(tzinfo=None) - due.replace(
             tzinfo=None
         )
@@ -111,7 +107,7 @@ class Dates:
 
 
 def _handed_in(result: SubmissionResult) -> datetime | None:
-    """Return when it was handed in; None if nothing says, or what says it can't be."""
+    """Return the time of submission; None if it is unknown or implausible."""
     moment = datetime.fromisoformat(result.handed_in) if result.handed_in else None
     return moment if moment and plausible(moment) else None
 
@@ -132,7 +128,7 @@ def _count(number: int, what: str) -> str:
 
 
 def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
-    """Read the file."""
+    """Read dates.toml; ``homeworks`` are the known ids."""
     try:
         return parse_dates(text_of(path.read_bytes()), homeworks)
     except (OSError, TextFileError, DatesError) as error:
@@ -140,7 +136,7 @@ def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
 
 
 def parse_dates(text: str, homeworks: Sequence[str]) -> Dates:
-    """Read what such a file says."""
+    """Read the text of dates.toml."""
     try:
         return _dates(tomllib.loads(text), homeworks)
     except tomllib.TOMLDecodeError as error:
@@ -248,5 +244,22 @@ def _moments(
 
 
 def in_utc(moment: datetime) -> datetime:
-    """Return a moment as nbgrader's gradebook holds it: in UTC, without saying so."""
+    """Return a moment as nbgrader's gradebook stores it: naive, in UTC."""
     return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def with_due(text: str, homework: str, moment: str) -> str:
+    """Return the text of dates.toml with a homework's due date set; everything else stays."""
+    line = f"{homework} = {moment}\n"
+    table = re.search(r"^[ \t]*\[[ \t]*due[ \t]*\][^\n]*(?:\n|\Z)", text, flags=re.MULTILINE)
+    if not table:
+        before = f"{text.rstrip()}\n\n" if text.strip() else ""
+        return f"{before}[due]\n{line}"
+    before, rest = text[: table.end()].rstrip("\n") + "\n", text[table.end() :]
+    following = re.search(r"^[ \t]*\[", rest, flags=re.MULTILINE)
+    end = following.start() if following else len(rest)
+    names = "|".join(re.escape(name) for name in (homework, homework.partition("-")[0]))
+    earlier = re.compile(
+        rf"^[ \t]*[\"']?(?:{names})[\"']?[ \t]*=[^\n]*(?:\n|\Z)", flags=re.MULTILINE
+    )
+    return f"{before}{line}{earlier.sub('', rest[:end])}{rest[end:]}"
