@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import course_lib
+from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.homework_source.magics import without_magics
 from autograder.releasing.student_edition import PACKAGE, write_student_edition
 
 _RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)

@@ -20,7 +20,7 @@ from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import standings_of, terms_so_far
 from autograder.cli.terminal import listed, output
-from autograder.homework_source.book_headings import with_headings
+from autograder.homework_source.book_links import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing

@@ -10,7 +10,7 @@ from autograder.class_run.result_store import BEFORE, ResultStore, is_unreadable
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
-from autograder.homework_source.book_headings import with_headings
+from autograder.homework_source.book_links import with_headings
 from autograder.homework_source.homework import Homework, all_homeworks, resolve_homework
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult

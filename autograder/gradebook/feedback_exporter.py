@@ -11,8 +11,7 @@ from autograder.gradebook.graded_notebook import kept_result
 from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.gradebook.late_penalties import DatedPenalties, configured_dates, lateness_among
 from autograder.gradebook.preprocessor import TrustedJudge
-from autograder.homework_source.book_headings import with_headings
-from autograder.homework_source.book_links import book_address
+from autograder.homework_source.book_links import book_address, with_headings
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Lateness, stand

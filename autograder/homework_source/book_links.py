@@ -1,39 +1,67 @@
-"""Links from a notebook to the book, written as ``[words](book:chapter#anchor)``."""
+"""Where a homework leads into the book: links, and the headings of the places."""
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
+from autograder.homework_source.homework import Homework
+
 _LINK = re.compile(r"\[([^\]]+)\]\(book:([a-z0-9-]+)(#[a-z0-9-]+)?\)")
-
-
-def expand_book_links(text: str, root: Path) -> str:
-    """Turn links to the book into addresses, or into plain words where the book has no address.
-
-    The address stands in ``pyproject.toml``, under ``[project.urls]`` as ``Book``: see
-    ``book_address``. A link that leads nowhere would be worse than none.
-
-    Args:
-        text: Markdown.
-        root: The project's folder.
-
-    Returns:
-        The text with each link expanded; without an address, its words in italics.
-    """
-    address = book_address(root)
-    if not address:
-        return _LINK.sub(r"*\1*", text)
-    return _LINK.sub(rf"[\1]({address}/\2.html\3)", text)
+_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
+_FORMATTING = re.compile(r"[`*$]")
+_NOT_PLAIN = re.compile(r"[\\{}]|\]\(")
 
 
 def book_address(root: Path) -> str:
-    """Return where the project says that its book is, without a slash at the end; empty if nowhere.
+    """Return the book's address, without a slash at its end; empty if the project has none.
 
-    Args:
-        root: The project's folder, whose ``pyproject.toml`` may say it.
+    It stands in ``pyproject.toml``, under ``[project.urls]`` as ``Book``.
     """
     try:
         settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ""
     return str(settings.get("project", {}).get("urls", {}).get("Book", "")).rstrip("/")
+
+
+def expand_book_links(text: str, root: Path) -> str:
+    """Turn ``[words](book:chapter#anchor)`` into links, or into italics if there is no address."""
+    address = book_address(root)
+    return _LINK.sub(rf"[\1]({address}/\2.html\3)" if address else r"*\1*", text)
+
+
+def with_headings(homework: Homework, root: Path) -> Homework:
+    """Look up the headings of the places in the book that a homework's checks name."""
+    places = {cell.read for cell in homework.checks if cell.read}
+    return replace(homework, headings={read: find_headings(read, root) for read in places})
+
+
+def find_headings(read: str, root: Path) -> tuple[str, str]:
+    """Find the headings of the chapter and the section of ``chapter#anchor``.
+
+    A heading that is missing, or is more than plain words, is made from the place's name; the
+    section of a place without an anchor is empty.
+    """
+    chapter, _, anchor = read.partition("#")
+    try:
+        text = (root / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    section = rf"^\({re.escape(anchor)}\)=\n+#+ +(.+)$"
+    return (
+        _plain_heading(r"^# +(.+)$", text) or name_in_words(chapter),
+        _plain_heading(section, text) or name_in_words(anchor),
+    )
+
+
+def name_in_words(name: str) -> str:
+    """Put the name of a chapter or an anchor in words: ``beam-search`` gives ``Beam search``."""
+    words = name.replace("-", " ").replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def _plain_heading(pattern: str, text: str) -> str:
+    match = re.search(pattern, text, re.MULTILINE)
+    heading = _FORMATTING.sub("", _ROOT.sub(r"√\1", match[1])).strip() if match else ""
+    return "" if _NOT_PLAIN.search(heading) else heading

@@ -1,5 +1,7 @@
 """What a cell says to whom: nbgrader's regions, and the text that students get."""
 
+import ast
+import contextlib
 import re
 
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError
@@ -70,6 +72,22 @@ def students_text(cell: Cell) -> str:
         stub = "" if cell.kind is CellKind.TEST else first.replace(first.lstrip(), "pass")
         lines[region.start - 1 : region.stop - 1] = [stub, *[""] * (len(region) - 1)]
     return "\n".join(lines)
+
+
+_MAGIC = re.compile(r"^([ \t]*)[%!].*", re.MULTILINE)
+
+
+def without_magics(source: str) -> ast.Module:
+    """Parse a cell of the instructor's, with ``None`` in place of each line that is a magic.
+
+    Lines such as ``%matplotlib inline`` are for the student's own kernel.
+
+    Raises:
+        SyntaxError: The rest is no Python.
+    """
+    with contextlib.suppress(SyntaxError):  # most cells are Python as they stand
+        return ast.parse(source)
+    return ast.parse(_MAGIC.sub(r"\1None", source))
 
 
 _MARKER = re.compile(r"^ *### (BEGIN|END) (SOLUTION|HIDDEN TESTS)\n?", re.MULTILINE)

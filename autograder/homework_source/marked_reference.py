@@ -5,7 +5,6 @@ import importlib.util
 from pathlib import Path
 
 from autograder.homework_source.cell_text import BEGIN_SOLUTION, END_SOLUTION
-from autograder.homework_source.definitions import defined_by, names_of
 from autograder.homework_source.homework import HomeworkError
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -45,6 +44,14 @@ def marked_source(module_name: str, object_name: str) -> str:
     lines = marked.split("\n")
     last = max(i for i, line in enumerate(lines) if line.strip() == END_SOLUTION)
     return "\n".join([*lines[:last], *(f"\n\n{h}" for h in helpers), *lines[last:]])
+
+
+def defined_by(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module's top level gives a value, by no import."""
+    if isinstance(statement, _Function | ast.ClassDef):
+        return {statement.name}
+    stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return {node.id for node in stored if isinstance(node.ctx, ast.Store)}
 
 
 def _text_of(module_name: str) -> str:
@@ -153,7 +160,7 @@ def _private_helpers(text: str, source: str) -> list[str]:
     wanted: set[str] = set()
     waiting = ast.parse(source).body
     while waiting:
-        _, used = names_of(waiting.pop())
+        used = {node.id for node in ast.walk(waiting.pop()) if isinstance(node, ast.Name)}
         new = {n for n in used if _is_private(n) and n in helpers} - wanted
         wanted |= new
         waiting += [helpers[name] for name in new]

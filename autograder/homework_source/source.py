@@ -15,6 +15,7 @@ from autograder.homework_source.cell_text import (
     END_SOLUTION,
     regions,
     students_text,
+    without_magics,
 )
 from autograder.homework_source.fetch_edition import FOLDED, fetch_cell, needs
 from autograder.homework_source.homework import (
@@ -25,7 +26,6 @@ from autograder.homework_source.homework import (
     Variant,
     resolve_homework,
 )
-from autograder.homework_source.magics import without_magics
 from autograder.homework_source.marked_reference import marked_source
 from autograder.homework_source.variants import read_variants
 from autograder.text_file import TextFileError, text_of

@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.homework_source.cell_text import ANSWER_STUB, students_text
+from autograder.homework_source.cell_text import ANSWER_STUB, students_text, without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.homework_source.magics import without_magics
 
 LOCKED = (CellKind.SETUP, CellKind.TEST, CellKind.DEMO, CellKind.FETCH)
 """The code cells that are the instructor's."""

@@ -13,8 +13,8 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.homework_source.magics import without_magics
 from autograder.judging.results import UNWRITTEN, CheckResult, Forgiven, Status
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from types import CodeType, SimpleNamespace
 from typing import Any
 
+from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.homework_source.magics import without_magics
 from autograder.sandbox.zygote import SandboxError
 from course_lib import testing
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import torch
 
-from autograder.homework_source.book_headings import find_headings
-from autograder.homework_source.cell_text import students_text
+from autograder.homework_source.book_links import find_headings
+from autograder.homework_source.cell_text import students_text, without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.homework_source.magics import without_magics
 from course_lib.likely_mistakes import describe, is_same
 from course_lib.testing import CheckFailure, observed_by
 

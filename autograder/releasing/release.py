@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from autograder.homework_source.book_headings import find_headings
-from autograder.homework_source.book_links import book_address
+from autograder.homework_source.book_links import book_address, find_headings
 from autograder.homework_source.fetch_edition import fetch_cell, needs
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework

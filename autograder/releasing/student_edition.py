@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.homework_source.cell_text import students_text
-from autograder.homework_source.definitions import defined_by
+from autograder.homework_source.cell_text import students_text, without_magics
 from autograder.homework_source.fetch_edition import MARKER
 from autograder.homework_source.homework import (
     Cell,
@@ -25,7 +24,7 @@ from autograder.homework_source.homework import (
     HomeworkError,
     resolve_homework,
 )
-from autograder.homework_source.magics import without_magics
+from autograder.homework_source.marked_reference import defined_by
 from autograder.homework_source.source import read_source
 
 PACKAGE = "course_lib"

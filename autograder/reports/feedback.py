@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from autograder.class_folders import FEEDBACK
-from autograder.homework_source.book_headings import name_in_words
+from autograder.homework_source.book_links import name_in_words
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Status, SubmissionResult
 from autograder.marks.standing import Standing

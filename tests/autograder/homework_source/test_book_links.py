@@ -1,6 +1,6 @@
 import pytest
 
-from autograder.homework_source.book_headings import find_headings
+from autograder.homework_source.book_links import find_headings
 
 CHAPTER = """\
 ---
