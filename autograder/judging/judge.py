@@ -18,7 +18,6 @@ from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.notebook_file import SubmissionError
 from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.results import (
-    DEFERRED,
     CellFailure,
     CheckResult,
     Progress,
@@ -138,7 +137,7 @@ class Judge:
             prying = flag_prying(process, submission)
             first = run_all(process, known=known or Progress())
         results, flags, lost = first.results, first.flags, first.lost
-        limits.can_defer = False
+        limits.is_second_try = True
 
         def left() -> float:
             return self._limits.submission_seconds - (time.monotonic() - started)
@@ -162,12 +161,6 @@ class Judge:
         if again and left() > 0:
             second = run_again(again, SecondTry(self._homework, results, again))
             results, flags, lost = second.results, second.flags, second.lost
-        deferred = {c: found for c, found in results.items() if found.message.startswith(DEFERRED)}
-        if deferred and left() > 0:  # with a right piece in place it did not pass either
-            own = run_again(deferred)
-            results, flags = own.results, own.flags
-            for check, found in deferred.items():
-                results[check] = replace(results[check], tried_with=found.tried_with)
         if self._homework.variants and left() > 0:
             second_try = SecondTry(self._homework, results, again) if again else None
             results = charge_dropout_once(

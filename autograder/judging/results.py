@@ -18,7 +18,6 @@ UNUSABLE = "What your code returned could not be used by the check"  # begins su
 STOPPED = "Your code was stopped after"  # begins such a message
 NOTHING_HANDED_IN = "Nothing was handed in"  # begins the reason why such a one is not graded
 OTHER_HOMEWORK = f"{NOTHING_HANDED_IN} for this homework"  # likewise
-DEFERRED = "Not run with your own"  # begins the message of a check that waits for its second try
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
 
 

@@ -123,10 +123,11 @@ class SecondTry:
         if second.check in self._unpaid and second.status is Status.PASS:
             self._unpaid.clear()  # one charges it, and that is enough
             return replace(first, message=f"{first.message}\n{self._unseen(first)}")
-        kept = second if second.score > first.score else first
+        was_stopped = first.status is Status.TIMEOUT  # it may have got a short time
+        kept = second if was_stopped or second.score > first.score else first
         if kept is first and second.status is Status.FAIL and second.hint in self._hints:
             kept = replace(first, hint=second.hint)
-        shows_nothing = second.status is Status.TIMEOUT and first.status is not Status.TIMEOUT
+        shows_nothing = second.status is Status.TIMEOUT and not was_stopped
         tried_with = self._again.get(second.check, ())
         return kept if shows_nothing else replace(kept, tried_with=tried_with)
 

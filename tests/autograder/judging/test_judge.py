@@ -184,21 +184,8 @@ SELDOM = (
 )
 
 
-IN_PLACE = """
-from IPython.core import inputtransformer2
-class Two:
-    def match(self, line): return True
-    def sub(self, new, line, count=0): return line.replace("3", "2")
-inputtransformer2.ipython_prompt.prompt_re = inputtransformer2.ipython_prompt.initial_re = Two()
-"""
-TABLE = """
-from IPython.core import inputtransformer2
-inputtransformer2.tr["%"] = lambda content: "double = lambda x: 2 * x"
-"""
-
-
 def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):
-    demo = Cell(kind=CellKind.DEMO, grade_id="fun", source="%time trained = double(torch.ones(1))")
+    demo = Cell(kind=CellKind.DEMO, grade_id="fun", source="trained = double(torch.ones(1))")
     homework = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells, demo))
     solved = ("double", "def double(x):\n    return 2 * x")
     result = grade(solved, ("", "trained + 1"), ("", "untrained + 1"), homework=homework)
