@@ -1,62 +1,59 @@
-"""Collects a homework: from what a platform lets one download into nbgrader's layout."""
+"""Collects a homework: from a platform's download into nbgrader's layout."""
 
 import errno
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from pathlib import Path
 
 from autograder.class_folders import NBGRADER, RESULTS
 from autograder.collecting.attempts import Attempt, ChoiceError, choose, is_notebook_of
-from autograder.collecting.folder_names import folder_key
-from autograder.collecting.gradescope_export import (
-    MAX_METADATA_BYTES,
-    METADATA,
-    MetadataError,
-    Record,
-    read_metadata,
-)
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import (
     BRIGHTSPACE_LIST,
     READERS,
-    READINGS,
     Name,
     Naming,
     classroom_prefixes,
+    read_canvas,
     recognise,
     with_whole_users,
 )
-from autograder.collecting.moodle_people import MoodlePeople, moodle_owners, participant_of
-from autograder.collecting.moodle_worksheet import Participant
-from autograder.collecting.owners import Owner, owners_by_name, owners_by_record
-from autograder.collecting.placing import Outcome, put_notebook
-from autograder.collecting.renamed import (
-    are_called_by_list,
-    keep_folders,
+from autograder.collecting.moodle import MoodlePeople, Worksheet, moodle_owners, participant_of
+from autograder.collecting.owners import (
+    METADATA,
+    MetadataError,
+    Owner,
+    Record,
+    canvas_folders,
+    named_by_list,
     other_folder,
-    renaming,
+    owners_by_name,
+    owners_by_record,
+    read_metadata,
 )
-from autograder.collecting.roster import Roster
+from autograder.collecting.placing import Outcome, put_notebook
+from autograder.collecting.roster import Roster, folder_key, folder_name
 from autograder.judging.notebook_file import MAX_FILE_BYTES
 from autograder.teams import put_teams
 
-# What these give away bears the time when it was downloaded, or cloned.
-_TELL_NO_TIME = (
+MAX_METADATA_BYTES = 200 << 20  # it holds the results of every attempt: ten times a large class's
+# Files of these downloads have the time of the download, or of the clone.
+_WITHOUT_TIMES = (
     Naming.CANVAS, Naming.MOODLE, Naming.BLACKBOARD, Naming.BRIGHTSPACE, Naming.CLASSROOM,
 )  # fmt: skip
-# What lies beside the submissions.
-_OF_THE_PLATFORM = {
-    Naming.GRADESCOPE: [(METADATA,)],
-    Naming.BRIGHTSPACE: [(BRIGHTSPACE_LIST,)],
-}
-# What one student's name or folder can be the reason of; the others can be collected.
+# Files that lie beside the submissions.
+_OF_THE_PLATFORM = {Naming.GRADESCOPE: (METADATA,), Naming.BRIGHTSPACE: (BRIGHTSPACE_LIST,)}
+# Errors that one student's name or folder can cause; the others can be collected.
 _OF_ONE_NAME = (
     errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
     errno.ELOOP,
 )  # fmt: skip
+
+People = dict[str, list[Attempt]]
+"""Everything that each person handed in, by the platform's name of the person."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +63,7 @@ class Line:
     Attributes:
         student: The student's id in the course; empty if the owner is not known.
         outcome: What became of it.
-        source: Path of the file in what was handed in.
+        source: Path of the file in the download.
         remark: In words; may be empty.
     """
 
@@ -78,7 +75,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """What a collection did.
+    """The outcome of a collection.
 
     Attributes:
         naming: The platform that the names come from.
@@ -94,31 +91,6 @@ class Collection:
         return not any(line.outcome in (Outcome.PROBLEM, Outcome.KEPT) for line in self.lines)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Download:
-    """What is collected, and what is known of it; see ``collect``.
-
-    Attributes:
-        naming: The platform that the names come from.
-        depth: How many leading folders all files lie in.
-        homework_id: Such as ``hw03-self-attention``.
-        roster: The class list.
-        worksheet: Number to participant; None if there is none.
-        zone: Of times that name no time zone; the machine's if None.
-    """
-
-    naming: Naming
-    depth: int
-    homework_id: str
-    roster: Roster
-    worksheet: Mapping[str, Participant] | None
-    zone: tzinfo | None
-
-    def tells_time(self, file: HandedIn) -> bool:
-        """Whether the time that a file bears may be that of handing it in."""
-        return self.naming not in _TELL_NO_TIME and not file.cloned
-
-
 def collect(
     source: Path,
     homework_id: str,
@@ -126,7 +98,7 @@ def collect(
     *,
     roster: Roster | None = None,
     naming: Naming | None = None,
-    worksheet: Mapping[str, Participant] | None = None,
+    worksheet: Worksheet | None = None,
     zone: tzinfo | None = None,
     force: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
@@ -140,16 +112,13 @@ def collect(
         source: A folder or a zip.
         homework_id: Such as ``hw03-self-attention``.
         target: The class's folder: ``target/<student>/<homework>/<homework>.ipynb``.
-        roster: The class list: whom it lists gets the id that it gives.
+        roster: The class list, which gives the students' ids.
         naming: The platform that the names come from; found out if None.
-        worksheet: Who has which of Moodle's numbers, and when they handed in.
+        worksheet: Moodle's grading worksheet.
         zone: Of times that name no time zone; the machine's if None.
-        force: Replace also what may be newer.
+        force: Replace also notebooks that may be newer.
         on_start: Called with the number of students.
         on_student: Called with each student's id.
-
-    Returns:
-        What became of each submission.
 
     Raises:
         SourceError: ``source`` can't be read.
@@ -165,272 +134,294 @@ def collect(
         naming, depth = (found, depth) if naming in (None, found) else (naming, 0)
         if worksheet is not None and naming is not Naming.MOODLE:
             raise SourceError(f"a worksheet is Moodle's, but the names in {source} are not")
-        download = _Download(
+        collector = _Collector(
             naming=naming,
             depth=depth,
             homework_id=homework_id,
+            target=target,
             roster=roster,
             worksheet=worksheet,
             zone=zone,
         )
-        lines: list[Line] = []
-        people = _group(files, download, target, lines)
+        people = collector.group(files)
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
-        teams = {p.student: folder_key(p.team) for p in roster.people if p.team}
-        if roster.people:
-            put_teams(target, homework_id, teams)  # first: who watches the folder needs them then
+        if roster.people:  # before the notebooks: a watching grader needs the teams with them
+            teams = {p.student: folder_key(p.team) for p in roster.people if p.team}
+            put_teams(target, homework_id, teams)
         for attempts in people.values():
-            lines.append(_take(attempts, download, target, force=force))
+            collector.take(attempts, force=force)
             on_student(attempts[0].owner.student)
-    seen = {line.student for line in lines}
-    absent = [person.student for person in roster.people if person.student not in seen]
-    if absent and len(absent) == len(roster.people):
-        lines.append(
-            Line(
-                student="",
-                outcome=Outcome.PROBLEM,
-                source=str(source),
-                remark="nobody of the class list is in it: is lms_id what they are called there?",
-            )
-        )
-    lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
-    return Collection(naming=naming, lines=tuple(lines))
+    collector.add_absent(source)
+    return Collection(naming=naming, lines=tuple(collector.lines))
 
 
 def _is_graded_into(files: Sequence[HandedIn]) -> bool:
-    """Say whether files are what grading wrote, or a copy of it, maybe in a folder of its own."""
+    """Return whether grading wrote these files, perhaps in a folder of their own."""
     depth = 1 if len({file.parts[0] for file in files}) == 1 else 0
     inner = [file.parts[depth:] for file in files]
     results = any(x[:1] == (RESULTS,) and x[-1].endswith(".json") for x in inner)
     return results and any(x[:1] == (NBGRADER,) and len(x) > 1 for x in inner)
 
 
-def _group(
-    files: Sequence[HandedIn], download: _Download, target: Path, lines: list[Line]
-) -> dict[str, list[Attempt]]:
-    """Give each file to its owner; what has none, or shares its folder's name, gets a line."""
-    roster = download.roster
-    people = _with_owners(files, download, lines)
-    if download.naming is Naming.CANVAS:
-        keep_folders(people, target, roster)
+@dataclass(kw_only=True)
+class _Collector:
+    """Finds the owners in one download and copies their notebooks; see ``collect``.
 
-    def leave(person: str, remark: str) -> None:
-        first = people.pop(person)[0]
-        path = first.file.path
-        lines.append(
-            Line(student=first.owner.student, outcome=Outcome.PROBLEM, source=path, remark=remark)
-        )
+    Attributes:
+        depth: How many leading folders all files lie in.
+        lines: Of the summary, so far.
+    """
 
-    for person, attempts in list(people.items()):
-        if attempts[0].owner.problem:
-            leave(person, attempts[0].owner.problem)
-    _share(people, roster)
-    if download.naming is Naming.CANVAS and not roster.people and are_called_by_list(target):
-        for person in list(people):
-            leave(person, "folders here are called as a class list says: give it, --roster")
-    owners = _owners(people)
-    for person, attempts in list(people.items()):
-        owner = attempts[0].owner
-        other = owners[folder_key(owner.student)]
-        if remark := _shared(owner, other, download) or _second(owner, download, target):
-            leave(person, remark)
-    return people
+    naming: Naming
+    depth: int
+    homework_id: str
+    target: Path
+    roster: Roster
+    worksheet: Worksheet | None
+    zone: tzinfo | None
+    lines: list[Line] = field(default_factory=list)
 
+    def _add_problem(self, source: str, remark: str, student: str = "") -> None:
+        line = Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=remark)
+        self.lines.append(line)
 
-def _shared(owner: Owner, other: str, download: _Download) -> str:
-    """Say why a folder can't be a person's, who may not be the one to have it; empty if it can."""
-    if not owner.student:
-        named = f"{owner.person!r} cannot become a folder name"
-        return f"{named}; give this student an id with --roster"
-    if other != owner.person:
-        return f"{owner.person} and {other} would share a folder; tell them apart by --roster"
-    namesake = download.roster.namesake(owner.student)
-    if namesake and not owner.listed and download.naming is not Naming.FOLDER:
-        listed = f"{namesake.student} in the class list, but is not in the list"
-        return f"{owner.person} has the same folder name as {listed}"
-    return ""
+    # ---- whose each file is ----
 
+    def group(self, files: Sequence[HandedIn]) -> People:
+        """Give each file to its owner; a file without one gets a line in the summary."""
+        people = self._with_owners(files)
+        if self.naming is Naming.CANVAS:
+            self._keep_folders(people)
+        for person, attempts in list(people.items()):
+            self._leave(people, person, attempts[0].owner.problem)
+        _share_with_team(people, self.roster)
+        if self.naming is Naming.CANVAS and not self.roster.people and named_by_list(self.target):
+            for person in list(people):
+                words = "folders here are called as a class list says: give it, --roster"
+                self._leave(people, person, words)
+        folder_owners = _folder_owners(people)
+        for person, attempts in list(people.items()):
+            owner = attempts[0].owner
+            other = folder_owners[folder_key(owner.student)]
+            problem = self._shared_folder(owner, other) or self._second_folder(owner)
+            self._leave(people, person, problem)
+        return people
 
-def _second(owner: Owner, download: _Download, target: Path) -> str:
-    """Say why a folder would be a person's second one; empty if it would not."""
-    if download.naming is Naming.FOLDER:
+    def _leave(self, people: People, person: str, problem: str) -> None:
+        """Collect nothing of a person if there is a problem."""
+        if problem:
+            first = people.pop(person)[0]
+            self._add_problem(first.file.path, problem, first.owner.student)
+
+    def _shared_folder(self, owner: Owner, other: str) -> str:
+        """Return why somebody else may have a better claim to a person's folder."""
+        if not owner.student:
+            named = f"{owner.person!r} cannot become a folder name"
+            return f"{named}; give this student an id with --roster"
+        if other != owner.person:
+            return f"{owner.person} and {other} would share a folder; tell them apart by --roster"
+        namesake = self.roster.namesake(owner.student)
+        if namesake and not owner.listed and self.naming is not Naming.FOLDER:
+            listed = f"{namesake.student} in the class list, but is not in the list"
+            return f"{owner.person} has the same folder name as {listed}"
         return ""
-    other = other_folder(owner, target, download.roster, download.homework_id)
-    words = f"the same person's folder is {other} until now: move what is in it to {owner.student}"
-    return words if other else ""
 
+    def _second_folder(self, owner: Owner) -> str:
+        """Return why a folder would be a person's second one."""
+        if self.naming is Naming.FOLDER:
+            return ""
+        other = other_folder(owner, self.target, self.roster, self.homework_id)
+        words = f"the same person's folder is {other} until now"
+        return f"{words}: move what is in it to {owner.student}" if other else ""
 
-def _with_owners(
-    files: Sequence[HandedIn], download: _Download, lines: list[Line]
-) -> dict[str, list[Attempt]]:
-    """Return what each person handed in, and when as far as that is known."""
-    records = _records(files, download, lines)
-    named = list(_named(files, download, lines))
-    worksheet = download.worksheet
-    names = [name for _, name in named]
-    told = worksheet.values() if worksheet is not None else map(participant_of, names)
-    moodle = MoodlePeople(told if download.naming is Naming.MOODLE else (), download.roster)
-    if download.naming is Naming.MOODLE:
-        whose = moodle_owners(names, moodle, worksheet, download.roster)
-    elif records:
-        whose = owners_by_record(records, download.roster)
-    else:
-        whose = owners_by_name(download.roster)
-    people: dict[str, list[Attempt]] = {}
-    for file, name in named:
-        record = records.get(name.person)
-        for owner in whose(name):
-            moment = record.created if record else None
-            if name.moment:
-                moment = name.moment.replace(tzinfo=download.zone).astimezone(UTC)
-            if worksheet is not None:
-                participant = moodle.find(owner.student)
-                moment = participant.handed_in if participant else None
-            modified = moment if worksheet is not None else moment or file.modified
-            attempt = Attempt(
-                owner=owner,
-                name=name,
-                file=replace(file, modified=modified),
-                handed_in=moment or (file.modified if download.tells_time(file) else None),
+    def _keep_folders(self, people: People) -> None:
+        """Give unlisted people whose name at Canvas has changed the folder that they have.
+
+        A name that can be read in several ways is no proof of its number.
+        """
+        folders = canvas_folders(self.target, self.roster)
+        for person, attempts in people.items():
+            owner, folder = attempts[0].owner, folders.get(attempts[0].name.lms_id)
+            if owner.listed or owner.problem or folder is None:
+                continue
+            if all(len(read_canvas(a.file.parts[-1:], "")) == 1 for a in attempts):
+                renamed = replace(owner, student=folder)
+                people[person] = [replace(attempt, owner=renamed) for attempt in attempts]
+
+    def _with_owners(self, files: Sequence[HandedIn]) -> People:
+        records = self._records(files)
+        named = list(self._named(files))
+        names = [name for _, name in named]
+        participants = map(participant_of, names) if self.naming is Naming.MOODLE else ()
+        told = participants if self.worksheet is None else self.worksheet.values()
+        moodle = MoodlePeople(told, self.roster)
+        if self.naming is Naming.MOODLE:
+            owners_of = moodle_owners(names, moodle, self.worksheet, self.roster)
+        elif records:
+            owners_of = owners_by_record(records, self.roster)
+        else:
+            owners_of = owners_by_name(self.roster)
+        people: People = {}
+        for file, name in named:
+            record = records.get(name.person)
+            for owner in owners_of(name):
+                moment = record.created if record else None
+                if name.moment:
+                    moment = name.moment.replace(tzinfo=self.zone).astimezone(UTC)
+                if self.worksheet is not None:
+                    participant = moodle.find(owner.student)
+                    moment = participant.handed_in if participant else None
+                modified = moment or (None if self.worksheet is not None else file.modified)
+                has_time = self.naming not in _WITHOUT_TIMES and not file.cloned
+                attempt = Attempt(
+                    owner=owner,
+                    name=name,
+                    file=replace(file, modified=modified),
+                    handed_in=moment or (file.modified if has_time else None),
+                )
+                people.setdefault(owner.person, []).append(attempt)
+        return people
+
+    def _named(self, files: Sequence[HandedIn]) -> Iterator[tuple[HandedIn, Name]]:
+        """Read the names of the files; one that can't be read gets a line in the summary."""
+        inside = [file.parts[self.depth :] for file in files]
+        read = READERS[self.naming]
+        readings = [read(parts, self.homework_id) if parts else [] for parts in inside]
+        if self.naming is Naming.BLACKBOARD:
+            readings = with_whole_users(readings)
+        known: dict[str, set[str]] = defaultdict(set)  # the people that a number is sure to be of
+        for names in readings:
+            if len(names) == 1:
+                known[names[0].lms_id].add(names[0].person)
+        for file, parts, names in zip(files, inside, readings, strict=True):
+            if parts == _OF_THE_PLATFORM.get(self.naming):
+                continue
+            name = names[0] if len(names) == 1 else self._meant(names, known)
+            if name is None:
+                self._add_problem(file.path, self._why_unnamed(file, names))
+            else:
+                yield file, name
+
+    def _why_unnamed(self, file: HandedIn, readings: Sequence[Name]) -> str:
+        if len(readings) > 1:
+            return f"may be a file of {' or of '.join(name.person for name in readings)}"
+        if file.problem:
+            return file.problem
+        remark = f"not named as {self.naming.value} names what is handed in"
+        if self.naming is Naming.CLASSROOM:
+            prefixes = " or ".join(f"{p}NAME" for p in classroom_prefixes(self.homework_id))
+            remark += f": {prefixes}"
+        return remark
+
+    def _meant(self, readings: Sequence[Name], known: Mapping[str, set[str]]) -> Name | None:
+        """Choose the only way to read a name that fits the others; None if there are several."""
+        possible = [x for x in readings if known.get(x.lms_id, set()) <= {x.person}]
+        if self.naming is Naming.CANVAS and possible:  # whose files' names are full of numbers
+            listed = [x for x in possible if self.roster.find(x.lms_id)]
+            if any(_stands_in_file(possible[0], other) for other in listed):
+                return None  # somebody's who is not in the class list, and called the file so
+            possible = listed or possible[:1]
+        return possible[0] if len({x.lms_id for x in possible}) == 1 else None
+
+    def _records(self, files: Sequence[HandedIn]) -> dict[str, Record]:
+        """Read Gradescope's records of the folders."""
+        if self.naming is not Naming.GRADESCOPE:
+            return {}
+        remark = f"no {METADATA}: students are called after Gradescope's folders"
+        for file in files:
+            if file.parts[self.depth :] == (METADATA,) and not file.problem:
+                try:
+                    return read_metadata(_read_whole(file, MAX_METADATA_BYTES))
+                except (MetadataError, UnreadableFileError) as error:
+                    remark = str(error)
+        self._add_problem(METADATA, remark)
+        return {}
+
+    # ---- the notebook that counts ----
+
+    def take(self, attempts: Sequence[Attempt], *, force: bool) -> None:
+        """Copy the notebook that counts of one student's attempts."""
+        student, homework_id = attempts[0].owner.student, self.homework_id
+        source = attempts[0].file.path
+        path = self.target / student / homework_id / f"{homework_id}.ipynb"
+        try:
+            chosen, passed = choose(attempts, homework_id)
+            data = _read_whole(chosen.file, MAX_FILE_BYTES)
+            source = chosen.file.path
+            late = f"Marked as late by {self.naming.value}.\n" if chosen.name.late else ""
+            outcome, remark = put_notebook(
+                path, data, chosen.file, moment=chosen.handed_in, late=late, force=force
             )
-            people.setdefault(owner.person, []).append(attempt)
-    return people
+        except (ChoiceError, UnreadableFileError) as error:
+            self._add_problem(source, str(error), student)
+            return
+        except OSError as error:
+            if error.errno not in _OF_ONE_NAME:
+                raise
+            self._add_problem(source, f"can't be written: {error.strerror}", student)
+            return
+        others = len(attempts) - sum(is_notebook_of(a, homework_id) for a in attempts)
+        called = folder_name(chosen.name.person)
+        renamed = self.naming is Naming.CANVAS and not chosen.owner.listed and called != student
+        no_time = chosen.file.cloned and not chosen.handed_in and self.naming not in _WITHOUT_TIMES
+        remarks = (
+            remark,
+            f"called {called} now" if renamed else "",
+            passed,
+            f"{others} other files stay where they are" if others else "",
+            "late" if late else "",
+            "a clone, which does not say when it was handed in" if no_time else "",
+        )
+        words = "; ".join(filter(None, remarks))
+        self.lines.append(Line(student=student, outcome=outcome, source=source, remark=words))
+
+    def add_absent(self, source: Path) -> None:
+        """Add a line for everybody in the class list who handed in nothing."""
+        seen = {line.student for line in self.lines}
+        absent = [p.student for p in self.roster.people if p.student not in seen]
+        if absent and len(absent) == len(self.roster.people):
+            words = "nobody of the class list is in it: is lms_id what they are called there?"
+            self._add_problem(str(source), words)
+        self.lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
 
 
-def _share(people: dict[str, list[Attempt]], roster: Roster) -> None:
-    """Give what a member of a team handed in to those members who handed in nothing."""
+def _read_whole(file: HandedIn, limit: int) -> bytes:
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise UnreadableFileError(f"larger than {limit >> 20} MiB")
+    return data
+
+
+def _stands_in_file(name: Name, other: Name) -> bool:
+    """Return whether another reading of a name of Canvas's takes its start for a file's name."""
+    return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
+
+
+def _share_with_team(people: People, roster: Roster) -> None:
+    """Give the attempts of a team's members to those members who handed in nothing."""
     of = {a[0].owner.student: a for a in people.values() if a[0].owner.listed}
     for mate in roster.people:
         if mate.team and mate.student not in of:
             theirs = [a for m in roster.members(mate.team) for a in of.get(m.student, ())]
+            person = f"{mate.lms_id} of {mate.team}"
             if theirs:
-                person = f"{mate.lms_id} of {mate.team}"
-                own = [
+                people[person] = [
                     replace(
                         a, owner=replace(a.owner, person=person, student=mate.student, others=())
                     )
                     for a in theirs
                 ]
-                people[person] = own
 
 
-def _owners(people: dict[str, list[Attempt]]) -> dict[str, str]:
-    """Say whose each folder is: who is listed comes first, then who has just that name."""
-    owners: dict[str, str] = {}
+def _folder_owners(people: People) -> dict[str, str]:
+    """Return the owner of each folder: listed people first, then people of just that name."""
 
     def rank(person: str) -> tuple[bool, bool]:
         owner = people[person][0].owner
         return not owner.listed, owner.student != person
 
+    owners: dict[str, str] = {}
     for person in sorted(people, key=rank):
         owners.setdefault(folder_key(people[person][0].owner.student), person)
     return owners
-
-
-def _named(
-    files: Sequence[HandedIn], download: _Download, lines: list[Line]
-) -> Iterator[tuple[HandedIn, Name]]:
-    naming, depth = download.naming, download.depth
-    read = READINGS.get(naming)
-    of_files = [read(f.parts[depth:]) if read and f.parts[depth:] else [] for f in files]
-    known: dict[str, set[str]] = defaultdict(set)  # who has a number where no other can be meant
-    for readings in of_files:
-        if len(readings) == 1:
-            known[readings[0].lms_id].add(readings[0].person)
-    names = [
-        READERS[naming](f.parts[depth:], download.homework_id) if f.parts[depth:] else None
-        for f in files
-    ]
-    names = with_whole_users(names) if naming is Naming.BLACKBOARD else names
-    for file, readings, name in zip(files, of_files, names, strict=True):
-        parts = file.parts[depth:]
-        if parts in _OF_THE_PLATFORM.get(naming, ()):
-            continue
-        remark = file.problem or f"not named as {naming.value} names what is handed in"
-        if naming is Naming.CLASSROOM and not file.problem:
-            prefixes = " or ".join(f"{p}NAME" for p in classroom_prefixes(download.homework_id))
-            remark += f": {prefixes}"
-        if len(readings) > 1:
-            name = _meant(readings, naming, known, download.roster)
-            remark = f"may be a file of {' or of '.join(x.person for x in readings)}"
-        if name is not None:
-            yield file, name
-            continue
-        lines.append(Line(student="", outcome=Outcome.PROBLEM, source=file.path, remark=remark))
-
-
-def _meant(
-    readings: Sequence[Name], naming: Naming, known: Mapping[str, set[str]], roster: Roster
-) -> Name | None:
-    """Choose the only way to read a name that fits the others; None if there are several."""
-    possible = [x for x in readings if known.get(x.lms_id, set()) <= {x.person}]
-    if naming is Naming.CANVAS:  # whose files' names are full of numbers
-        listed = [x for x in possible if roster.find(x.lms_id)]
-        if listed and any(_stands_in_file(possible[0], other) for other in listed):
-            return None  # somebody's who is not in the class list, and called the file so
-        possible = listed or possible[:1]
-    return possible[0] if len({x.lms_id for x in possible}) == 1 else None
-
-
-def _stands_in_file(name: Name, other: Name) -> bool:
-    """Whether another way to read a name of Canvas's is one to read the name of its file."""
-    return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
-
-
-def _records(
-    files: Sequence[HandedIn], download: _Download, lines: list[Line]
-) -> dict[str, Record]:
-    if download.naming is not Naming.GRADESCOPE:
-        return {}
-    for file in files:
-        if file.parts[download.depth :] == (METADATA,) and not file.problem:
-            try:
-                data = file.read(MAX_METADATA_BYTES + 1)
-                if len(data) > MAX_METADATA_BYTES:  # the half of it would be read as if whole
-                    raise UnreadableFileError(f"larger than {MAX_METADATA_BYTES >> 20} MiB")
-                return read_metadata(data)
-            except (MetadataError, UnreadableFileError) as error:
-                remark = str(error)
-            break
-    else:
-        remark = f"no {METADATA}: students are called after Gradescope's folders"
-    lines.append(Line(student="", outcome=Outcome.PROBLEM, source=METADATA, remark=remark))
-    return {}
-
-
-def _take(attempts: Sequence[Attempt], download: _Download, target: Path, *, force: bool) -> Line:
-    student, homework_id = attempts[0].owner.student, download.homework_id
-    try:
-        chosen, passed = choose(attempts, homework_id)
-        data = chosen.file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise UnreadableFileError(f"larger than {MAX_FILE_BYTES >> 20} MiB")
-    except (ChoiceError, UnreadableFileError) as error:
-        source = attempts[0].file.path
-        return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
-    path = target / student / homework_id / f"{homework_id}.ipynb"
-    late = f"Marked as late by {download.naming.value}.\n" if chosen.name.late else ""
-    try:
-        outcome, remark = put_notebook(
-            path, data, chosen.file, moment=chosen.handed_in, late=late, force=force
-        )
-    except OSError as error:
-        if error.errno not in _OF_ONE_NAME:
-            raise
-        remark = f"can't be written: {error.strerror}"
-        return Line(
-            student=student, outcome=Outcome.PROBLEM, source=chosen.file.path, remark=remark
-        )
-    now = renaming(chosen) if download.naming is Naming.CANVAS else ""
-    remarks = [words for words in (remark, now, passed) if words]
-    notebooks = sum(is_notebook_of(attempt, homework_id) for attempt in attempts)
-    if len(attempts) > notebooks:
-        remarks.append(f"{len(attempts) - notebooks} other files stay where they are")
-    if chosen.name.late:
-        remarks.append("late")
-    if chosen.file.cloned and not chosen.handed_in and download.naming not in _TELL_NO_TIME:
-        remarks.append("a clone, which does not say when it was handed in")
-    return Line(
-        student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
-    )

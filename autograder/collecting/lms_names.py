@@ -1,7 +1,7 @@
-"""How learning platforms name what students handed in, read back: who, which attempt, late or not.
+"""Names that learning platforms give to submitted files: owner, attempt, time and lateness.
 
-Each ``read_*`` function takes the path of a file inside what was downloaded and says whose it is;
-None if the path is not named that way.
+Each reader takes the path of a file in a download, and returns every way to read it: none if the
+platform gives no such names, and several if a student chose a name that looks like another's.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ class Naming(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """What a path says.
+    """The parts of a file's path.
 
     Attributes:
-        person: What the platform calls the student; the same for all files of one submission.
-        lms_id: The platform's number or name for the student; with Moodle, and where Canvas hides
-            names, what stands for them in this assignment alone.
+        person: The platform's name of the student; the same for all files of one submission.
+        lms_id: The platform's number or name of the student; at Moodle, and where Canvas hides
+            names, it is valid in this assignment alone.
         file: Path of the file inside the submission.
         called: The name without the platform's number: a full name, or a team's where teams hand
             in; empty where it is none.
@@ -42,7 +42,7 @@ class Name:
             work it does not say.
         late: Whether the platform marked it as late.
         hidden: Whether Canvas hides the student's name.
-        moment: When it was handed in, by a clock on a wall; None if the path does not say.
+        moment: When it was handed in, without a time zone; None if the path does not say.
     """
 
     person: str
@@ -54,6 +54,9 @@ class Name:
     hidden: bool = False
     moment: datetime | None = None
 
+
+Reader = Callable[[Sequence[str], str], list[Name]]
+"""Takes the parts of a path and the homework's id."""
 
 _NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
 # lovelaceada_LATE_12345_67890_hw03-self-attention-1.ipynb: name, user, number of the upload, file
@@ -68,8 +71,7 @@ _CANVAS_ANONYMOUS = re.compile(
 )
 # Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders.
 _MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
-_NOT_IN_MOODLES_FILES = re.compile(r"""[\x00-\x1f\x7f&<>"`|':\\/]""")
-_MOST_READINGS = 32  # a name that can be read in more ways is none of theirs
+_MOST_READINGS = 32  # a path with more is read in no way
 _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 # Homework 3_lovelace12_attempt_2026-10-05-14-30-59_hw03.ipynb, and a .txt with the student's words
 _BLACKBOARD = re.compile(
@@ -88,19 +90,11 @@ _BRIGHTSPACE_TIMES = tuple(
     for clock in ("%I%M %p", "%H%M")
 )
 BRIGHTSPACE_LIST = "index.html"
-"""What lies in Brightspace's zip beside what was handed in."""
+"""File in Brightspace's zip beside the submissions."""
 
 
-def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of Canvas's submissions.zip.
-
-    Where a name can be read in several ways, the first counts: see ``canvas_readings``.
-    """
-    return next(iter(canvas_readings(parts)), None)
-
-
-def canvas_readings(parts: Sequence[str]) -> list[Name]:
-    """Return every way to read a name of Canvas's.
+def read_canvas(parts: Sequence[str], homework_id: str) -> list[Name]:
+    """Read a name of Canvas's submissions.zip; readings with a shorter name come first.
 
     Names of people, of groups and of files may hold numbers between ``_``, as those do that Canvas
     puts in: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21.
@@ -110,11 +104,11 @@ def canvas_readings(parts: Sequence[str]) -> list[Name]:
     anonymous = _CANVAS_ANONYMOUS.fullmatch(parts[0])
     if anonymous:
         return [replace(_of_canvas(anonymous["name"], anonymous), hidden=True)]
-    found = [f for f in _first(_CANVAS, parts[0]) if f.start()]
+    found = [f for f in _bounded(_CANVAS, parts[0]) if f.start()]
     return [_of_canvas(parts[0][: f.start()], f) for f in found]
 
 
-def _first(pattern: re.Pattern[str], name: str) -> list[re.Match[str]]:
+def _bounded(pattern: re.Pattern[str], name: str) -> list[re.Match[str]]:
     found = list(itertools.islice(pattern.finditer(name), _MOST_READINGS + 1))
     return found if len(found) <= _MOST_READINGS else []
 
@@ -129,19 +123,11 @@ def _of_canvas(name: str, found: re.Match[str]) -> Name:
     )
 
 
-def read_moodle(parts: Sequence[str], homework_id: str) -> Name | None:
+def read_moodle(parts: Sequence[str], homework_id: str) -> list[Name]:
     """Read a name of Moodle's "Download all submissions", with or without folders.
 
-    Where a name can be read in several ways, the first marker counts: see ``moodle_readings``.
-    """
-    return next(iter(moodle_readings(parts)), None)
-
-
-def moodle_readings(parts: Sequence[str]) -> list[Name]:
-    """Return every way to read a name of Moodle's.
-
-    What stands before the marker is a person's name, what stands after it a file's: both are the
-    student's to choose, and may hold the marker with another's number in it.
+    A person's name stands before the marker, a file's after it. Students choose both, so both may
+    hold the marker with another's number in it.
     """
     return [
         Name(
@@ -152,59 +138,62 @@ def moodle_readings(parts: Sequence[str]) -> list[Name]:
                 part for part in (parts[0][found.end() :].removeprefix("_"), *parts[1:]) if part
             ),
         )
-        for found in _first(_MOODLE, parts[0])
+        for found in _bounded(_MOODLE, parts[0])
         if found.start()
     ]
 
 
-def moodle_name(name: str) -> str:
-    """Return a full name as Moodle writes it into the names of files."""
-    written = _NOT_IN_MOODLES_FILES.sub("", name.replace("_", " "))
-    return " ".join(part for part in written.split(" ") if part)
-
-
-def read_blackboard(parts: Sequence[str], homework_id: str) -> Name | None:
+def read_blackboard(parts: Sequence[str], homework_id: str) -> list[Name]:
     """Read a name of Blackboard's "Assignment File Download".
 
-    Of a user's name the last part counts: see ``with_whole_users``.
+    The user is the last part of a name before the attempt: see ``with_whole_users``.
     """
     found = _BLACKBOARD.fullmatch(parts[0]) if len(parts) == 1 else None
     if not found:
-        return None
-    return Name(
-        person=found["user"],
-        lms_id=found["user"],
-        called=found["assignment"],
-        file=found["file"] or ".txt",
-        moment=_moment(found["when"], ("%Y-%m-%d-%H-%M-%S",)),
-    )
-
-
-def with_whole_users(names: Sequence[Name | None]) -> list[Name | None]:
-    """Complete the names of Blackboard's users who have an underscore in them."""
-    assignment = min((name.called for name in names if name), key=len, default="")
+        return []
     return [
-        name and replace(name, person=user, lms_id=user, called=user)
-        for name in names
-        for user in [f"{name.called}_{name.person}".removeprefix(f"{assignment}_") if name else ""]
+        Name(
+            person=found["user"],
+            lms_id=found["user"],
+            called=found["assignment"],
+            file=found["file"] or ".txt",
+            moment=_moment(found["when"], ("%Y-%m-%d-%H-%M-%S",)),
+        )
     ]
 
 
-def read_brightspace(parts: Sequence[str], homework_id: str) -> Name | None:
+def with_whole_users(readings: Sequence[list[Name]]) -> list[list[Name]]:
+    """Complete Blackboard's users who have an underscore in their names.
+
+    All files of a download begin with the same assignment's name.
+    """
+    called = (name.called for names in readings for name in names)
+    assignment = min(called, key=len, default="")
+
+    def whole(name: Name) -> Name:
+        user = f"{name.called}_{name.person}".removeprefix(f"{assignment}_")
+        return replace(name, person=user, lms_id=user, called=user)
+
+    return [[whole(name) for name in names] for names in readings]
+
+
+def read_brightspace(parts: Sequence[str], homework_id: str) -> list[Name]:
     """Read a name of a download of Brightspace (D2L): a folder an attempt, or none."""
     found = _BRIGHTSPACE.fullmatch(parts[0])
     inside = [*filter(None, [found and found["file"]]), *parts[1:]]
     if not found or not inside:
-        return None
+        return []
     when = re.sub(r"\b([0-9]{3})\b", r"0\1", re.sub("[,.]", "", found["when"]))  # 230 PM: 0230 PM
-    return Name(
-        person=f"{found['name']}_{found['user']}",
-        lms_id=found["user"],
-        called=found["name"],
-        file="/".join(inside),
-        upload=int(found["upload"]),
-        moment=_moment(when, _BRIGHTSPACE_TIMES),
-    )
+    return [
+        Name(
+            person=f"{found['name']}_{found['user']}",
+            lms_id=found["user"],
+            called=found["name"],
+            file="/".join(inside),
+            upload=int(found["upload"]),
+            moment=_moment(when, _BRIGHTSPACE_TIMES),
+        )
+    ]
 
 
 def _moment(text: str, forms: Sequence[str]) -> datetime | None:
@@ -214,46 +203,39 @@ def _moment(text: str, forms: Sequence[str]) -> datetime | None:
     return None
 
 
-def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of a Gradescope export; its metadata file says whose each folder is."""
+def read_gradescope(parts: Sequence[str], homework_id: str) -> list[Name]:
+    """Read a name of a Gradescope export; its metadata file names the owner of each folder."""
     if len(parts) < 2 or not _GRADESCOPE.fullmatch(parts[0]):
-        return None
-    return Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))
+        return []
+    return [Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))]
 
 
-def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all.
-
-    The assignment there is called as the homework, or by its number alone.
-    """
+def read_classroom(parts: Sequence[str], homework_id: str) -> list[Name]:
+    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all."""
     prefix = next((p for p in classroom_prefixes(homework_id) if parts[0].startswith(p)), "")
     user = parts[0].removeprefix(prefix)
     nobody = user in ("", "submissions") or parts[0] == homework_id
-    if len(parts) < 2 or not prefix or nobody:
-        return None
-    return Name(person=user, lms_id=user, called=user, file="/".join(parts[1:]))
+    return [] if len(parts) < 2 or not prefix or nobody else [_plain(user, parts[1:])]
 
 
 def classroom_prefixes(homework_id: str) -> tuple[str, str]:
-    """Return what the names of GitHub Classroom's repositories may begin with."""
+    """Return the starts of GitHub Classroom's repositories: the homework's id, or its number."""
     return f"{homework_id}-", f"{homework_id.partition('-')[0]}-"
 
 
-def read_folder(parts: Sequence[str], homework_id: str) -> Name | None:
+def read_folder(parts: Sequence[str], homework_id: str) -> list[Name]:
     """Read a folder for each student, or a notebook named after each."""
-    if len(parts) == 1:
-        stem = parts[0].removesuffix(".ipynb")
-        own = Name(person=stem, lms_id=stem, called=stem, file=parts[0])
-        return None if stem == parts[0] else own
-    return Name(person=parts[0], lms_id=parts[0], called=parts[0], file="/".join(parts[1:]))
+    if len(parts) > 1:
+        return [_plain(parts[0], parts[1:])]
+    stem = parts[0].removesuffix(".ipynb")
+    return [] if stem == parts[0] else [_plain(stem, parts)]
 
 
-READINGS: dict[Naming, Callable[[Sequence[str]], list[Name]]] = {
-    Naming.CANVAS: canvas_readings,
-    Naming.MOODLE: moodle_readings,
-}
-"""Of platforms whose names can be read in several ways."""
-READERS: dict[Naming, Callable[[Sequence[str], str], Name | None]] = {
+def _plain(user: str, inside: Sequence[str]) -> Name:
+    return Name(person=user, lms_id=user, called=user, file="/".join(inside))
+
+
+READERS: dict[Naming, Reader] = {
     Naming.CANVAS: read_canvas,
     Naming.MOODLE: read_moodle,
     Naming.BLACKBOARD: read_blackboard,
@@ -262,28 +244,29 @@ READERS: dict[Naming, Callable[[Sequence[str], str], Name | None]] = {
     Naming.CLASSROOM: read_classroom,
     Naming.FOLDER: read_folder,
 }
-
-
 # Blackboard before Canvas, which takes numbers between _ in an assignment's name for its own.
-_BY_NAMES = (
+_RECOGNISED = (
     Naming.BLACKBOARD, Naming.BRIGHTSPACE, Naming.CANVAS, Naming.MOODLE, Naming.GRADESCOPE,
     Naming.CLASSROOM,
 )  # fmt: skip
 
 
 def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]:
-    """Find out which platform the names come from."""
+    """Return the naming that most paths follow, and the number of leading folders to leave out.
+
+    It is a plain folder if no path follows another naming, or if only a few do of those that hold
+    the homework: students choose some names.
+    """
     best, depth, most = Naming.FOLDER, 0, 0
     around = _around_class(files, homework_id)
     for skipped in (0, 1):
         roots = {file.parts[0] for file in files}
         if skipped and (len(roots) > 1 or any(len(file.parts) < 2 for file in files)):
             break
-        for naming in _BY_NAMES:
+        for naming in _RECOGNISED:
             if naming is Naming.CLASSROOM and skipped < around:
                 continue  # hw03-class holds the clones, and is none
-            read = READERS[naming]
-            count = sum(read(file.parts[skipped:], homework_id) is not None for file in files)
+            count = sum(bool(READERS[naming](f.parts[skipped:], homework_id)) for f in files)
             if count > most:
                 best, depth, most = naming, skipped, count
     named, plain = set(), set()
@@ -301,9 +284,8 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
 def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
     """Count the folders that all files lie in, where several below them hold the homework.
 
-    They are then no student's, or of a whole class one notebook would be left. One student's are
-    known by what lies beside them: the notebook itself, or nbgrader's folder, called as it is. But
-    one such name among many is somebody's choice.
+    Those are not one student's: a student's are known by the notebook itself beside them, or by
+    nbgrader's folder with the homework's name. But one such name among many proves nothing.
     """
     folders = sorted(file.parts[:-1] for file in files)  # all share what the first and last share
     pairs = zip(folders[0], folders[-1], strict=False)

@@ -14,8 +14,8 @@ from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
-from autograder.collecting.moodle_worksheet import WorksheetError, read_worksheet
-from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.collecting.moodle import read_worksheet
+from autograder.collecting.roster import Roster, TableError, read_roster
 from autograder.homework_source.homework import HomeworkError, resolve_homework
 
 
@@ -41,7 +41,7 @@ def collect(
     ] = False,
 ) -> None:
     """Bring what was handed in into the layout that grading reads."""
-    with told_in_one_line(HomeworkError, SourceError, RosterError, WorksheetError):
+    with told_in_one_line(HomeworkError, SourceError, TableError):
         homework_id = resolve_homework(homework, ROOT)
         people = read_roster(roster) if roster else Roster()
         zone = usable_dates(dates).zone

@@ -24,13 +24,8 @@ from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
 from autograder.cli.standings import standings_of, tell_unequal_teams
 from autograder.cli.stored_results import KeptResults, stored_results
 from autograder.cli.terminal import listed, output
-from autograder.collecting.moodle_people import MoodlePeople
-from autograder.collecting.moodle_worksheet import (
-    WorksheetError,
-    maximum_grade,
-    read_worksheet,
-)
-from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.collecting.moodle import MoodlePeople, maximum_grade, read_worksheet
+from autograder.collecting.roster import Roster, TableError, read_roster
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.marks.standing import Standing
 from autograder.reports.exports import (
@@ -91,7 +86,7 @@ def export(
     dates: DatesFile = None,
 ) -> None:
     """Write the points in the form that another system reads."""
-    with told_in_one_line(HomeworkError, RosterError, SharedIdError, WorksheetError):
+    with told_in_one_line(HomeworkError, SharedIdError, TableError):
         usable_book_url(book_url)
         _check_worksheet(to, worksheet, file)
         if to is Target.CANVAS and not column:

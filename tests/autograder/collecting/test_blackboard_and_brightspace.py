@@ -78,13 +78,13 @@ def test_last_attempt_at_brightspace_counts(tmp_path, into, flat, root):
     ],
 )
 def test_time_of_a_brightspace_attempt_is_read(when, moment):
-    name = read_brightspace([brightspace("Ada", "1-2", when, " - x.ipynb")], HW)
+    (name,) = read_brightspace([brightspace("Ada", "1-2", when, " - x.ipynb")], HW)
     assert (name.lms_id, name.upload, name.called) == ("1", 2, "Ada")
     assert name.moment == (moment and datetime(2026, 10, 5, *moment))
 
 
 def test_time_that_cannot_be_is_none():
-    name = read_blackboard([blackboard("ada", "32-25-61-61")], HW)
+    (name,) = read_blackboard([blackboard("ada", "32-25-61-61")], HW)
     assert (name.person, name.moment) == ("ada", None)
 
 

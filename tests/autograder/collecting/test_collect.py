@@ -14,11 +14,10 @@ from autograder.cli.app import app
 from autograder.collecting import collect as collecting
 from autograder.collecting import placing
 from autograder.collecting.collect import Outcome, collect
-from autograder.collecting.folder_names import folder_name
-from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
-from autograder.collecting.roster import RosterError, read_roster
+from autograder.collecting.owners import MetadataError, read_metadata
+from autograder.collecting.roster import TableError, folder_name, read_roster
 from autograder.teams import read_teams
 from tests.autograder.collecting.downloads import (
     AUGUST,
@@ -88,7 +87,7 @@ def test_a_team_hands_in_for_all_its_members(tmp_path, into):
     teams.unlink()
     assert collected(into) == {"ada": "ours", "bo": "ours", "cy": "mine"}
     people.write_text("lms_id,student,team\nada-gh,ada,cy-gh\ncy-gh,cy,\n")
-    with pytest.raises(RosterError, match="line 3: cy-gh is a student and a team"):
+    with pytest.raises(TableError, match="line 3: cy-gh is a student and a team"):
         read_roster(people)
 
 
@@ -578,7 +577,7 @@ def test_the_class_list_calls_students_what_their_folders_are_called(tmp_path, i
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("id,student\n1,a\n", "lacks the column lms_id"),
+        ("id,student\n1,a\n", "lacks the column 'lms_id'"),
         ("lms_id,student\n1,\n", "line 2: lms_id or student is empty"),
         ("lms_id,student\n1,a\n1,b\n", "line 3: 1 occurs twice, first in line 2"),
         ("lms_id,student\n1,a b\n2,c\n3,A-b\n", "line 4: the folder A-b is that of line 2 too"),
@@ -588,7 +587,7 @@ def test_the_class_list_calls_students_what_their_folders_are_called(tmp_path, i
 )
 def test_a_class_list_that_cannot_be_used_is_refused(tmp_path, text, words):
     (tmp_path / "class.csv").write_text(text)
-    with pytest.raises(RosterError, match=words):
+    with pytest.raises(TableError, match=words):
         read_roster(tmp_path / "class.csv")
 
 

@@ -12,9 +12,8 @@ from autograder.class_run.submissions import read_handed_in
 from autograder.collecting import collect as collecting
 from autograder.collecting import handed_in
 from autograder.collecting.collect import Outcome, collect
-from autograder.collecting.folder_names import folder_name
 from autograder.collecting.handed_in import SourceError, UnreadableFileError, open_source
-from autograder.collecting.roster import Roster
+from autograder.collecting.roster import Roster, folder_name
 from tests.autograder.collecting.downloads import (
     BERLIN,
     HW,

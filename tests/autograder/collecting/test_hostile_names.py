@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 import pytest
 
 from autograder.collecting.collect import Outcome, collect
-from autograder.collecting.folder_names import folder_name
-from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
-from autograder.collecting.lms_names import READERS, canvas_readings
-from autograder.collecting.roster import RosterError, read_roster
+from autograder.collecting.lms_names import READERS, read_canvas
+from autograder.collecting.owners import MetadataError, read_metadata
+from autograder.collecting.roster import TableError, folder_name, read_roster
 from tests.autograder.collecting.downloads import (
     AUGUST,
     HW,
@@ -353,7 +352,7 @@ def test_folders_deeper_than_python_walks_cost_only_whose_they_are(tmp_path, int
     ],
 )
 def test_a_class_list_that_says_two_things_is_refused(tmp_path, text, words):
-    with pytest.raises(RosterError, match=words):
+    with pytest.raises(TableError, match=words):
         roster_of(tmp_path, text.partition("\n")[2])
 
 
@@ -368,5 +367,5 @@ def test_any_name_is_read_or_is_not(read, name):
 
 def test_a_name_that_may_be_read_in_many_ways_is_read_in_none():
     few, many = f"eve{'_1_2' * 3}_{HW}.ipynb", f"eve{'_1_2' * 9_000}_{HW}.ipynb"
-    assert 1 < len(canvas_readings((few,))) < 10
-    assert canvas_readings((many,)) == []  # each would hold the name once more
+    assert 1 < len(read_canvas((few,), HW)) < 10
+    assert read_canvas((many,), HW) == []  # each would hold the name once more

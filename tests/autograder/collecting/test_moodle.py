@@ -9,8 +9,8 @@ from autograder.class_run.submissions import read_handed_in
 from autograder.cli.app import app
 from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.handed_in import SourceError
-from autograder.collecting.moodle_worksheet import WorksheetError, read_worksheet
-from autograder.collecting.roster import read_roster
+from autograder.collecting.moodle import read_worksheet
+from autograder.collecting.roster import TableError, read_roster
 from tests.autograder.collecting.downloads import (
     BERLIN,
     HW,
@@ -253,7 +253,7 @@ def test_the_command_reads_the_worksheet_in_the_courses_zone(tmp_path, into):
 )
 def test_a_worksheet_that_cannot_be_used_is_refused(tmp_path, change, words):
     (tmp_path / "w.csv").write_text(TIMES.replace(*change), encoding="utf-8")
-    with pytest.raises(WorksheetError, match=words):
+    with pytest.raises(TableError, match=words):
         read_worksheet(tmp_path / "w.csv", BERLIN)
 
 
