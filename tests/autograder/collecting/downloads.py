@@ -1,9 +1,11 @@
-"""What platforms let one download, made for tests, and what became of it."""
+"""Downloads made for tests, and the outcome of collecting them."""
 
 import zipfile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from autograder.collecting.collect import Collection
+from autograder.collecting.placing import Outcome
 from autograder.collecting.roster import Roster, read_roster
 
 HW = "hw03-self-attention"
@@ -32,7 +34,8 @@ def make_folder(path: Path, files: dict) -> Path:
 
 def collected(into: Path) -> dict[str, str]:
     """Student to text of the notebook that is there; there is nothing else."""
-    found = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
+    files = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
+    found = {p: file for p, file in files.items() if p.name != ".teams.json"}
     assert {p.parts[1:] for p in found} <= {
         (HW, f"{HW}.ipynb"),
         (HW, "timestamp.txt"),
@@ -41,10 +44,19 @@ def collected(into: Path) -> dict[str, str]:
     return {p.parts[0]: f.read_text() for p, f in found.items() if p.suffix == ".ipynb"}
 
 
-def outcomes(collection) -> dict[str, tuple[str, str]]:
+def outcomes(collection: Collection) -> dict[str, tuple[str, str]]:
     return {line.student: (line.outcome, line.remark) for line in collection.lines}
 
 
-def class_list(tmp_path, rows) -> Roster:
-    (tmp_path / "class.csv").write_text("lms_id,student,team\n" + rows)
+def problems(collection: Collection) -> dict[str, str]:
+    """Student, or path where no student is known, to the remark about the problem."""
+    return {
+        line.student or line.source: line.remark
+        for line in collection.lines
+        if line.outcome is Outcome.PROBLEM
+    }
+
+
+def class_list(tmp_path: Path, rows: str) -> Roster:
+    (tmp_path / "class.csv").write_text("lms_id,student,team\n" + rows, encoding="utf-8")
     return read_roster(tmp_path / "class.csv")
