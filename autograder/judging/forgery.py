@@ -1,7 +1,4 @@
-"""What was changed in a notebook that is the instructor's.
-
-It counts for nothing, as only the student's own cells are read: it is told to the staff.
-"""
+"""Flags changes to the instructor's cells; only the student's own cells earn points."""
 
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,66 +9,54 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.added_text import bare
 from autograder.judging.results import Flag, FlagKind
 
-_FLAGS = ("grade", "locked", "solution", "task")
-_RUNNERS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
+_RUNNERS_TAGS = {"skip-execution", "raises-exception", "nbval-skip"}
 
 
 def changed_cell(
     official: Cell, source: str, metadata: Mapping[str, Any], *, runs: bool = False
 ) -> Iterator[Flag]:
-    """Compare a cell with the instructor's.
+    """Compare a cell that was handed in with the instructor's; yield a flag for each difference.
 
-    Args:
-        official: The instructor's cell.
-        source: The text that was handed in.
-        metadata: The metadata that was handed in.
-        runs: Whether code was added to it that runs as the student's own.
-
-    Yields:
-        A remark for each thing that was changed and is not the student's.
+    ``runs`` says whether code was added to it that runs as the student's own.
     """
-    locked = official.kind in (CellKind.TEST, CellKind.SETUP)
     if runs:
         yield _forged(
             official, "its text was changed: the code added to it runs as the student's own"
         )
-    elif locked and source not in (texts := _its_texts(official)) and bare(source) not in texts:
-        yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
+    elif official.kind in (CellKind.TEST, CellKind.SETUP):
+        texts = _its_texts(official)
+        if source not in texts and bare(source) not in texts:
+            yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
     nbgrader = metadata.get("nbgrader")
     nbgrader = nbgrader if isinstance(nbgrader, dict) else {}
-    points = nbgrader.get("points", official.points)
-    kept = type(points) in (int, float) and points == official.points
-    if official.kind is CellKind.TEST and not kept:
-        earlier = _perhaps_earlier(source, metadata)
-        yield _forged(official, f"its points were changed to {_brief(points)}{earlier}")
-    if nbgrader.get("schema_version", 3) != 3:
-        yield _forged(official, "its schema_version was changed")
-    changed = [
-        flag for flag in _FLAGS if nbgrader.get(flag, want := _wanted(official, flag)) != want
-    ]
-    if changed:
-        yield _forged(official, f"it was marked anew: {', '.join(changed)}")
+    expected = {
+        "grade": official.kind is CellKind.TEST,
+        "locked": official.kind is not CellKind.SOLUTION,
+        "solution": official.kind is CellKind.SOLUTION,
+        "task": False,
+        "schema_version": 3,
+    }
+    if official.kind is CellKind.TEST:
+        expected["points"] = official.points
+    changed = [key for key, value in expected.items() if nbgrader.get(key, value) != value]
     tags = metadata.get("tags")
-    runners = [tag for tag in _RUNNERS_TAGS if isinstance(tags, list) and tag in tags]
-    if runners:
-        yield _forged(official, f"it was tagged {', '.join(runners)}")
+    if isinstance(tags, list) and any(tag in tags for tag in _RUNNERS_TAGS):
+        changed.append("tags")
+    if changed:
+        earlier = _perhaps_earlier(source, metadata)
+        yield _forged(official, f"its metadata was changed: {', '.join(changed)}{earlier}")
 
 
 def copied_cell(official: Cell) -> Flag:
-    """Return a remark on a cell of which only the last copy counts, as in nbgrader."""
+    """Flag a cell of which only the last copy counts, as in nbgrader."""
     text = f"the cell {official.grade_id} occurs more than once"
     return Flag(kind=FlagKind.FORGED, text=text, cell=official.grade_id)
 
 
 def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
-    """Look for the instructor's cells.
+    """Yield a flag for each cell that is missing, or one if no cell is of this homework.
 
-    Args:
-        homework: The instructor's notebook.
-        found: grade_ids of the code cells that were handed in.
-
-    Yields:
-        A remark for each cell that is missing, or one if nearly nothing of this homework is there.
+    ``found`` holds the grade_ids of the code cells that were handed in.
     """
     kinds = (CellKind.SOLUTION, CellKind.TEST, CellKind.SETUP)
     cells = [cell for cell in homework.cells if cell.kind in kinds]
@@ -86,20 +71,16 @@ def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
 
 
 def lost_metadata(names: Sequence[str]) -> Iterator[Flag]:
-    """Yield a remark if cells of the instructor's have no grade_id any more.
-
-    Args:
-        names: Their grade_ids, known by another sign.
-    """
+    """Yield a flag if cells of the instructor's, of these grade_ids, have lost their metadata."""
     if names:
         cells = f"{len(names)} of the instructor's cells"
         yield Flag(kind=FlagKind.FORGED, text=f"{cells} have lost their metadata: {names[0]} first")
 
 
 def is_released(source: str, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a text fits the checksum that it carries, as that of any release does.
+    """Return whether a text fits the checksum in its metadata, as the text of any release does.
 
-    Who forges a text can forge its checksum: this only tells where to look first.
+    A forger can forge the checksum too: the answer only tells a person where to look first.
     """
     from nbformat import NotebookNode
     from nbgrader.utils import compute_checksum  # it takes a second, and few need it
@@ -115,18 +96,6 @@ def is_released(source: str, metadata: Mapping[str, Any]) -> bool:
 def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
     is_earlier = is_released(source, metadata)
     return ", or is of another release: it fits its own checksum" if is_earlier else ""
-
-
-def _brief(value: Any) -> str:
-    """Show a plain value; of lists in lists even the text may not come to an end."""
-    return ascii(value)[:20] if isinstance(value, str | int | float | None) else "no number"
-
-
-def _wanted(official: Cell, flag: str) -> bool:
-    """Return what ``source`` wrote for a flag of this cell."""
-    answered = official.kind is CellKind.SOLUTION
-    graded = official.kind is CellKind.TEST
-    return {"grade": graded, "locked": not answered, "solution": answered, "task": False}[flag]
 
 
 @functools.lru_cache(maxsize=1_000)  # the same for each student
