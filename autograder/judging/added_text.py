@@ -1,7 +1,7 @@
-"""Finds what a student added to the instructor's text, in whichever cell it stands.
+"""Finds the text that a student added to the instructor's cells.
 
 A text is cut into parts where a line begins at the margin, and its parts are compared with the
-instructor's. Python's parser is handed no more than a line of a student's text.
+instructor's. Python's parser gets no more than one line of a student's text.
 """
 
 import ast
@@ -31,30 +31,17 @@ _MAX_LINE = 2_000  # characters of a line that is parsed
 
 @dataclass(frozen=True, kw_only=True)
 class Added:
-    """What a student added to a cell.
+    """The text that a student added to a cell."""
 
-    Attributes:
-        code: Definitions, imports and statements that can run in the student's process. Of locked
-            cells only setup cells run there: code that needs, or replaces, a variable of another
-            one is left out.
-        words: Comments, texts and prose.
-    """
-
-    code: str
-    words: str
+    code: str  # that can run in the student's process, where of locked cells only setup cells run
+    words: str  # comments, strings and prose
 
 
 NOTHING_ADDED = Added(code="", words="")
 
 
 def find_added(source: str, cell: Cell, homework: Homework) -> Added:
-    """Find what a student added to a locked cell.
-
-    Args:
-        source: The text that was handed in.
-        cell: The instructor's cell.
-        homework: The instructor's notebook.
-    """
+    """Find the text in ``source`` that a student added to a locked cell."""
     official = _parts_of(cell) | _parts_of_all(homework.cells)
     parts = [part for part in _parts(source) if bare(part) not in official]
     made = frozenset() if cell.kind is CellKind.SETUP else names_made(students_text(cell))

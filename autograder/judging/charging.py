@@ -1,8 +1,8 @@
-"""One mistake is paid for once: failed checks are compared with those of the wrong variants.
+"""Charges each mistake once, by comparing failed checks with those of the wrong variants.
 
-Where a submission's transcripts of an exercise's failed checks are those of a wrong variant, the
-checks that the variant names are lost, with its hint; the others of them count as passed. What no
-variant explains is lost as it is.
+Where the transcripts of an exercise's failed checks equal those of a wrong variant, the checks that
+the variant names lose their points and show its hint; the other failed checks count as passed. A
+failure that no variant explains loses its own points.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,16 +22,7 @@ _FAILED = (Status.FAIL, Status.ERROR)
 def charge(
     homework: Homework, results: Mapping[str, CheckResult], run: Run
 ) -> dict[str, CheckResult]:
-    """Charge each mistake once.
-
-    Args:
-        homework: The instructor's notebook.
-        results: By check, as they ended.
-        run: Runs a variant.
-
-    Returns:
-        The same, some of them passed, others with a hint.
-    """
+    """Return the results with each mistake charged once, some passed and others with a hint."""
     charged = dict(results)
     for exercise in dict.fromkeys(cell.exercise for cell in homework.checks if cell.exercise):
         failed = {

@@ -1,4 +1,4 @@
-"""Runs one test cell in the judge and says what it found, without giving anything away."""
+"""Runs one test cell in the judge; its message to the student gives no hidden value away."""
 
 import ast
 import builtins

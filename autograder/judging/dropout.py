@@ -1,4 +1,4 @@
-"""Dropout that nobody asked for costs one check: the others are run again without it."""
+"""Charges dropout that no exercise asked for once, by running failed checks without it."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,16 +23,9 @@ def charge_dropout_once(
     sources: Iterable[str],
     run_without: Callable[[Collection[str]], Mapping[str, CheckResult]],
 ) -> dict[str, CheckResult]:
-    """Run failed checks again without dropout, if the code has any.
+    """Run failed checks again without dropout, if the code mentions it.
 
-    Args:
-        results: By check, in the notebook's order.
-        sources: The submission's code.
-        run_without: Runs these checks where dropout drops nothing.
-
-    Returns:
-        The same; of each exercise's checks that pass without dropout, one that is worth least keeps
-        its failure.
+    Of the checks of an exercise that pass without dropout, the cheapest keeps its failure.
     """
     found = dict(results)
     failed = [c for c, result in found.items() if result.status in (Status.FAIL, Status.ERROR)]

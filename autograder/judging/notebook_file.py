@@ -27,14 +27,7 @@ class SubmissionError(ValueError):
 
 
 def without_outputs(data: bytes) -> bytes:
-    """Empty the outputs, attachments and widgets in a notebook's JSON, without reading it.
-
-    Args:
-        data: The file's bytes, as handed in.
-
-    Raises:
-        SubmissionError: They hold too many values.
-    """
+    """Empty the outputs, attachments and widgets in a notebook's JSON, without parsing it."""
     kept: list[bytes] = []
     start = parts = 0
     while outputs := _OUTPUTS.search(data, start):
@@ -56,13 +49,7 @@ def without_outputs(data: bytes) -> bytes:
 
 
 def too_large(what: str, size: int, limit: int = MAX_NOTEBOOK_BYTES) -> str:
-    """Tell a student that a notebook has too many bytes.
-
-    Args:
-        what: The notebook, to begin the sentence.
-        size: How many bytes it has.
-        limit: How many it may have.
-    """
+    """Return a message to the student whose notebook has too many bytes."""
     return (
         f"{what} has {math.ceil(size / 2**20 * 10) / 10:g} MiB; the limit is {limit >> 20} MiB. "
         "Clear the outputs, save, and hand it in again."
@@ -72,14 +59,8 @@ def too_large(what: str, size: int, limit: int = MAX_NOTEBOOK_BYTES) -> str:
 def read_json(data: bytes) -> Any:
     """Read the JSON of a notebook without its outputs.
 
-    Args:
-        data: The file's bytes, as handed in.
-
-    Returns:
-        What it holds.
-
     Raises:
-        SubmissionError: The bytes, or what they hold, are too many, or they are no JSON.
+        SubmissionError: There are too many bytes or values, or the bytes are no JSON.
     """
     data = without_outputs(data)
     if len(data) > MAX_NOTEBOOK_BYTES:

@@ -1,4 +1,4 @@
-"""One notebook from start to end: the student's cells in their process, the checks here."""
+"""Runs one notebook: the student's cells in their process, the checks in this one."""
 
 import functools
 import re
@@ -30,28 +30,28 @@ _UNKNOWN_NAME = re.compile(r"name '(\w+)' is not defined")
 
 
 class NotebookRun:
-    """What has happened so far while one notebook is run.
+    """One run of a notebook, step by step.
 
     Args:
         process: Where the student's cells run.
         homework: The instructor's notebook.
         limits: How long checks may take.
-        names: What checks can name besides, see ``names_of_checks``.
-        characters: The most that is kept of what one cell prints.
+        names: Names that checks can use besides their own, see ``names_of_checks``.
+        characters: Kept of the output of each cell.
         device: Where the tests put their tensors.
         seed: Draws the hidden inputs.
-        progress: What is certain already.
-        second_try: What is different, if it is run for the second time.
+        progress: Results of an earlier run, which are kept.
+        second_try: The reference pieces, if this is the second run.
 
     Attributes:
         results: By check.
         lost: For each exercise that broke its rule, the status of its checks and the message.
         failures: Cells that did not run to their end, by label.
-        outputs: What cells showed.
+        outputs: Of the cells.
         on_cell: Called with the label of each cell before it runs in the student's process; with
-            nothing before one of the instructor's runs here.
-        on_check: Called with each check before it runs.
-        on_progress: Called with what is certain after it.
+            an empty label before one of the instructor's runs here.
+        on_check: Called with the name of each check before it runs.
+        on_progress: Called with the results so far after each check.
     """
 
     def __init__(

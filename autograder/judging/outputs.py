@@ -1,4 +1,4 @@
-"""What a student's cells showed, checked: made by the student's process, so nothing is trusted."""
+"""Checks the outputs of a student's cells; they come from the student's process."""
 
 import base64
 from typing import Any
@@ -13,16 +13,10 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def check_shown(cell: str, shown: Any, *, characters: int, room: int) -> list[CellOutput]:
-    """Turn what the student's process claims that a cell showed into what may be kept.
+    """Keep clean text and PNG pictures of a sane size, at most ``room`` characters in all.
 
-    Args:
-        cell: The cell's label.
-        shown: The process's answer; pairs of ``text`` or ``png`` and content, if it is honest.
-        characters: Most to keep of each text.
-        room: Most characters to keep in all, pictures included.
-
-    Returns:
-        Clean text, and PNG pictures of a sane size; whatever else there is is left out.
+    An honest process answers with pairs of ``text`` or ``png`` and content. At most ``characters``
+    of each text are kept.
     """
     kept: list[CellOutput] = []
     for piece in shown[:_MAX_PIECES] if type(shown) is list else []:

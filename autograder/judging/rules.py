@@ -41,12 +41,7 @@ def breach_message(exercise: str, name: str) -> str:
 
 
 def flag_prying(process: StudentProcess, submission: Submission) -> tuple[Flag, ...]:
-    """Flag code that pries into Python or PyTorch.
-
-    Args:
-        process: A process in which none of the student's code has run yet.
-        submission: The notebook.
-    """
+    """Flag code that pries, in a process in which none of the student's code has run yet."""
     cells = [
         (step.label, step.source)
         for step in submission.steps

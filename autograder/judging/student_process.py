@@ -46,8 +46,8 @@ class StudentProcess:
         began: When that time began, see ``time.monotonic``; now, if None.
 
     Attributes:
-        complaint: What a function of the check's own has found wrong with how the student's code
-            called it: the error that follows there says nothing. None if nothing was.
+        complaint: What a check's own function, called by the student's code, found wrong; None if
+            nothing. The error that follows in the process says nothing.
         not_installed: Packages that its cells could not import.
     """
 
@@ -70,15 +70,9 @@ class StudentProcess:
         self.not_installed: list[str] = []
 
     def run_cell(self, label: str, source: str) -> CellFailure | None:
-        """Run a cell.
+        """Run a cell; return the failure that stopped it, or None.
 
-        Args:
-            label: What to call it.
-            source: Its text.
-
-        Returns:
-            None if it ran to its end; else what stopped it. A cell that ended the process is not
-            run again after the restart.
+        A cell that ended the process is not run again after the restart.
         """
         try:
             with self.limited(self._seconds):
@@ -101,7 +95,7 @@ class StudentProcess:
         return dict(self._cells)
 
     def take_shown(self) -> Any:
-        """Return what the last cell has shown, as its process claims; None if it can't be told."""
+        """Return the outputs of the last cell, as its process claims; None if it doesn't answer."""
         if self._peer is None:
             return None
         try:
@@ -111,43 +105,20 @@ class StudentProcess:
             return None
 
     def lookup(self, name: str) -> Any:
-        """Return the student's object of that name, to be used inside ``limited``.
-
-        Raises:
-            NameError: No cell has defined it.
-        """
+        """Return the student's object of that name, inside ``limited``; raise NameError if none."""
         return self._alive().call("course_worker.shell:lookup", (name,))
 
     def ask(self, function: str, *args: Any) -> Any:
-        """Call a function of the worker's by its name, to be used inside ``limited``.
-
-        Args:
-            function: As ``module:function``.
-            args: Plain data.
-
-        Raises:
-            RemoteError: It raised.
-        """
+        """Call ``module:function`` in the worker with plain data, inside ``limited``."""
         return self._alive().call(function, args)
 
     def record(self, names: Sequence[str]) -> None:
-        """Start recording which of these forbidden names run.
-
-        Args:
-            names: Full names of functions, classes and modules.
-
-        Raises:
-            ProcessEnded: It does not answer.
-        """
+        """Start recording which of these forbidden functions, classes and modules run."""
         with contextlib.suppress(RemoteError), self.limited(_SHOW_SECONDS):
             self.ask("course_worker.recorder:begin", list(names))
 
     def recorded(self, names: Sequence[str]) -> list[str]:
-        """Return which of these names ran since ``record``; none if the process has ended.
-
-        Raises:
-            ProcessEnded: It does not answer, and is ended.
-        """
+        """Return which of these names ran since ``record``; none if the process has ended."""
         if self._peer is None:
             return []
         try:
@@ -163,14 +134,11 @@ class StudentProcess:
 
     @contextlib.contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
-        """Hold everything asked of the process inside the block to a time limit.
-
-        Args:
-            seconds: The limit, see ``TimeLimit``.
+        """Limit the time of everything that is asked of the process inside the block.
 
         Raises:
-            ProcessEnded: The time ran out, the process died, or it broke the protocol. It is ended
-                then, and will be started again when it is next needed.
+            ProcessEnded: The time ran out, the process died, or it broke the protocol. It is
+                started again when it is next needed.
         """
         peer = self._alive()
         limit = self._begin_limit(peer, seconds)
@@ -204,14 +172,7 @@ class StudentProcess:
         return ProcessEnded(Status.INVALID, f"The answer of your code can't be read: {reason}.")
 
     def stop(self, *, grace: float = _GRACE_SECONDS) -> int | None:
-        """End the process.
-
-        Args:
-            grace: Seconds to let it end by itself first.
-
-        Returns:
-            Its exit code if it ended by itself.
-        """
+        """End the process; return its exit code if it ended by itself within ``grace`` seconds."""
         worker, self._worker, self._peer = self._worker, None, None
         return self._sandbox.stop(worker, grace=grace) if worker else None
 

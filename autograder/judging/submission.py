@@ -1,7 +1,6 @@
-"""Reads a submitted notebook: only the source of its solution cells and of the student's own.
+"""Reads a submitted notebook: only the source of its solution cells and of the student's own cells.
 
-Tags, flags, points, outputs and schema versions of a submission count for nothing; the order and
-the text of everything that is the instructor's come from the instructor's notebook.
+Order and text of all other cells come from the instructor's notebook, and so do points and flags.
 """
 
 import itertools

@@ -1,6 +1,6 @@
-"""What the assertions of a check saw of a solution, so that two solutions can be compared.
+"""Records the values that a check's assertions see, so that two solutions can be compared.
 
-A check of a homework with variants runs to its end: an assertion that fails is noted, and the next
+A check of a homework with variants runs to its end: a failed assertion is recorded, and the next
 ones still see their values. Two solutions with the same mistake leave the same transcript.
 """
 
@@ -24,24 +24,16 @@ Transcript = tuple[Entry, ...]
 
 
 class Recorder:
-    """Notes what each assertion sees; hand it to ``course_lib.testing.observed_by``.
-
-    Args:
-        file: Name of the check's code.
-
-    Attributes:
-        failure: The first failure, or None.
-        lines: The lines of the check that were under way then.
-    """
+    """Records each assertion of the check in ``file``, see ``course_lib.testing.observed_by``."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._entries: list[Entry] = []
-        self.failure: CheckFailure | None = None
-        self.lines: set[int] = set()
+        self.failure: CheckFailure | None = None  # the first one
+        self.lines: set[int] = set()  # of the check, that were running then
 
     def __call__(self, seen: Any, failure: CheckFailure | None) -> None:
-        """Note an assertion."""
+        """Record an assertion."""
         self._entries.append(_as_data(seen))
         if failure is not None and self.failure is None:
             self.failure = failure
@@ -93,12 +85,7 @@ def _as_data(seen: Any, depth: int = 0) -> Entry:
 
 
 def are_alike(first: Any, second: Any) -> bool:
-    """Return whether two transcripts are the same but for rounding.
-
-    Args:
-        first: A transcript, or a part of one.
-        second: Another.
-    """
+    """Return whether two transcripts, or parts of them, are equal up to rounding."""
     if type(first) is not type(second):
         return False
     if isinstance(first, tuple):

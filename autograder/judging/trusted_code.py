@@ -22,15 +22,10 @@ def compile_setup(label: str, source: str) -> CodeType:
 
 
 def run_setup(cell: Cell, namespace: dict[str, Any], device: str) -> None:
-    """Run a cell of the instructor's.
-
-    Args:
-        cell: A setup cell, or a solution.
-        namespace: Gets what it defines.
-        device: Where the tests put their tensors.
+    """Run a setup cell or a solution of the instructor's in a namespace.
 
     Raises:
-        SandboxError: The cell raised an exception: nothing can be graded.
+        SandboxError: The cell raised an exception, so nothing can be graded.
     """
     code = compile_setup(cell.grade_id, cell.source)
     try:
@@ -42,15 +37,9 @@ def run_setup(cell: Cell, namespace: dict[str, Any], device: str) -> None:
 
 
 def names_of_checks(homework: Homework, device: str) -> dict[str, Any]:
-    """Return what every check of a homework can name from its start.
+    """Return the names that every check of a homework with variants can use.
 
-    Args:
-        homework: The instructor's notebook.
-        device: Where the tests put their tensors.
-
-    Returns:
-        If the homework has variants, ``reference``, whose attributes are the solutions, and all
-        of ``course_lib.testing``.
+    They are ``reference``, whose attributes are the solutions, and those of ``course_lib.testing``.
     """
     names: dict[str, Any] = {"__name__": "__check__"}
     if homework.variants:

@@ -1,4 +1,4 @@
-"""What is told where code is missing: which exercise is not written, or where its code stands."""
+"""Says which exercise is not written yet, or in which wrong place its code stands."""
 
 import ast
 import re
@@ -25,15 +25,7 @@ _IN_LOCKED = (
 
 
 def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
-    """Name the locked cell in which code stands that a check has missed.
-
-    Args:
-        found: The outcome.
-        locked: Label to the submitted text of each of the instructor's code cells.
-
-    Returns:
-        The outcome, with a hint if there is such a cell.
-    """
+    """Add a hint if a name that a check has missed is defined in one of the locked cells."""
     missing = _MISSING.search(found.message)
     if not missing:
         return found
@@ -49,16 +41,7 @@ def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
 
 
 def unwritten(traceback: str, exercise: str, cells: Mapping[str, str]) -> dict[str, str]:
-    """Say which exercise's stub was called: not always the one that is checked.
-
-    Args:
-        traceback: Of the NotImplementedError.
-        exercise: What is checked.
-        cells: Label to source of each cell that has run.
-
-    Returns:
-        ``message``, and a ``hint``, which may be empty.
-    """
+    """Return ``message`` and ``hint`` on the stub that was called, of this exercise or another."""
     called = [label for label in _CELL.findall(traceback) if label in cells]
     stub = called[-1] if called else exercise
     needed = "" if stub == exercise else f", and {exercise} needs it here"

@@ -15,12 +15,9 @@ _SECONDS = 10.0  # that a variant may take for a check
 
 
 class VariantRuns:
-    """Transcripts of variants, each made once for a seed; whole classes share them.
+    """Makes each transcript of a variant once for a seed, so that a whole class shares them.
 
-    Args:
-        homework: The instructor's notebook.
-        start: Starts a process in which nothing has run.
-        device: Where the tests put their tensors.
+    ``start`` returns a process in which nothing has run.
     """
 
     def __init__(
@@ -44,12 +41,7 @@ class VariantRuns:
         self.seed = seed
 
     def run(self, variant: Variant, check: str) -> Transcript:
-        """Return the transcript of a check for a variant; empty where it passes.
-
-        Args:
-            variant: Takes the place of its exercise's solution.
-            check: grade_id of the check.
-        """
+        """Return the transcript of a check, by grade_id, for a variant; empty where it passes."""
         key = (variant, check)
         if key not in self._made:
             self._made[key] = self._run(variant, check)
