@@ -29,7 +29,7 @@ def changed_cell(
             yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
     nbgrader = metadata.get("nbgrader")
     nbgrader = nbgrader if isinstance(nbgrader, dict) else {}
-    expected = {
+    expected: dict[str, float] = {
         "grade": official.kind is CellKind.TEST,
         "locked": official.kind is not CellKind.SOLUTION,
         "solution": official.kind is CellKind.SOLUTION,
