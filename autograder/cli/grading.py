@@ -22,7 +22,7 @@ from autograder.sandbox.zygote import SandboxError
 if TYPE_CHECKING:
     from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
-    from autograder.gradebook.errors import GradebookError
+    from autograder.gradebook.database import GradebookError
     from autograder.gradebook.writer import GradebookWriter
 
 
@@ -60,7 +60,7 @@ def grade_and_record(
     with told_in_one_line(HomeworkError):
         judges.preload(plan.homework)  # before what follows is imported
     from autograder.gradebook.course_config import write_course_config
-    from autograder.gradebook.errors import GradebookError
+    from autograder.gradebook.database import GradebookError
 
     results: list[SubmissionResult] = []
     try:

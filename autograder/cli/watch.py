@@ -135,7 +135,7 @@ class _Watch:
     def keep(self) -> None:
         """Record what has come since the last time, and write everything."""
         from autograder.gradebook.course_config import write_course_config
-        from autograder.gradebook.errors import GradebookError
+        from autograder.gradebook.database import GradebookError
 
         if not self._fresh:
             return

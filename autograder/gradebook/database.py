@@ -1,8 +1,10 @@
 """The gradebook's database: its address, and whether it can be used."""
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
@@ -18,6 +20,19 @@ _MEND = f"restore a backup, or move it away and {_AGAIN}"
 
 class DatabaseError(ValueError):
     """The database can't be used; the message says why and what to do."""
+
+
+class GradebookError(RuntimeError):
+    """Some results are not in the gradebook; the message says which, and why.
+
+    Args:
+        message: Which, and why.
+        refused: The reason for each student who was not recorded, if some were.
+    """
+
+    def __init__(self, message: str, refused: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 def configured_url(root: Path) -> str:

@@ -1,24 +1,29 @@
-"""Writes the rows that ``nbgrader autograde`` would write, several students in one transaction."""
+"""A student's rows in nbgrader's gradebook: written as ``nbgrader autograde`` would, or removed."""
 
+import contextlib
 import datetime
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.api import (
-    Base,
     Comment,
     Grade,
     Gradebook,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
-    new_uuid,
 )
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
+from sqlalchemy import text
 from sqlalchemy.orm import selectinload
 
+from autograder.class_folders import GRADEBOOK
+from autograder.clean_text import is_plain
+from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.hand_grades import NO_RESPONSE
 from autograder.term.dates import in_utc
 
@@ -76,7 +81,11 @@ class GradebookRows:
         self._session.expunge_all()
 
     def write(self, class_part: Sequence[Autograded]) -> None:
-        """Write some students' rows in one transaction. Manual grades and comments stay."""
+        """Write some students' rows in one transaction. Manual grades and comments stay.
+
+        Raises:
+            SQLAlchemyError: The database refused; no row was changed.
+        """
         try:
             for autograded in class_part:
                 self._write_one(autograded)
@@ -87,107 +96,123 @@ class GradebookRows:
         finally:
             self._session.expunge_all()  # a large class needs no more memory than a small one
 
-    def _write_one(self, autograded: Autograded) -> None:
-        cells = [cell for cell in autograded.notebook.cells if "nbgrader" in cell.metadata]
-        scores = {
-            cell.metadata.nbgrader.grade_id: determine_grade(cell)[0]
-            for cell in cells
-            if is_grade(cell)
-        }
-        comments = {
-            cell.metadata.nbgrader.grade_id: _comment(cell)
-            for cell in cells
-            if is_solution(cell) or is_task(cell)
-        }
-        found = self._find(autograded)
-        if found is None:
-            self._insert(autograded, scores, comments)
-        else:
-            self._update(found, autograded, scores, comments)
-
     def close(self) -> None:
         """Close the gradebook."""
         self._gradebook.close()
 
-    def _find(self, autograded: Autograded) -> SubmittedNotebook | None:
-        wanted = {"student_id": autograded.student, "assignment_id": self._assignment_id}
-        found = self._session.query(SubmittedAssignment).filter_by(**wanted).one_or_none()
-        if found is None:
-            return None
+    def _write_one(self, autograded: Autograded) -> None:
+        submitted = self._find(autograded.student)
+        is_new = submitted is None
+        submitted = submitted or self._add(autograded.student)
+        submitted.late_submission_penalty = autograded.penalty
         if autograded.timestamp is not None:
-            found.timestamp = autograded.timestamp
+            submitted.assignment.timestamp = autograded.timestamp
         if autograded.extension is not None:
-            found.extension = autograded.extension
-        load = (selectinload(SubmittedNotebook.grades), selectinload(SubmittedNotebook.comments))
-        return (
+            submitted.assignment.extension = autograded.extension
+        cells = {
+            cell.metadata.nbgrader.grade_id: cell
+            for cell in autograded.notebook.cells
+            if "nbgrader" in cell.metadata
+        }
+        for grade in submitted.grades:
+            cell = cells.get(self._graded[grade.cell_id])
+            if cell is None or not is_grade(cell):
+                continue
+            score, _ = determine_grade(cell)
+            if is_new or not autograded.unchanged or grade.auto_score != score:
+                grade.needs_manual_grade = grade.manual_score is not None or score is None
+            grade.auto_score = score
+        for comment in submitted.comments:
+            cell = cells.get(self._answered[comment.cell_id])
+            if cell is not None and (is_solution(cell) or is_task(cell)):
+                comment.auto_comment = _comment(cell)
+
+    def _find(self, student: str) -> SubmittedNotebook | None:
+        found: SubmittedNotebook | None = (
             self._session.query(SubmittedNotebook)
-            .options(*load)
-            .filter_by(assignment_id=found.id, notebook_id=self._notebook_id)
-            .one()
+            .join(SubmittedNotebook.assignment)
+            .options(selectinload(SubmittedNotebook.grades))
+            .options(selectinload(SubmittedNotebook.comments))
+            .filter(SubmittedNotebook.notebook_id == self._notebook_id)
+            .filter(SubmittedAssignment.assignment_id == self._assignment_id)
+            .filter(SubmittedAssignment.student_id == student)
+            .one_or_none()
         )
+        return found
 
-    def _insert(
-        self,
-        autograded: Autograded,
-        scores: dict[str, float | None],
-        comments: dict[str, str | None],
-    ) -> None:
-        """Insert the rows of a student's first submission, one statement a table."""
-
-        def insert(table: type[Base], rows: list[dict[str, Any]]) -> None:
-            self._session.execute(table.__table__.insert(), rows)
-
-        student = autograded.student
+    def _add(self, student: str) -> SubmittedNotebook:
+        """Add the rows of a student's first submission."""
         if self._session.get(Student, student) is None:
             self._session.add(Student(id=student))
             self._session.flush()
-        submission, notebook = new_uuid(), new_uuid()
-        place = {"assignment_id": self._assignment_id, "student_id": student}
-        dates = {"timestamp": autograded.timestamp, "extension": autograded.extension}
-        insert(SubmittedAssignment, [{"id": submission, **dates, **place}])
-        place = {"assignment_id": submission, "notebook_id": self._notebook_id}
-        place["late_submission_penalty"] = autograded.penalty
-        insert(SubmittedNotebook, [{"id": notebook, **place}])
-        grades = [
-            {
-                "notebook_id": notebook,
-                "cell_id": cell,
-                "auto_score": scores.get(name),
-                "needs_manual_grade": scores.get(name) is None,
-            }
-            for cell, name in self._graded.items()
-        ]
-        if grades:
-            insert(Grade, grades)
-        answers = [
-            {"notebook_id": notebook, "cell_id": cell, "auto_comment": comments.get(name)}
-            for cell, name in self._answered.items()
-        ]
-        if answers:
-            insert(Comment, answers)
-
-    def _update(
-        self,
-        submitted: SubmittedNotebook,
-        autograded: Autograded,
-        scores: dict[str, float | None],
-        comments: dict[str, str | None],
-    ) -> None:
-        """Update a student's rows, except for grades and comments given by hand."""
-        submitted.late_submission_penalty = autograded.penalty
-        for grade in submitted.grades:
-            name = self._graded[grade.cell_id]
-            if name not in scores:
-                continue
-            if not autograded.unchanged or grade.auto_score != scores[name]:
-                grade.needs_manual_grade = grade.manual_score is not None or scores[name] is None
-            grade.auto_score = scores[name]
-        for comment in submitted.comments:
-            name = self._answered[comment.cell_id]
-            if name in comments:
-                comment.auto_comment = comments[name]
+        notebook = SubmittedNotebook(
+            notebook_id=self._notebook_id,
+            assignment=SubmittedAssignment(assignment_id=self._assignment_id, student_id=student),
+            grades=[Grade(cell_id=cell) for cell in self._graded],
+            comments=[Comment(cell_id=cell) for cell in self._answered],
+        )
+        self._session.add(notebook)
+        return notebook
 
 
 def _comment(cell: NotebookNode) -> str | None:
     untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
     return NO_RESPONSE if untouched and not is_task(cell) else None
+
+
+def id_problem(student: str) -> str:
+    """Return why nbgrader must not get a student with this id; empty if it may.
+
+    An id is the name of a folder, which students choose themselves in some ways of submitting.
+    """
+    if any(sign in student for sign in "*?[+"):
+        return "nbgrader takes *, ?, [ and + in a student's id for a pattern"
+    if any(sign in student for sign in "<>&\"'`\\"):
+        return "formgrader shows a student's id as HTML, so it must not contain markup"
+    if "," in student or student.startswith(("=", "-", "@")):
+        return "nbgrader exports an id unquoted, so a spreadsheet would read this one as a formula"
+    if not is_plain(student):
+        return "an id must be visible text on one line, without / and without a leading dot"
+    return ""
+
+
+def count_rows(student: str, course_folder: Path, db_url: str = "") -> int:
+    """Count the student's submissions in the gradebook, plus one for the student; 0 if unknown."""
+    with _opened(student, course_folder, db_url) as (_, person):
+        return 1 + len(person.submissions) if person else 0
+
+
+def remove_rows(student: str, course_folder: Path, db_url: str = "") -> None:
+    """Remove everything that the gradebook holds of a student.
+
+    Raises:
+        SQLAlchemyError: The database refused; nothing was changed.
+    """
+    with _opened(student, course_folder, db_url) as (gradebook, person):
+        if person is None:
+            return
+        for submission in person.submissions:
+            for notebook in submission.notebooks:
+                for row in (*notebook.grades, *notebook.comments, notebook):
+                    gradebook.db.delete(row)
+            gradebook.db.delete(submission)
+        gradebook.db.flush()
+        gradebook.db.delete(person)
+        gradebook.db.commit()
+        if gradebook.engine.dialect.name == "sqlite":  # its file still contains deleted rows
+            with gradebook.engine.connect() as connection:
+                bare = connection.execution_options(isolation_level="AUTOCOMMIT")
+                bare.execute(text("VACUUM"))
+
+
+@contextlib.contextmanager
+def _opened(student: str, course_folder: Path, db_url: str) -> Iterator[tuple[Any, Any]]:
+    """Open the gradebook and find the student; two Nones where either is missing."""
+    is_text = student.encode(errors="ignore").decode() == student  # else no database takes it
+    if not is_text or not (db_url or (course_folder / GRADEBOOK).is_file()):
+        yield None, None
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's queries warn on the newest SQLAlchemy
+        with Gradebook(gradebook_url(course_folder, db_url)) as gradebook:
+            yield gradebook, gradebook.db.get(Student, student)

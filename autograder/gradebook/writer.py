@@ -26,16 +26,13 @@ from autograder.class_run.submissions import (
 )
 from autograder.clean_text import one_line, without_sql
 from autograder.gradebook.course_assignment import ensure_assignment
-from autograder.gradebook.database import gradebook_url
-from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.database import GradebookError, gradebook_url
 from autograder.gradebook.graded_notebook import (
     restore_instructors_cells,
     transplant,
     write_outcomes,
 )
-from autograder.gradebook.notebook_text import notebook_text
-from autograder.gradebook.rows import Autograded, GradebookRows
-from autograder.gradebook.student_ids import id_problem
+from autograder.gradebook.rows import Autograded, GradebookRows, id_problem
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Lateness
@@ -201,7 +198,7 @@ class GradebookWriter:
         else:
             data = read_notebook(find_notebook(handed_in, self._homework.id))
             notebook = transplant(self._released, data, self._homework)
-        submitted = notebook_text(notebook)
+        submitted = _text(notebook)
         restore_instructors_cells(notebook, rows.sources)
         write_outcomes(notebook, result, self._homework)
         moment = read_handed_in(handed_in)
@@ -229,7 +226,7 @@ class GradebookWriter:
 
     def _write_files(self, ready: _Ready) -> None:
         copy, graded = (self._place(step, ready.student) for step in (SUBMITTED, AUTOGRADED))
-        autograded = notebook_text(ready.autograded.notebook)
+        autograded = _text(ready.autograded.notebook)
         files = {copy / self._name: ready.submitted, graded / self._name: autograded}
         if ready.timestamp:
             files |= {folder / TIMESTAMP: ready.timestamp for folder in (copy, graded)}
@@ -257,6 +254,10 @@ class GradebookWriter:
             else:
                 self._away_since = None
                 return done
+
+
+def _text(notebook: NotebookNode) -> str:
+    return str(nbformat.writes(notebook)) + "\n"
 
 
 def _reads(path: Path, text: str) -> bool:

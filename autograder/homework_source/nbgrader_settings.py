@@ -24,22 +24,22 @@ def configure(c: Config) -> None:
         c: nbgrader's configuration, changed in place.
     """
     _put_scripts_on_path()
-    c.Autograde.exporter_class = "autograder.gradebook.handed_in_notebook.HandedInNotebook"
+    c.Autograde.exporter_class = "autograder.gradebook.plugins.HandedInNotebook"
     c.Autograde.sanitize_preprocessors = [
         "nbgrader.preprocessors.ClearOutput",
         "nbgrader.preprocessors.DeduplicateIds",
         "nbgrader.preprocessors.OverwriteKernelspec",
-        "autograder.gradebook.handed_in_notebook.RestoredCells",
+        "autograder.gradebook.plugins.RestoredCells",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.Autograde.autograde_preprocessors = [
-        "autograder.gradebook.preprocessor.TrustedJudge",
+        "autograder.gradebook.plugins.TrustedJudge",
         "nbgrader.preprocessors.LimitOutput",
         "nbgrader.preprocessors.SaveAutoGrades",
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_penalties.DatedPenalties"
+    c.AssignLatePenalties.plugin_class = "autograder.gradebook.plugins.DatedPenalties"
     # formgrader's colours for other languages take minutes for a page of some signs.
     c.HighlightMagicsPreprocessor.enabled = False
     # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses
@@ -50,7 +50,7 @@ def configure(c: Config) -> None:
         "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'
     }
     c.ClearSolutions.text_stub = ANSWER_STUB
-    c.GenerateFeedback.exporter_class = "autograder.gradebook.feedback_exporter.FeedbackPage"
+    c.GenerateFeedback.exporter_class = "autograder.gradebook.plugins.FeedbackPage"
     # nbgrader's own page, for what the judge has not graded, would show students the hidden tests.
     c.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",

@@ -65,7 +65,7 @@ def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
     program = (
         "from autograder.quick_imports import spare; spare();"
         "import sys, json, autograder.cli.app, autograder.gradebook.writer,"
-        " autograder.gradebook.preprocessor, autograder.class_run.run, autograder.class_run.judges;"
+        " autograder.gradebook.plugins, autograder.class_run.run, autograder.class_run.judges;"
         "print(json.dumps([name for name, module in sys.modules.items()"
         " if getattr(module, '__file__', None)]))"
     )

@@ -57,7 +57,7 @@ def forget(
     """Remove a person from everything that grading wrote."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from autograder.gradebook.forgetting import count_rows, remove_rows
+    from autograder.gradebook.rows import count_rows, remove_rows
 
     with told_in_one_line():
         if student in ("", ".", "..") or "/" in student or "\0" in student:

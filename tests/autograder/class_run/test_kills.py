@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from autograder.gradebook import writer
-from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.database import GradebookError
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import ungraded
 from tests.autograder.class_run.kills import kill

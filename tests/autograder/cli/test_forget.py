@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.app import app
 from autograder.cli.commands import forget
-from autograder.gradebook import forgetting
+from autograder.gradebook import rows
 from autograder.gradebook.course_config import write_course_config
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import write_outputs
@@ -188,7 +188,7 @@ def test_a_gradebook_that_refuses_leaves_everything(out, monkeypatch):
         raise OperationalError("DELETE", {}, Exception("locked"))
 
     before = traces(out, "ada_1")
-    monkeypatch.setattr(forgetting, "remove_rows", refuse)
+    monkeypatch.setattr(rows, "remove_rows", refuse)
     assert run("ada_1", "--out", out, "--yes").exit_code == 2
     assert traces(out, "ada_1") == before
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.database import GradebookError
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import SubmissionResult
 from tests.autograder.gradebook.conftest import HOMEWORK

@@ -70,7 +70,7 @@ def test_source_settings_and_the_students_library_are_laid_out(root, exchange, t
     settings = project_settings(tmp_path / "cs224")
     assert (settings.TrustedJudge.root, settings.DatedPenalties.root) == (str(root), str(root))
     assert (settings.CourseDirectory.course_id, settings.Exchange.root) == ("cs224", str(exchange))
-    assert "autograder.gradebook.preprocessor.TrustedJudge" in (
+    assert "autograder.gradebook.plugins.TrustedJudge" in (
         settings.Autograde.autograde_preprocessors
     )
     assert before == {path: path.stat().st_mtime_ns for path in root.rglob("*")}

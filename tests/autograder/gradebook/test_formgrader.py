@@ -10,7 +10,7 @@ from nbgrader.utils import compute_checksum
 from traitlets.config import Config
 
 from autograder.gradebook.course_config import write_course_config
-from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.database import GradebookError
 from autograder.gradebook.inert_markup import inert_markup, make_inert
 from autograder.gradebook.writer import GradebookWriter
 from autograder.homework_source.homework import CellKind

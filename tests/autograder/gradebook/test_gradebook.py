@@ -23,9 +23,9 @@ from traitlets.config import Config
 from autograder.class_run.course import Course
 from autograder.cli.grading import what_was_refused
 from autograder.gradebook import writer
-from autograder.gradebook.errors import GradebookError
+from autograder.gradebook.database import GradebookError
 from autograder.gradebook.graded_notebook import transplant
-from autograder.gradebook.preprocessor import TrustedJudge
+from autograder.gradebook.plugins import TrustedJudge
 from autograder.gradebook.rows import GradebookRows
 from autograder.homework_source.homework import CellKind, HomeworkError
 from autograder.homework_source.nbgrader_settings import configure

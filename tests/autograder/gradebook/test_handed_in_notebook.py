@@ -20,7 +20,7 @@ from traitlets.config import Config
 from autograder.class_run.course import Course
 from autograder.gradebook.course_assignment import ensure_assignment
 from autograder.gradebook.database import gradebook_url
-from autograder.gradebook.preprocessor import TrustedJudge
+from autograder.gradebook.plugins import TrustedJudge
 from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult

@@ -14,7 +14,7 @@ from autograder.cli import plan
 from autograder.cli.app import app
 from autograder.cli.commands import doctor
 from autograder.gradebook.course_config import write_course_config
-from autograder.gradebook.preprocessor import TrustedJudge
+from autograder.gradebook.plugins import TrustedJudge
 from autograder.homework_source.nbgrader_settings import configure
 
 ROOT = Path(__file__).parents[3]
