@@ -6,7 +6,7 @@ if __name__ == "__main__":
     spare()
 
 from autograder.cli.app import app
-from autograder.cli.streams import fit_streams
+from autograder.cli.terminal import fit_streams
 
 if __name__ == "__main__":
     fit_streams()

@@ -126,7 +126,6 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
 
     homework = load_homework(HOMEWORK, ROOT)
     judges.preload(homework)
-    from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.run import grade_class
     from autograder.gradebook.writer import GradebookWriter
@@ -143,7 +142,7 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
         results = grade_class(
             homework,
             submissions,
-            GradingOptions(cluster=Cluster(workers=workers)),
+            GradingOptions(workers=workers),
             root=ROOT,
             judges=judges,
             on_result=take,

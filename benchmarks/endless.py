@@ -23,7 +23,6 @@ from pathlib import Path
 import nbformat
 import psutil
 
-from autograder.class_run.cluster import Cluster
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
@@ -111,7 +110,7 @@ def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
         What it took by exercise; the class without under an empty name.
     """
     homework = load_homework(HOMEWORK, ROOT)
-    options = GradingOptions(cluster=Cluster(workers=workers))
+    options = GradingOptions(workers=workers)
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     some = max(round(count * percent / 100), 1)
     found: dict[str, Spent] = {}

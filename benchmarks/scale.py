@@ -9,6 +9,7 @@ class run included. So the rate that is shown is less than what separate machine
 
 import argparse
 import contextlib
+import itertools
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,12 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.class_run import run as class_run
-from autograder.class_run.cluster import Cluster
 from autograder.class_run.course import Course
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
+from autograder.cluster import grading as cluster_grading
+from autograder.cluster.scheduler import Cluster
 from autograder.gradebook.writer import GradebookWriter
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
@@ -41,7 +42,7 @@ class SimulatedCluster(Cluster):
 
         with (
             LocalCluster(
-                n_workers=(self.workers or THREADS) // THREADS, threads_per_worker=THREADS,
+                n_workers=MACHINES * CORES // THREADS, threads_per_worker=THREADS,
                 processes=False, dashboard_address=None,
             ) as cluster,
             Client(cluster) as client,
@@ -80,15 +81,17 @@ def measure_scheduler(
         time.sleep(seconds)
         return {**data, "student": student}
 
-    original, class_run._grade_one = class_run._grade_one, sleep
+    original, cluster_grading._grade_one = cluster_grading._grade_one, sleep
     try:
         notebooks = {f"student-{n}": (notebook, None) for n in range(count)}
-        options, ended = GradingOptions(cluster=SimulatedCluster(workers=MACHINES * CORES)), []
-        for graded, made_from in class_run._grade_on_cluster(course, notebooks, options):
-            store.keep(graded, made_from)
+        cluster = SimulatedCluster(scheduler="tcp://simulated:1", trusted_network=True)
+        ended = []
+        graded = cluster_grading.grade_on_cluster(cluster, course, notebooks, GradingOptions())
+        for found, made_from in itertools.chain.from_iterable(graded):
+            store.keep(found, made_from)
             ended.append(time.perf_counter())
     finally:
-        class_run._grade_one = original
+        cluster_grading._grade_one = original
     warm = count // 5
     return (len(ended) - warm) / (ended[-1] - ended[warm - 1])
 

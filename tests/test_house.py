@@ -89,6 +89,9 @@ MAY_IMPORT = {
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",
     "autograder/marks": "autograder.judging",
+    "autograder/cluster": ("autograder.class_run autograder.homework_source autograder.judging"),
+    "autograder/exports": "autograder.clean_text autograder.judging autograder.marks"
+    " autograder.reports",
     "autograder/term": (
         "autograder.atomic_write autograder.class_folders autograder.judging autograder.marks"
         " autograder.moments autograder.reports autograder.text_file"

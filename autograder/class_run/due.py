@@ -1,4 +1,4 @@
-"""Which notebooks of a class have to be graded, and who waits for what comes of each."""
+"""Decides which notebooks of a class have to be graded, and which students share a result."""
 
 import dataclasses
 from collections import defaultdict
@@ -19,22 +19,19 @@ from autograder.class_run.submissions import (
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 
 Given = tuple[Path, int | None]
-"""A notebook, and what its inputs are drawn with, if that is settled."""
+"""A notebook, and the seed of its hidden inputs, if that is settled."""
+Graded = tuple[SubmissionResult, str]
+"""A result and its fingerprint; the fingerprint is empty if the notebook must be graded again."""
 
 _Same = tuple[str, str]
-"""A team and the notebook that it handed in; or a student who has none, and nothing."""
+"""A team and the fingerprint of its notebook; or a student without a team, and nothing."""
 
 
 class Due:
     """The notebooks of a class that are not graded yet.
 
-    The one notebook of a team is graded once, and each member has the same marks.
-
-    Args:
-        course: The homework and its libraries.
-        options: How to grade.
-        store: Keeps results, and gives back those of an earlier run.
-        teams: Student to team; others may be added.
+    The one notebook of a team is graded once, and each member has the same marks. ``teams`` maps
+    students to teams; it may change between two calls.
     """
 
     def __init__(
@@ -50,7 +47,7 @@ class Due:
         self._missing: dict[str, Given] = {}
 
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
-        """Yield the results of those that need no grading, and note the others."""
+        """Yield the results of notebooks that need no grading, and remember the others."""
         mates: dict[str, list[str]] = defaultdict(list)
         for student, team in self._teams.items():
             mates[team].append(student)
@@ -74,12 +71,12 @@ class Due:
                 self._missing[student] = (path, self._seed(student, made_from))
 
     def missing(self) -> dict[str, Given]:
-        """Return what has to be graded and was not returned before."""
+        """Return the notebooks to grade that were not returned before."""
         missing, self._missing = self._missing, {}
         return missing
 
     def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
-        """Keep and yield a result for each who has waited for it."""
+        """Store and yield a result for each student who waits for it."""
         for student, path in self._waiting.pop(self._leads.pop(found.student)):
             result = _handed_in(dataclasses.replace(found, student=student), path)
             if self._store and made_from:
@@ -87,12 +84,12 @@ class Due:
             yield result
 
     def _known(self, student: str, made_from: str, mates: Iterable[str]) -> SubmissionResult | None:
-        """Return what is kept of a notebook, or of the same that a mate handed in sooner."""
+        """Return the stored result of a notebook, also if a teammate handed it in sooner."""
         if not self._store or self._options.force:
             return None
         for one in (student, *mates):
             known = self._store.find(one, made_from)
-            # Code that ran without protection can have made its own mark: no other run counts it.
+            # Code that ran without a sandbox may have made its own mark.
             if known and (known.sandboxed or not self._options.isolated):
                 if one != student:
                     known = dataclasses.replace(known, student=student)
@@ -113,7 +110,7 @@ class Due:
 
 
 def _handed_in(result: SubmissionResult, notebook: Path) -> SubmissionResult:
-    """Add to a result when its notebook was handed in, and under which other name."""
+    """Add the time of submission, and a flag for another file name."""
     moment = read_handed_in(notebook.parent)
     flags = [flag for flag in result.flags if flag.kind is not FlagKind.MISNAMED]
     if notebook.stem != result.homework:

@@ -1,8 +1,8 @@
-"""A judge in a process of its own: whatever a result costs it, only that check is lost.
+"""A judge in a process of its own: a result that is too expensive to compare costs only its check.
 
-A judge that dies, computes for too long with what a student's code returned, or waits longer than
-a notebook may take, is followed by another, which goes on where it stood. One that does so while a
-cell of the student's runs is not: what is certain by then stays, and the rest is lost.
+A judge that dies, computes for too long or waits longer than a notebook may take is replaced by
+another, which continues where it stood. If that happens while a cell of the student's runs, the
+notebook ends there, and only the checks before it count.
 """
 
 import contextlib
@@ -34,23 +34,17 @@ from autograder.judging.second_try import to_try_again
 from autograder.sandbox.zygote import SandboxError
 
 _LOOK_SECONDS = 0.2
-_MOST_SECONDS = 10.0  # of the processor, for the judge's own part of one check
-_ON_A_GPU = 4  # times as long: CUDA has to start, and waiting for it takes the processor
-_LATER_SECONDS = 3.0  # likewise, once a judge has been ended for the same submission
-_SILENT_SECONDS = 120.0  # that it may wait, beyond those of the notebook: whatever it waits for
+_MOST_SECONDS = 10.0  # of processor time, for the judge's own part of one check
+_ON_A_GPU = 4  # times as long: CUDA has to start, and waiting for it takes processor time
+_LATER_SECONDS = 3.0  # likewise, after a judge was ended for the same submission
+_SILENT_SECONDS = 120.0  # without a message, beyond the time limit of the notebook
 _KILLED = "it was killed from outside, or crashed; has this machine run out of memory?"
-_TRIES = 3  # of a judge that ends and nobody knows why: it may have been killed from outside
+_TRIES = 3  # after a judge ends by itself: it may have been killed from outside
 
 
 @dataclass(frozen=True)
 class Started:
-    """A judge that waits for work.
-
-    Attributes:
-        connection: Where to send it.
-        process: The judge's.
-        most_bytes: The memory that it may hold.
-    """
+    """A judge that waits for work; it may hold ``most_bytes`` of memory."""
 
     connection: "Connection[Any, Any]"
     process: psutil.Process
@@ -58,13 +52,9 @@ class Started:
 
 
 class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
-    """The judge is gone.
+    """The judge is gone; ``by_us`` if it was too expensive or did not answer.
 
-    Attributes:
-        check: The check that it was at; empty between two.
-        cell: The cell that ran in the student's process instead; empty if none did.
-        by_us: Whether it was ended for what it cost, or because it did not answer.
-        cause: What it said before it ended; nothing if it was killed, or crashed.
+    Either ``check`` names the check that it worked on, or ``cell`` the student's cell that ran.
     """
 
     def __init__(self, check: str, cell: str, *, by_us: bool, cause: str = "") -> None:
@@ -76,13 +66,7 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
 
 
 class JudgeProcess:
-    """Grades submissions one after the other; as ``Judge``, and it can't be lost.
-
-    Args:
-        homework: The instructor's notebook.
-        options: How to grade.
-        start: Starts a judge.
-    """
+    """Grades submissions one after the other as ``Judge`` does; ``start`` starts a process."""
 
     def __init__(
         self, homework: Homework, options: GradingOptions, start: Callable[[], Started]
@@ -95,7 +79,11 @@ class JudgeProcess:
         self._known = Progress()
 
     def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
-        """Grade one notebook, see ``Judge.grade``."""
+        """Grade one notebook, see ``Judge.grade``; without a seed all submissions share one.
+
+        Raises:
+            SandboxError: The sandbox broke down, or every judge ends at this notebook.
+        """
         seed = self._seed if seed is None else seed
         self._known = Progress()
         began = time.monotonic()
@@ -142,13 +130,13 @@ class JudgeProcess:
             most_silent = self._options.limits.submission_seconds + _SILENT_SECONDS
             while True:
                 if not judge.connection.poll(_LOOK_SECONDS):
-                    silent += _LOOK_SECONDS  # not by the clock: all of us may have been stopped
+                    silent += _LOOK_SECONDS  # not by the clock: the machine may have been suspended
                     if silent > most_silent or self._costs_too_much(judge, began + most_seconds):
                         raise _JudgeEnded(check, cell, by_us=True)
                     continue
                 kind, what = judge.connection.recv()
                 silent = 0.0
-                if not (kind == "cell" and cell and what):  # one after the other, they are one
+                if not (kind == "cell" and cell and what):  # consecutive cells count as one
                     began = _used(judge.process)
                 if kind == "cell":
                     check, cell = "", what
@@ -174,7 +162,7 @@ class JudgeProcess:
         return self._judge
 
     def _costs_too_much(self, judge: Started, most_seconds: float) -> bool:
-        """Whether a judge computes for too long, or holds too much; waiting is measured apart."""
+        """Return whether a judge uses too much processor time or memory."""
         held = int(judge.process.memory_info().rss)
         return _used(judge.process) > most_seconds or held > judge.most_bytes
 

@@ -1,8 +1,7 @@
 """The process that judges are forked from: it imports PyTorch once, while the sandbox does.
 
-It speaks over a Unix socket with who started it: one JSON object a message, one answer each. With
-``judge`` comes the socket over which the new judge is given its work, see ``judge_process``. A
-judge has limits of its own, and may be ended with a check that costs too much.
+Its parent sends one JSON object a request over a Unix socket, and gets one answer each. With a
+request ``judge`` comes the socket over which the new judge gets its work, see ``judge_process``.
 """
 
 import contextlib
@@ -28,16 +27,16 @@ _FILES = resource.RLIMIT_NOFILE
 
 
 def main(descriptor: int, library: str, device: str, isolation: str) -> None:
-    """Serve a socket until the other end hangs up."""
+    """Serve a socket until the other end hangs up; ``library`` may be filled later."""
     control = socket.socket(fileno=descriptor)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it decides what ends
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     groups = _claim_groups()  # before there are others to move
     try:
         sandbox = Sandbox(
             Path(library), limits=Limits(), device=device, isolated=isolation == "isolated"
         )
     except SandboxError as error:
-        if control.recv(65536):  # a request; none comes if the command was refused before it
+        if control.recv(65536):  # no request comes if the command was rejected before it
             control.sendall(json.dumps({"sandbox": str(error)}).encode())
         return
     sandbox.groups = groups
@@ -53,7 +52,7 @@ def main(descriptor: int, library: str, device: str, isolation: str) -> None:
             judges.add(answer["judge"])
         try:
             control.sendall(json.dumps(answer).encode())
-        except BrokenPipeError:  # who asked was ended meanwhile
+        except BrokenPipeError:  # the parent ended meanwhile
             break
     for pid in judges:  # the sandbox ends when nobody needs it any more
         os.kill(pid, signal.SIGKILL)
@@ -78,7 +77,7 @@ def _import_everything() -> None:
 
 
 def _claim_groups() -> Path | None:
-    """Return the control group below which workers get theirs, if this machine gives one away."""
+    """Return the control group below which workers get theirs, if one is delegated."""
     with contextlib.suppress(OSError):
         if group := delegated_group():
             claim(group)
@@ -112,13 +111,13 @@ def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close what is the server's: who holds one end of a socket keeps the other from ending."""
+    """Close the server's descriptors: an open end of a socket keeps the other from ending."""
     for low, high in itertools.pairwise((2, *sorted(kept), resource.getrlimit(_FILES)[0])):
         os.closerange(low + 1, high)
 
 
 def _become_judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> None:
-    """Judge what is sent, until nobody is there to send more; never returns."""
+    """Judge submissions until the parent is gone; never returns."""
     try:
         die_with_parent()
         _judge(connection, zygote, memory)

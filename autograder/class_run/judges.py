@@ -1,4 +1,4 @@
-"""Starts judges: what is slow to start, PyTorch and the sandbox, is started once for all."""
+"""Starts judge processes; PyTorch and the sandbox, slow to start, are started once and shared."""
 
 import atexit
 import contextlib
@@ -25,13 +25,13 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.sandbox.worker.isolation import let_descriptors_travel
 from autograder.sandbox.zygote import SandboxError
 
-if TYPE_CHECKING:  # it takes long to import, and judges are to start at once
+if TYPE_CHECKING:  # slow to import, and judges should start at once
     from autograder.class_run.course import Course
 
 _ROOT = Path(__file__).parents[2]
 _LEAST_MB = 1024  # of a judge or a worker, however small the machine
 _START_SECONDS = 180.0
-_MOST_SERVERS = 2  # that wait to be asked again: each holds hundreds of MiB
+_MOST_SERVERS = 2  # kept for the next request: each holds hundreds of MiB
 _THAT_RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
@@ -39,8 +39,7 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 class JudgePool:
     """Gives out judges; their server runs until this is closed, or the process ends.
 
-    Args:
-        scratch: Where to unpack what students may import; the system's place for such if None.
+    Libraries of students are unpacked into ``scratch``, or the system's temporary folder.
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
@@ -50,20 +49,21 @@ class JudgePool:
         atexit.register(self.close)
 
     def prepare(self, *, isolated: bool, device: str) -> None:
-        """Begin to start a server for whatever is opened next; returns at once."""
+        """Begin to start a server for the next judges; returns at once."""
         self._server("", isolated=isolated, device=device)
 
     def preload(self, homework: Homework) -> None:
-        """Have what was prepared import what a homework needs; returns at once.
-
-        Its library is not among it: that has to be made yet.
-        """
+        """Begin to import the modules that a homework needs, but for its library."""
         modules = [name for name in needed_modules(homework) if name.split(".")[0] != "course_lib"]
         for server in self._servers.values():
             server.begin_preload(modules)
 
     def open(self, course: "Course", options: GradingOptions, *, others: int = 0) -> JudgeProcess:
-        """Return a new judge."""
+        """Return a new judge; ``others`` share the machine's memory with it.
+
+        Raises:
+            SandboxError: The sandbox does not start.
+        """
         memory_mb = min(options.worker_limits.memory_mb, _share_of_memory(others + 1))
         limits = replace(options.worker_limits, memory_mb=memory_mb)
         library = repr(sorted(course.library.items()))
@@ -78,14 +78,14 @@ class JudgePool:
         )
 
     def acquire_one(self, course: "Course", options: GradingOptions) -> JudgeProcess:
-        """Return the judge that was asked for last, or a new one for another course or options."""
+        """Return the judge of the last call, or a new one for another course or options."""
         others = (os.cpu_count() or 1) - 1  # in other processes
         return self.acquire(1, course, options, others=others)[0]
 
     def acquire(
         self, count: int, course: "Course", options: GradingOptions, *, others: int
     ) -> list[JudgeProcess]:
-        """Return the judges that were asked for last, or new ones if others are asked for."""
+        """Return the judges of the last call, or new ones if an argument is different."""
         key = (count, course, options, others)
         if self._last[0] != key:
             for judge in self._last[1]:
@@ -96,7 +96,7 @@ class JudgePool:
         return self._last[1]
 
     def close(self) -> None:
-        """End the judges and the sandbox, remove what was unpacked; closing twice is allowed."""
+        """End the judges and the sandbox, and remove unpacked files; may be called twice."""
         with contextlib.ExitStack() as closing:  # each, whatever goes wrong with another
             for server in self._servers.values():
                 closing.callback(server.close)
@@ -111,14 +111,7 @@ class JudgePool:
 
 
 class _Server:
-    """A process that judges are forked from, see ``judge_server``; started again when it is gone.
-
-    Args:
-        scratch: Where to make a folder for the ``course_lib`` that students may import; the
-            system's place for such if None.
-        isolated: Whether students' code runs in the sandbox.
-        device: Where the layers run.
-    """
+    """A process that judges are forked from, see ``judge_server``; restarted when it is gone."""
 
     def __init__(self, scratch: Path | None, *, isolated: bool, device: str) -> None:
         let_descriptors_travel()
@@ -128,7 +121,7 @@ class _Server:
         self._preloaded: list[str] = []
         self._closed = False
         self._is_used = False
-        self._refused: SandboxError | None = None  # to what was asked by ``begin_preload``
+        self._refused: SandboxError | None = None  # raised by the next request
         self._lock = threading.RLock()  # judges may be started by several threads
         (self._library / "course_lib").mkdir()
         self._launch()
@@ -147,7 +140,7 @@ class _Server:
             )  # fmt: skip
 
     def fill(self, library: dict[str, str]) -> None:
-        """Write what students may import, unless it is there."""
+        """Write the students' library, unless it is there."""
         self._is_used = True
         for name, text in library.items():
             path = self._library / name
@@ -162,7 +155,7 @@ class _Server:
             self._ask({"preload": list(modules)})
 
     def begin_preload(self, modules: Sequence[str]) -> None:
-        """As ``preload``, and nobody waits; what goes wrong, who asks next is told."""
+        """Preload without waiting; an error is raised by the next request."""
 
         def preload() -> None:
             with self._lock:
@@ -174,7 +167,7 @@ class _Server:
         threading.Thread(target=preload, daemon=True).start()
 
     def start_judge(self, memory_mb: int) -> Started:
-        """Fork a judge that may hold so much memory beyond what the server holds."""
+        """Fork a judge that may hold this much memory beyond the server's own."""
         ours, theirs = socket.socketpair()
         with theirs:
             answer = self._ask({"judge": memory_mb}, [theirs.fileno()])
@@ -185,7 +178,7 @@ class _Server:
     def close(self) -> None:
         """End it, its judges and its sandbox."""
         self._closed = True
-        self._control.close()  # it ends when it is hung up
+        self._control.close()  # hanging up ends it
         if not self._is_used:  # it may be importing for long yet
             self._process.kill()
         try:
@@ -223,7 +216,7 @@ class _Server:
 
 
 def needed_modules(homework: Homework) -> list[str]:
-    """Name what the cells of a homework would be the first to import."""
+    """Return the modules that the cells of a homework would be the first to import."""
     text = "\n".join(cell.source for cell in homework.cells if cell.kind in _THAT_RUN)
     own = "\n".join(cell.source for cell in homework.cells if cell.kind is CellKind.SOLUTION)
     named = set(re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE))

@@ -1,8 +1,7 @@
-"""How submissions are graded: made once, and handed down from the command line to the workers."""
+"""How submissions are graded: made once, then passed from the command line to the workers."""
 
 from dataclasses import dataclass, field
 
-from autograder.class_run.cluster import Cluster
 from autograder.judging.check_limits import TimeLimits
 from autograder.sandbox.worker.isolation import Limits
 
@@ -12,13 +11,13 @@ class GradingOptions:
     """How submissions are graded.
 
     Attributes:
-        limits: How long students' code may run.
-        worker_limits: What a student's process may use.
-        isolated: False runs students' code without protection.
-        device: Where the layers run: ``cpu`` or ``cuda``.
-        cluster: Where a class is graded.
-        seed: Draws the hidden inputs; if None, a fresh one for each submission, or the one that it
-            was graded with before another version of the tests.
+        limits: Time limits of students' code.
+        worker_limits: Resource limits of a student's process.
+        isolated: False runs students' code without a sandbox.
+        device: Device of the layers: ``cpu`` or ``cuda``.
+        workers: Submissions at a time on this machine; as many as cores, or GPUs, if None.
+        seed: Draws the hidden inputs; if None, a fresh one for each submission, or the seed that
+            the same notebook was graded with under an earlier version of the tests.
         force: Grade again also what an earlier run has graded.
     """
 
@@ -26,6 +25,6 @@ class GradingOptions:
     worker_limits: Limits = field(default_factory=Limits)
     isolated: bool = True
     device: str = "cpu"
-    cluster: Cluster = field(default_factory=Cluster)
+    workers: int | None = None
     seed: int | None = None
     force: bool = False

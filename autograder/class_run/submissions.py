@@ -1,4 +1,4 @@
-"""What a class handed in: finds the notebooks in its folder, and reads them."""
+"""Finds and reads the notebooks of a class; any file may lie in a student's folder."""
 
 import errno
 import os
@@ -29,14 +29,14 @@ from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
 TIMESTAMP = "timestamp.txt"
-"""Where nbgrader's exchange, and ``collect``, write when a notebook was handed in."""
+"""File in which nbgrader's exchange and ``collect`` write the time of submission."""
 MARKED_LATE = "late.txt"
-"""Where ``collect`` writes that a platform, which tells no time, calls it late."""
+"""File that ``collect`` writes if a platform gives no time but says that it is late."""
 _MAX_TIMESTAMP_BYTES = 200
 _ASKED = (CellKind.SOLUTION, CellKind.TEST, CellKind.WRITTEN)
 _GRADE_ID = re.compile(rb'"grade_id"\s*:\s*"([\w-]+)"')
-# the call in a notebook's first code cell, as JSON: see ``fetch_edition``
-_NAMED = re.compile(rb'\\"hw([0-9]{2})-[\w-]+\\"')  # in the cell that fetches the library
+# In the call of ``fetch_edition`` in the notebook's first code cell, as JSON.
+_NAMED = re.compile(rb'\\"hw([0-9]{2})-[\w-]+\\"')
 
 
 class SubmissionsError(ValueError):
@@ -44,15 +44,19 @@ class SubmissionsError(ValueError):
 
 
 class UnreadableError(ValueError):
-    """A notebook that is not read; the message tells the student why."""
+    """A notebook that can't be read; the message is for the student."""
 
 
 class NoAccessError(UnreadableError):
-    """A notebook that the grader's account can't read; the message tells the staff why."""
+    """A notebook that the grader's account can't read; the message is for the staff."""
 
 
 def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
-    """Find the notebooks of a class."""
+    """Return for each student where the notebook is, or should be.
+
+    Raises:
+        SubmissionsError: The folder is missing or holds no student.
+    """
     if not submissions.is_dir():
         raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
     students = sorted(p.name for p in submissions.iterdir() if _is_folder(p) and p.name[0] != ".")
@@ -68,12 +72,12 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # below a folder that may not be opened: its student is told so
+    except OSError:  # a folder that can't be opened: reading the notebook will tell
         return True
 
 
 def find_notebook(folder: Path, homework_id: str) -> Path:
-    """Return the path of a student's notebook."""
+    """Return the notebook with the homework's name, else the only notebook in the folder."""
     path = folder / f"{homework_id}.ipynb"
     others = [] if os.path.lexists(path) else _notebooks_in(folder)
     return others[0] if len(others) == 1 else path
@@ -88,13 +92,7 @@ def _notebooks_in(folder: Path) -> list[Path]:
 
 
 def read_notebook(path: Path) -> bytes:
-    """Read a submitted file: anything may lie there, and it may vanish at any time.
-
-    Args:
-        path: Where the notebook is, or should be.
-
-    Returns:
-        Its bytes; of a large one without its outputs.
+    """Return a submitted notebook's bytes; those of a large one without its outputs.
 
     Raises:
         UnreadableError: It is missing, too large, or no file.
@@ -124,10 +122,7 @@ def read_notebook(path: Path) -> bytes:
 
 
 def refuse_other_homework(notebook: bytes, homework: Homework) -> None:
-    """Raise an error if a notebook is another homework's.
-
-    It is if it has cells of nbgrader's, and none of them is an exercise or a question of this one.
-    """
+    """Raise ``UnreadableError`` if a notebook has nbgrader's cells, but none of this homework's."""
     found = {name.decode() for name in _GRADE_ID.findall(notebook)}
     if found and not found & {cell.grade_id for cell in homework.cells if cell.kind in _ASKED}:
         named = _NAMED.search(notebook)
@@ -136,14 +131,14 @@ def refuse_other_homework(notebook: bytes, homework: Homework) -> None:
 
 
 def unread(homework: Homework, student: str, error: UnreadableError) -> SubmissionResult:
-    """Return the result of a submission that was not read."""
+    """Return the result of a notebook that can't be read."""
     if isinstance(error, NoAccessError):
         return interrupted(homework, student, str(error))
     return ungraded(homework, student, str(error))
 
 
 def _read_file(path: Path) -> tuple[bytes, int]:
-    """Return a file's bytes, not many more than a notebook may have, and how many there are."""
+    """Return the first bytes of a file, up to the limit of a notebook, and its size."""
     try:
         file = open_regular(path)
     except OSError as error:
@@ -157,17 +152,17 @@ def _read_file(path: Path) -> tuple[bytes, int]:
 
 
 def read_handed_in(folder: Path) -> datetime | None:
-    """Read when a notebook was handed in."""
+    """Return the time of submission in UTC; None if it is unknown or implausible."""
     try:
         moment = _parse(read_timestamp(folder))
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except Exception:  # the parser has many for words that are no time: of decimals, for one
+    except Exception:  # dateutil raises many kinds, also decimal's
         return None
     return moment if plausible(moment) else None
 
 
 def read_timestamp(folder: Path) -> str:
-    """Read the words that say when a notebook was handed in."""
+    """Return the text of timestamp.txt; empty if it is too long."""
     data, size = _read_file(folder / TIMESTAMP)
     return data.decode(errors="replace").strip() if size <= _MAX_TIMESTAMP_BYTES else ""
 
@@ -176,7 +171,7 @@ def _parse(text: str) -> datetime:
     """Read a time as nbgrader does: the zone may have a name, as in ``12:00 Europe/Rome``."""
     clock, _, zone = text.rpartition(" ")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # in the words that stand there
+        warnings.simplefilter("ignore")
         try:
             return parser.parse(clock).replace(tzinfo=ZoneInfo(zone))  # reads no other files
         except (ZoneInfoNotFoundError, ValueError, OSError):

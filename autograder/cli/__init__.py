@@ -1,1 +1,4 @@
-"""The command line: one module a command. What is heavy to import, a command imports itself."""
+"""The command line: one module a command; heavy imports stand inside the functions that need them.
+
+``grade``, with ``grading`` and ``class_results``, is the core; other commands read what it stored.
+"""

@@ -1,10 +1,25 @@
-"""Options that several commands share, each described once."""
+"""Options that several commands share, each described once, and their checks."""
 
 import enum
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
+
+from autograder.cli.errors import BadInputError
+from autograder.homework_source.homework import all_homeworks
+from autograder.homework_source.nbgrader_settings import SettingsError
+from autograder.reports.feedback import check_book_url
+from autograder.term.dates import DATES_FILE, Dates, DatesError, read_dates
+
+ROOT = Path(__file__).parents[2]
+"""The project's folder, which holds ``solutions``."""
+
+_Settings = TypeVar("_Settings")
+Command = Callable[..., None]
 
 
 class Device(enum.StrEnum):
@@ -16,7 +31,6 @@ class Device(enum.StrEnum):
 
 HomeworkName = Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")]
 Submissions = Annotated[Path, typer.Option(help="The folder of the class.")]
-Out = Annotated[Path, typer.Option(help="Where to write; made if it is not there.")]
 Graded = Annotated[Path, typer.Option("--out", help="Where grading wrote.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Submissions at a time.", show_default="as many as cores")
@@ -89,3 +103,131 @@ RosterFile = Annotated[
 BookUrl = Annotated[
     str, typer.Option(help="Address of the book's chapters, for links in the feedback.")
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradingSettings:
+    """The options of ``regrade``, and with their defaults those that only ``grade`` has."""
+
+    homework: HomeworkName
+    submissions: Submissions
+    out: Graded
+    workers: Workers = None
+    time_limit: TimeLimit = None
+    sandbox: SandboxChoice = True
+    device: DeviceChoice = Device.CPU
+    scheduler: Scheduler = ""
+    tls_ca: TlsCa = None
+    tls_cert: TlsCert = None
+    tls_key: TlsKey = None
+    trusted_network: TrustedNetwork = False
+    db: DatabaseUrl = ""
+    book_url: BookUrl = ""
+    dates: DatesFile = None
+    seed: int | None = None
+    force: bool = False
+    watch: bool = False
+    due: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeSettings(GradingSettings):
+    """The options of ``grade``."""
+
+    out: Annotated[Path, typer.Option(help="Where to write; made if it is not there.")]
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Draws the hidden inputs. Grades everything again, as --force does.",
+            show_default="drawn for each submission",
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force/--only-missing",
+            help="Grade again what an earlier run into --out has graded: under another limit, say.",
+        ),
+    ] = False
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Stay, and grade at once what is handed in or changes, until Ctrl-C: PyTorch, "
+            "the sandbox and a judge stay ready.",
+        ),
+    ] = False
+    due: Annotated[
+        str,
+        typer.Option(
+            help="When it is due, such as 2026-10-12T23:59:00+02:00: written into the dates, where "
+            "every command reads it.",
+            show_default="what the dates say",
+        ),
+    ] = ""
+
+
+def takes(settings: type[_Settings]) -> Callable[[Callable[[_Settings], None]], Command]:
+    """Make a command of a function of a dataclass whose ``Annotated`` fields are the options."""
+
+    def decorate(run: Callable[[_Settings], None]) -> Command:
+        def command(**given: Any) -> None:
+            run(settings(**given))
+
+        command.__name__, command.__doc__ = run.__name__, run.__doc__
+        signature = inspect.signature(settings)
+        fields = signature.parameters.values()
+        options = [field for field in fields if hasattr(field.annotation, "__metadata__")]
+        command.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def usable_database(db: str) -> str:
+    """Return the address of the gradebook's database, after connecting to it once.
+
+    It is ``db``, else the one in nbgrader_config.py; empty for a file in nbgrader's folder.
+    """
+    from autograder.gradebook.database import DatabaseError, check_database, configured_url
+
+    try:
+        db_url = db or configured_url(ROOT)
+        if db_url:
+            check_database(db_url)
+    except SettingsError as error:
+        raise BadInputError(str(error)) from error
+    except DatabaseError as error:
+        raise BadInputError(f"--db: {error}") from error
+    return db_url
+
+
+def usable_gradebook(db: str, course_folder: Path, *, is_read: bool = False) -> str:
+    """Return the database's address, after checking that it is whole, and there if it is read."""
+    from autograder.gradebook.database import DatabaseError, check_gradebook
+
+    db_url = usable_database(db)
+    try:
+        check_gradebook(course_folder, db_url, is_read=is_read)
+    except DatabaseError as error:
+        raise BadInputError(str(error)) from error
+    return db_url
+
+
+def check_book(book_url: str) -> None:
+    """Reject an address that leads to no book."""
+    try:
+        check_book_url(book_url)
+    except ValueError as error:
+        raise BadInputError(f"--book-url: {error}") from error
+
+
+def usable_dates(file: Path | None) -> Dates:
+    """Read the course's dates; without a file those in the project's folder, if there are any."""
+    path = file or ROOT / DATES_FILE
+    if file is None and not path.is_file():
+        return Dates()
+    try:
+        return read_dates(path, all_homeworks(ROOT))
+    except DatesError as error:
+        raise BadInputError(str(error)) from error

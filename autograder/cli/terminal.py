@@ -1,14 +1,17 @@
-"""What grading shows in a terminal: progress on stderr, the table of grades on stdout.
+"""Output in a terminal: progress on stderr, tables on stdout.
 
 Students' texts are cleaned and never read as markup.
 """
 
+import io
+import os
 import statistics
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -33,7 +36,7 @@ _MAX_ROWS = 60
 _ENOUGH = 3  # submissions that lose a check alike before the check is suspected
 _MOST_LISTED = 10  # students named in a line
 _URGENT = {Outcome.PROBLEM: "bold red", Outcome.KEPT: "yellow", Outcome.MISSING: "dim"}
-_PIPE_WIDTH = 110  # where nobody tells how wide the page is: a log, a file
+_PIPE_WIDTH = 110  # of a log or a file
 _PLAIN_LINES = 20  # most lines of progress in a log
 _COLOURS = {
     Status.PASS: "green",
@@ -47,24 +50,32 @@ _COLOURS = {
 }
 
 
+def fit_streams() -> None:
+    """Let stdout replace characters that its encoding lacks; replace closed streams."""
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 def output() -> Console:
-    """Return a console on stdout that shows text as it is."""
+    """Return a console on stdout that reads no markup and breaks no path in a log."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def listed(students: Sequence[str]) -> str:
-    """Return their ids, the first few of many."""
+    """Return students' ids in a line, the first few of many."""
     more = f" and {len(students) - _MOST_LISTED} more" if len(students) > _MOST_LISTED else ""
     return ", ".join(one_line(student, 80) for student in students[:_MOST_LISTED]) + more
 
 
 class StepProgress:
-    """Progress of a long step, on stderr: a bar with time left, or plain lines in a log.
-
-    Args:
-        what: What is being done, such as ``Grading``.
-    """
+    """Progress of a long step, on stderr: a bar with time left, or plain lines in a log."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -96,12 +107,12 @@ class StepProgress:
         self._bar.stop()
 
     def begin(self, total: int) -> None:
-        """Tell how much there is to do."""
+        """Set the number of submissions."""
         self._total = total
         self._bar.update(self._task, total=total)
 
     def advance(self, last: str) -> None:
-        """Tell that one more is done."""
+        """Count one more submission, and show a word about it."""
         self._done += 1
         self._bar.update(self._task, completed=self._done, last=one_line(last, 60))
         every = max(1, self._total // _PLAIN_LINES)
@@ -111,15 +122,9 @@ class StepProgress:
 
 
 def print_grades(standings: Sequence[Standing], console: Console) -> None:
-    """Print a row a submission, and a line that sums up."""
+    """Print a row for each submission, and a summary."""
     results = [standing.result for standing in standings]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("student", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("of", justify="right")
-    table.add_column("checks", overflow="fold")
-    table.add_column("time", justify="right")
-    table.add_column("remarks", overflow="fold")
+    table = _table("student", "score>", "of>", "checks", "time>", "remarks")
     for standing in standings[:_MAX_ROWS]:
         table.add_row(
             Text(one_line(standing.student, 40)),
@@ -160,8 +165,19 @@ def print_grades(standings: Sequence[Standing], console: Console) -> None:
         console.print(Text(warning, style="bold red"))
 
 
+def _table(*columns: str) -> Table:
+    """Return a table; columns of numbers end in ``>``."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in columns:
+        if name.endswith(">"):
+            table.add_column(name[:-1], justify="right")
+        else:
+            table.add_column(name, overflow="fold")
+    return table
+
+
 def print_marks(standing: Standing, console: Console) -> None:
-    """Print a line: who, how many points, which checks."""
+    """Print a submission's points and checks in a line."""
     points = f"{_points(standing)} of {format_points(standing.max_score)}"
     line = Text(f"{one_line(standing.student, 40)}  {points}  ")
     line.append_text(_symbols(standing.result))
@@ -174,7 +190,7 @@ def _points(standing: Standing) -> str:
 
 
 def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[str]]:
-    """Return who handed in another homework's notebook, by what is said of it."""
+    """Return the students who handed in another homework's notebook, by message."""
     found = defaultdict[str, list[str]](list)
     for result in results:
         if result.error.startswith(OTHER_HOMEWORK):
@@ -183,7 +199,7 @@ def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[s
 
 
 def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:
-    """Find checks that could not use what anybody's code returned, and of how many."""
+    """Return the checks that could not use any student's result, with the number of students."""
     messages = defaultdict[str, list[str]](list)
     for result in results:
         for check in result.checks:
@@ -197,14 +213,9 @@ def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]
 
 
 def print_changes(changes: Sequence[Change], total: int, console: Console) -> None:
-    """Print whose marks changed, in which check, and why."""
+    """Print the changed marks of ``total`` submissions, with the reasons."""
     if changes:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-        table.add_column("student", overflow="fold")
-        table.add_column("check", overflow="fold")
-        table.add_column("before", justify="right")
-        table.add_column("now", justify="right")
-        table.add_column("why", overflow="fold")
+        table = _table("student", "check", "before>", "now>", "why")
         for change in changes[:_MAX_ROWS]:
             table.add_row(
                 Text(one_line(change.student, 40)),
@@ -225,10 +236,8 @@ def _points_or_none(points: float | None) -> str:
 
 
 def print_collection(collection: Collection, console: Console) -> None:
-    """Print what became of each submission: what needs a look first, and all of that."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("student", "outcome", "file", "remarks"):
-        table.add_column(column, overflow="fold")
+    """Print the outcome of each submission, problems first."""
+    table = _table("student", "outcome", "file", "remarks")
     urgent = [line for line in collection.lines if line.outcome in _URGENT]
     others = [line for line in collection.lines if line.outcome not in _URGENT]
     for line in (*urgent, *others[:_MAX_ROWS]):

@@ -1,77 +1,73 @@
-"""python -m autograder grade --watch: what is handed in is graded at once, by judges that stay."""
+"""python -m autograder grade --watch: grade at once what arrives, with judges that stay."""
 
 import contextlib
+import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 import typer
 
-from autograder.class_folders import NBGRADER
-from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import (
-    flag_unrecorded,
-    gradebook_writer,
-    keep_all,
-    what_was_refused,
+from autograder.class_run.submissions import (
+    SubmissionsError,
+    UnreadableError,
+    find_submissions,
+    read_notebook,
 )
-from autograder.cli.outputs import write_everything
-from autograder.cli.plan import Plan
-from autograder.cli.project import ROOT
-from autograder.cli.standings import lateness_in
-from autograder.cli.stored_results import end_if_unread
+from autograder.cli.errors import BadInputError, told_in_one_line
+from autograder.cli.grading import Plan, keep_all, record, write_everything
+from autograder.cli.options import ROOT
 from autograder.cli.terminal import output, print_marks
-from autograder.homework_source.homework import HomeworkError
+from autograder.homework_source.homework import Homework, HomeworkError
+from autograder.judging.notebook_file import SubmissionError
 from autograder.judging.results import SubmissionResult
+from autograder.judging.submission import read_submission
 from autograder.marks.standing import stand
 from autograder.sandbox.zygote import SandboxError
 from autograder.teams import read_teams
 
-_LOOK_SECONDS = 0.5  # between two looks at the folder
-_REST = 10  # times as long as it took to keep results, before others are kept in the same round
-
 if TYPE_CHECKING:
-    from autograder.class_run.arrivals import Arrivals
     from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
 
+_LOOK_SECONDS = 0.5  # between two looks at the folder
+_REST = 10  # writing outputs takes at most one of so many parts of the time
+_PATIENCE_SECONDS = 5.0  # after its last change a broken file is taken as handed in
 
-def watch_and_record(
+
+def watch_class(
     plan: Plan, options: "GradingOptions", judges: "JudgePool"
 ) -> tuple[list[SubmissionResult], str]:
-    """Grade what is there, and what comes or changes, until SIGINT (Ctrl-C) or SIGTERM ends it.
+    """Grade what is there, arrives or changes, until SIGINT (Ctrl-C) or SIGTERM ends it.
 
-    Whatever arrives while others are graded is graded beside them. Everything is written as results
-    come, but for what compares the whole class: that is done at the end. A run that is killed
-    leaves it to the next.
+    Everything is written as results come; only what compares the whole class waits for the end.
+
+    Returns:
+        One result for each student; and nbgrader's last reason to refuse one, else empty.
     """
-    from autograder.class_run.arrivals import Arrivals
-
     with told_in_one_line(HomeworkError, SandboxError, OSError):
         watch = _Watch(plan, options, judges)
 
         def end(*_: object) -> None:
-            watch.ended.set()  # what is raised here may be caught, or come where Python ignores it
+            watch.ended.set()  # the exception may be lost where Python ignores it
             raise KeyboardInterrupt
 
         signal.signal(signal.SIGINT, end)
         signal.signal(signal.SIGTERM, end)
         with contextlib.suppress(KeyboardInterrupt):
-            arrivals = Arrivals(plan.submissions, plan.homework)
+            arrivals = Arrivals(plan.settings.submissions, plan.homework)
             while not watch.ended.is_set():
                 if arrived := arrivals.look():
                     watch.grade(arrived, arrivals)
                 else:
                     watch.ended.wait(_LOOK_SECONDS)
         watch.keep()
-        results = watch.results()
-        if not results:
-            end_if_unread(plan.kept)
-            raise typer.Exit
-        return keep_all(plan, results), watch.refused
+        if results := watch.results():
+            return keep_all(plan, results), watch.refused
+        raise typer.Exit(1 if plan.kept.tell_unread() else 0)
 
 
 class _Watch:
@@ -82,9 +78,9 @@ class _Watch:
         from autograder.class_run.run import judges_here, try_reference
         from autograder.sandbox.sandbox import check_sandbox
 
-        if not plan.submissions.is_dir():
-            raise BadInputError(f"no folder {plan.submissions}; give the one to be watched")
-        judges.preload(plan.homework)
+        folder = plan.settings.submissions
+        if not folder.is_dir():
+            raise BadInputError(f"no folder {folder}; give the one to be watched")
         if options.isolated:
             check_sandbox()
         self._plan, self._options, self._judges = plan, options, judges
@@ -97,16 +93,15 @@ class _Watch:
         if options.force or not plan.store.has_graded(self._course):
             try_reference(self._course, options, judges)
         count = judges_here(options)
-        judges.acquire(count, self._course, options, others=count - 1)  # as they will be asked for
-        output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
+        judges.acquire(count, self._course, options, others=count - 1)  # as grading will ask
+        output().print(f"Watching {folder}; Ctrl-C ends it", soft_wrap=True)
 
     def grade(self, arrived: Mapping[str, Path], arrivals: "Arrivals") -> None:
-        """Grade notebooks, tell their marks, and keep what comes of them."""
+        """Grade notebooks and those that arrive meanwhile; show and write their marks."""
         from autograder.class_run.run import grade_notebooks
 
         plan, graded_now = self._plan, set(arrived)
-        teams = read_teams(plan.submissions, plan.homework_id)
-        late = lateness_in(plan.kept, plan.dates)
+        teams = read_teams(plan.settings.submissions, plan.homework_id)
 
         def more() -> Mapping[str, Path]:
             if self.ended.is_set():
@@ -116,8 +111,8 @@ class _Watch:
             came = arrivals.look(but=graded_now)
             graded_now.update(came)
             if came:
-                teams.clear()  # who was in one may be in none any more
-                teams.update(read_teams(plan.submissions, plan.homework_id))
+                teams.clear()  # somebody may have left a team
+                teams.update(read_teams(plan.settings.submissions, plan.homework_id))
             return came
 
         for result in grade_notebooks(
@@ -129,36 +124,82 @@ class _Watch:
             self._latest[result.student] = result
             self._fresh.append(result)
             if result != before:
-                print_marks(stand(result, None, late(result)), output())
+                print_marks(stand(result, None, plan.kept.lateness(result)), output())
         self.keep()
 
     def keep(self) -> None:
-        """Record what has come since the last time, and write everything."""
-        from autograder.gradebook.course_config import write_course_config
-        from autograder.gradebook.database import GradebookError
-
+        """Record what came since the last time, and write everything."""
         if not self._fresh:
             return
-        plan, began = self._plan, time.monotonic()
-        unrecorded: Mapping[str, str] = {}
-        try:
-            write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
-            with gradebook_writer(plan) as writer:
-                for result in self._fresh:
-                    writer.record(result)
-        except GradebookError as error:
-            self.refused, unrecorded = what_was_refused(error), error.refused
-            typer.echo(f"Error: nbgrader's gradebook is not complete: {self.refused}", err=True)
-        fresh = flag_unrecorded(plan, self._fresh, unrecorded)
+        began = time.monotonic()
+        fresh, refused = record(self._plan, self._fresh)
+        if refused:
+            self.refused = refused
+            typer.echo(f"Error: nbgrader's gradebook is not complete: {refused}", err=True)
         self._latest |= {result.student: result for result in fresh}
         if results := self.results():
-            write_everything(plan, results, pages_of=self._fresh)
+            write_everything(self._plan, results, fresh=fresh)
         self._fresh = []
         self._keep_at = began + (1 + _REST) * (time.monotonic() - began)
 
     def results(self) -> list[SubmissionResult]:
         """Return one result for each student who is there and was graded."""
-        from autograder.class_run.arrivals import present_submissions
-
-        present = present_submissions(self._plan.submissions, self._plan.homework_id)
+        present = _present(self._plan.settings.submissions, self._plan.homework_id)
         return [self._latest[student] for student in present if student in self._latest]
+
+
+class Arrivals:
+    """Notebooks that arrive or change in a folder.
+
+    A notebook that is no whole JSON is still being written: it waits until it is whole, or until
+    nothing has changed for a while. So does a missing one.
+    """
+
+    def __init__(self, submissions: Path, homework: Homework) -> None:
+        self._submissions, self._homework = submissions, homework
+        self._told: dict[str, tuple[int, ...]] = {}
+
+    def look(self, *, but: Container[str] = ()) -> dict[str, Path]:
+        """Return the notebooks that are new or changed, but for those of some students."""
+        arrived = {}
+        for student, path in _present(self._submissions, self._homework.id).items():
+            stamp = _stamp(path)  # before reading: a later change differs from it
+            if student in but or stamp == self._told.get(student):
+                continue
+            if _is_whole(path, self._homework) or _has_settled(path):
+                self._told[student] = stamp
+                arrived[student] = path
+        return arrived
+
+
+def _present(submissions: Path, homework_id: str) -> dict[str, Path]:
+    """Return the notebooks of a class; nobody may have handed in anything yet."""
+    with contextlib.suppress(SubmissionsError):
+        return find_submissions(submissions, homework_id)
+    return {}
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return numbers that differ after every change of a file; none if it is missing."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_whole(path: Path, homework: Homework) -> bool:
+    try:
+        read_submission(read_notebook(path), homework)
+    except (UnreadableError, SubmissionError):
+        return False
+    return True
+
+
+def _has_settled(path: Path) -> bool:
+    """Return whether neither a file nor its folders have changed lately."""
+    changed = 0.0
+    for place in (path, path.parent, path.parent.parent):
+        with contextlib.suppress(OSError):
+            changed = max(changed, os.lstat(place).st_ctime)
+    return time.time() - changed > _PATIENCE_SECONDS

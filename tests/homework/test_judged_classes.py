@@ -8,7 +8,6 @@ import contextlib
 
 import pytest
 
-from autograder.class_run.cluster import Cluster
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
@@ -43,7 +42,7 @@ def graded(homework_id, students, folder, judges, seconds):
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)
     limits = TimeLimits(check_seconds=seconds)
-    options = GradingOptions(limits=limits, cluster=Cluster(workers=2))
+    options = GradingOptions(limits=limits, workers=2)
     results = grade_class(homework, folder, options, root=ROOT, judges=judges)
     return {result.student: result for result in results}
 

@@ -1,7 +1,6 @@
-"""python -m autograder backup, restore: all that grading wrote, in one file, and back from it."""
+"""python -m autograder backup, restore: everything that grading wrote, in one zip, and back."""
 
 import contextlib
-import hashlib
 import json
 import shlex
 import shutil
@@ -15,18 +14,15 @@ from typing import Annotated
 import typer
 
 from autograder.class_folders import GRADEBOOK, NBGRADER, RESULTS
-from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.one_at_a_time import LOCK
-from autograder.cli.options import DatabaseUrl, Graded
-from autograder.cli.plan import usable_database
+from autograder.cli.errors import LOCK, BadInputError, told_in_one_line
+from autograder.cli.options import DatabaseUrl, Graded, usable_database
 from autograder.cli.terminal import listed, output
 from course_lib.atomic_write import UNFINISHED
 
 _GRADEBOOK = f"{NBGRADER}/{GRADEBOOK}"
 _DATABASE = [f"{_GRADEBOOK}{end}" for end in ("", "-journal", "-wal", "-shm")]  # all of SQLite's
 _LIST = "course-backup.json"
-_FORMAT = 1
-_CHUNK = 1 << 20
+_FORMAT = 2
 
 ArchiveFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a zip.")]
 
@@ -34,8 +30,9 @@ ArchiveFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a
 def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
     """Copy all that grading wrote into one file; grading may go on meanwhile.
 
-    The gradebook is copied first, by SQLite's own backup: results that come while the others are
-    copied are put into it by the next ``grade``.
+    It holds results, feedback, tables, notebooks and SQLite's gradebook, which is copied first: the
+    next grade adds what it lacks. A file that exists is refused. Exit code 1 says that a link is
+    left out, or that the gradebook is damaged.
     """
     from sqlalchemy.engine import make_url
 
@@ -78,7 +75,10 @@ def restore(
     file: ArchiveFile,
     out: Annotated[Path, typer.Option("--out", help="A new folder, or an empty one.")],
 ) -> None:
-    """Lay out what a backup holds, checked against what was copied."""
+    """Lay out what a backup holds, in a new folder; a damaged or incomplete backup is refused.
+
+    Exit code 1 says that the gradebook was damaged when it was copied.
+    """
     with told_in_one_line():
         try:
             if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -97,7 +97,7 @@ def restore(
             raise BadInputError(f"{file} can't be restored: {error}") from error
         except BadInputError:
             raise
-        except Exception as error:  # whatever zipfile and zlib say of a damaged archive
+        except Exception as error:  # zipfile and zlib raise many kinds
             raise BadInputError(f"{file} is no whole backup: {error}") from error
     output().print(f"{out}: {count} files", soft_wrap=True)
     if damage := _damage(out):
@@ -106,7 +106,7 @@ def restore(
 
 
 def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
-    """Say what is wrong with a gradebook; empty if nothing is."""
+    """Return what is wrong with a gradebook; empty if nothing is."""
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     try:
@@ -116,41 +116,39 @@ def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
     return ""
 
 
-class _NoBackupError(ValueError):
-    """An archive that ``backup`` did not write, or not as it is now."""
-
-
 def _write(
     file: Path, out: Path, gradebook: Path | None, copy_gradebook: Callable[[Path, Path], object]
 ) -> int:
-    """Write the archive, which has its name only once it is whole."""
+    """Write the archive under a temporary name, then rename it."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    names = []
     with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=file.absolute().parent) as made:
         temporary, copy = Path(made) / "archive", Path(made) / GRADEBOOK
-        digests: dict[str, str] = {}
         with zipfile.ZipFile(
             temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False
         ) as archive:
             if gradebook and gradebook.is_file():
                 copy_gradebook(gradebook, copy)
-                digests[_GRADEBOOK] = _add(archive, copy, _GRADEBOOK)
+                archive.write(copy, _entry(_GRADEBOOK))
+                names.append(_GRADEBOOK)
             for path in _paths(out):
                 if path.is_symlink() or not path.is_file():
                     continue
                 name = path.relative_to(out).as_posix()
-                with contextlib.suppress(FileNotFoundError):  # replaced by a newer one
-                    digests[name] = _add(archive, path, name)
-            archive.writestr(_LIST, json.dumps({"format": _FORMAT, "sha256": digests}))
+                with contextlib.suppress(FileNotFoundError):  # grading has just replaced it
+                    archive.write(path, _entry(name))
+                    names.append(name)
+            archive.writestr(_LIST, json.dumps({"format": _FORMAT, "files": names}))
         temporary.rename(file)
-    return len(digests)
+    return len(names)
 
 
 def _paths(out: Path) -> Iterator[Path]:
-    """Yield what is to be copied, but for the gradebook, with folders and links."""
+    """Yield the files, folders and links to copy, but for the gradebook."""
     for path in sorted(out.rglob("*")):
         parts = path.relative_to(out).parts
-        passing = parts[-1] == LOCK or any(part.startswith(UNFINISHED) for part in parts)
-        if not passing and "/".join(parts[:2]) not in _DATABASE:
+        temporary = parts[-1] == LOCK or any(part.startswith(UNFINISHED) for part in parts)
+        if not temporary and "/".join(parts[:2]) not in _DATABASE:
             yield path
 
 
@@ -164,54 +162,35 @@ def _copy_database(source: Path, copy: Path) -> None:
         original.backup(made)
 
 
-def _add(archive: zipfile.ZipFile, path: Path, name: str) -> str:
-    """Add a file as it is now, which may be replaced by a newer one meanwhile."""
-    digest = hashlib.sha256()
-    with path.open("rb") as source:
-        entry = zipfile.ZipInfo.from_file(path, _entry(name), strict_timestamps=False)
-        entry.compress_type = zipfile.ZIP_DEFLATED
-        with archive.open(entry, "w") as target:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
-                target.write(chunk)
-    return digest.hexdigest()
-
-
 def _entry(name: str) -> str:
-    """Return what the archive calls a file: its names are UTF-8, and a student's may not be."""
+    """Return a file's name in the archive: zip takes UTF-8, and a student's may be none."""
     return name.replace("\\", "\\\\").encode(errors="backslashreplace").decode()
 
 
 def _lay_out(archive: zipfile.ZipFile, stage: Path) -> int:
-    """Unpack an archive, and refuse one that holds anything else than it says."""
-    names = [name for name in archive.namelist() if name != _LIST]
-    digests = _listed(archive)
-    if sorted(names) != sorted(map(_entry, digests)):
-        raise _NoBackupError("it does not hold the files that it lists")
+    """Unpack an archive that holds just the files that it lists; zip checks their contents."""
+    files = _listed(archive)
+    if sorted([*map(_entry, files), _LIST]) != sorted(archive.namelist()):
+        raise ValueError("it does not hold the files that it lists")
     stage.mkdir()
-    for name, expected in digests.items():
+    for name in files:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
-            raise _NoBackupError(f"{name!r} is no place in a folder")
+            raise ValueError(f"{name!r} is no place in a folder")
         target = stage / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256()
         with archive.open(_entry(name)) as source, target.open("xb") as file:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
-                file.write(chunk)
-        if digest.hexdigest() != expected:
-            raise _NoBackupError(f"{name} is not what was copied")
-    return len(digests)
+            shutil.copyfileobj(source, file)
+    return len(files)
 
 
-def _listed(archive: zipfile.ZipFile) -> dict[str, str]:
+def _listed(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the files in a backup; format 1 listed them with their hashes."""
     try:
         listed = json.loads(archive.read(_LIST))
-        known = listed["format"] == _FORMAT
-        digests = {str(name): str(digest) for name, digest in listed["sha256"].items()}
+        found, files = listed["format"], [*map(str, listed.get("files") or listed["sha256"])]
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise _NoBackupError(f"it has no list {_LIST} of what it holds") from error
-    if not known:
-        raise _NoBackupError(f"its form is {listed['format']}, and this course writes {_FORMAT}")
-    return digests
+        raise ValueError(f"it has no list {_LIST} of what it holds") from error
+    if found not in (1, _FORMAT):
+        raise ValueError(f"its form is {found}, and this course writes {_FORMAT}")
+    return files

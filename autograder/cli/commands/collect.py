@@ -6,10 +6,8 @@ from typing import Annotated
 import typer
 
 from autograder.class_folders import is_graded_into
-from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
-from autograder.cli.options import DatesFile, HomeworkName, RosterFile
-from autograder.cli.plan import usable_dates
-from autograder.cli.project import ROOT
+from autograder.cli.errors import BadInputError, told_in_one_line, writing
+from autograder.cli.options import ROOT, DatesFile, HomeworkName, RosterFile, usable_dates
 from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
 from autograder.collecting.handed_in import SourceError
@@ -40,7 +38,12 @@ def collect(
         bool, typer.Option(help="Replace also notebooks that are newer than what comes.")
     ] = False,
 ) -> None:
-    """Bring what was handed in into the layout that grading reads."""
+    """Bring what was handed in into the layout that grading reads.
+
+    The source is a folder, a zip of Canvas, Moodle, Blackboard, Brightspace or Gradescope, or a
+    GitHub Classroom clone. Each student's last notebook counts; files that can't be collected are
+    named, and newer notebooks stay. Exit code 1 says that something was not collected.
+    """
     with told_in_one_line(HomeworkError, SourceError, TableError):
         homework_id = resolve_homework(homework, ROOT)
         people = read_roster(roster) if roster else Roster()
@@ -50,22 +53,19 @@ def collect(
             raise BadInputError(f"--into {into} lies in {source}, which is collected from")
         if is_graded_into(into):
             raise BadInputError(f"--into {into} is where grading wrote: give the class's folder")
-        try:
-            with StepProgress("Collecting") as progress:
-                collection = collect_class(
-                    source,
-                    homework_id,
-                    into,
-                    roster=people,
-                    naming=naming,
-                    worksheet=participants,
-                    zone=zone,
-                    force=force,
-                    on_start=progress.begin,
-                    on_student=progress.advance,
-                )
-        except OSError as error:
-            raise not_written(into, error) from error
+        with writing(into), StepProgress("Collecting") as progress:
+            collection = collect_class(
+                source,
+                homework_id,
+                into,
+                roster=people,
+                naming=naming,
+                worksheet=participants,
+                zone=zone,
+                force=force,
+                on_start=progress.begin,
+                on_student=progress.advance,
+            )
     console = output()
     print_collection(collection, console)
     if collection.naming is Naming.MOODLE and not worksheet:

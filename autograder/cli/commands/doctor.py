@@ -16,6 +16,7 @@ from rich.text import Text
 
 from autograder.clean_text import one_line
 from autograder.cli.options import (
+    ROOT,
     DatabaseToTry,
     Scheduler,
     TlsCa,
@@ -23,7 +24,6 @@ from autograder.cli.options import (
     TlsKey,
     TrustedNetwork,
 )
-from autograder.cli.project import ROOT
 from autograder.cli.terminal import output
 
 _OLDEST_PYTHON, _NEWEST_PYTHON = (3, 11, 2), (3, 14)
@@ -34,13 +34,13 @@ _NEEDED_GIB = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that grading needs or likes to have.
+    """One thing that grading uses.
 
     Attributes:
-        subject: What was looked at.
-        state: ``ok``, ``missing`` (grading can't do without) or ``without`` (it can).
-        found: What is there.
-        fix: What to do about it; empty if nothing.
+        subject: Its name.
+        state: ``ok``, ``missing`` (grading needs it) or ``without`` (grading works without it).
+        found: The version or state that was found.
+        fix: How to mend it; empty if nothing is to do.
     """
 
     subject: str
@@ -57,7 +57,10 @@ def doctor(
     tls_key: TlsKey = None,
     trusted_network: TrustedNetwork = False,
 ) -> None:
-    """Say whether this machine can grade, and how to fix what is missing."""
+    """Look at what grading needs on this machine, and say how to fix what is missing.
+
+    Exit code 1 says that grading can't run.
+    """
     findings = examine(ROOT, db_url=db)
     findings.append(_workers(scheduler, tls_ca, tls_cert, tls_key, trusted_network))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
@@ -78,16 +81,8 @@ def doctor(
 
 def examine(root: Path, *, db_url: str = "") -> list[Finding]:
     """Look at everything that grading needs on this machine."""
-    return [
-        _python(),
-        *_packages(root),
-        _sandbox(),
-        _memory(),
-        _gpu(),
-        _database(root, db_url),
-        *_dates(root),
-        _disk(root),
-    ]
+    local = [_python(), *_packages(root), _sandbox(), _memory(), _gpu()]
+    return [*local, _database(root, db_url), *_dates(root), _disk(root)]
 
 
 def _python() -> Finding:
@@ -135,7 +130,7 @@ def _sandbox() -> Finding:
 
 
 def _refusal_of(cell: str, *, device: str) -> str:
-    """Run one cell as grading does, and say what is in its way; nothing if it ran."""
+    """Run one cell as grading does; return why it did not run, else an empty text."""
     from autograder.judging.student_process import StudentProcess
     from autograder.sandbox.sandbox import Sandbox, check_sandbox
     from autograder.sandbox.worker.isolation import Limits
@@ -150,13 +145,13 @@ def _refusal_of(cell: str, *, device: str) -> str:
                 process = StudentProcess(sandbox, seconds=60.0, submission_seconds=60.0)
                 failure = process.run_cell("a cell", cell)
     except SandboxError as error:
-        *_, reason = str(error).splitlines()  # below a worker's traceback stands what it was
+        *_, reason = str(error).splitlines()  # the last line of a worker's traceback
         return reason
     return failure.message if failure else ""
 
 
 def _memory() -> Finding:
-    """Say who sees to it that the processes of a student's hold no more memory than they may."""
+    """Say how the memory of students' processes is limited."""
     from autograder.sandbox.cgroup import delegated_group
 
     looked = "looked at five times a second"
@@ -183,7 +178,7 @@ def _gpu() -> Finding:
 
 
 def _database(root: Path, db_url: str) -> Finding:
-    """Look at the gradebook's database, and at the tool that nbgrader runs by its bare name."""
+    """Look at the gradebook's database, and at the program that nbgrader runs for it."""
     from traitlets.config import Config
 
     from autograder.gradebook.database import DatabaseError, check_database, configured_url
@@ -202,7 +197,7 @@ def _database(root: Path, db_url: str) -> Finding:
 
 
 def _dates(root: Path) -> list[Finding]:
-    """Read the course's dates, if it has any: every command would stop at what is wrong in them."""
+    """Read the course's dates, if it has any: every command stops at an error in them."""
     from autograder.homework_source.homework import all_homeworks
     from autograder.term.dates import DATES_FILE, DatesError, read_dates
 
@@ -220,8 +215,8 @@ def _dates(root: Path) -> list[Finding]:
 def _workers(
     scheduler: str, ca: Path | None, cert: Path | None, key: Path | None, trusted: bool
 ) -> Finding:
-    """Say how many grade here; or ask a running scheduler for its workers, and what they have."""
-    from autograder.class_run.cluster import Cluster, ClusterError
+    """Count the submissions at a time here, or the workers of a running scheduler."""
+    from autograder.cluster.scheduler import Cluster, ClusterError
 
     if not scheduler:
         cores = os.cpu_count() or 1

@@ -2,7 +2,7 @@
 
 import enum
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging, write_atomically
-from autograder.class_folders import NBGRADER
-from autograder.cli.bad_input import BadInputError, not_written, told_in_one_line
+from autograder.cli.class_results import ClassResults, tell_unequal_teams
+from autograder.cli.errors import BadInputError, told_in_one_line, writing
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -19,29 +19,23 @@ from autograder.cli.options import (
     Graded,
     HomeworkName,
     RosterFile,
+    check_book,
 )
-from autograder.cli.plan import usable_book_url, usable_dates, usable_gradebook
-from autograder.cli.standings import standings_of, tell_unequal_teams
-from autograder.cli.stored_results import KeptResults, stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.moodle import MoodlePeople, maximum_grade, read_worksheet
 from autograder.collecting.roster import Roster, TableError, read_roster
-from autograder.homework_source.homework import Homework, HomeworkError
-from autograder.marks.standing import Standing
-from autograder.reports.exports import (
+from autograder.exports.canvas import canvas_csv, canvas_feedback, canvas_mark, feedback_in_words
+from autograder.exports.gradescope import gradescope_results
+from autograder.exports.mark import (
     Mark,
     SharedIdError,
-    canvas_csv,
-    canvas_feedback,
-    canvas_mark,
     comment_of,
-    feedback_in_words,
-    gradescope_results,
     guess_lms_id,
-    moodle_csv,
-    moodle_feedback,
     refuse_shared_ids,
 )
+from autograder.exports.moodle import moodle_csv, moodle_feedback
+from autograder.homework_source.homework import HomeworkError
+from autograder.marks.standing import Standing
 from autograder.reports.feedback import render_feedback
 from autograder.reports.status_words import format_points
 
@@ -85,76 +79,79 @@ def export(
     db: DatabaseUrl = "",
     dates: DatesFile = None,
 ) -> None:
-    """Write the points in the form that another system reads."""
+    """Write the points in the form that another system reads.
+
+    Points given by hand count, and lateness is deducted; with --feedback also what students are
+    told is written. Exit code 1 says that some points are still to be given, or were given to some
+    of a team, or that somebody is left out: without an id there, because grading was interrupted,
+    or because a result can't be read.
+    """
     with told_in_one_line(HomeworkError, SharedIdError, TableError):
-        usable_book_url(book_url)
-        _check_worksheet(to, worksheet, file)
-        if to is Target.CANVAS and not column:
-            raise BadInputError(
-                "--column is missing: what does Canvas call the assignment? It is the heading of a "
-                "column in the grades that Canvas exports, such as 'Homework 3 (98765)'"
-            )
-        if to is Target.GRADESCOPE and feedback:
-            raise BadInputError("--feedback: what --file holds for Gradescope is the feedback")
-        kept = KeptResults(out)
-        results, graded = stored_results(homework, kept)
+        check_book(book_url)
+        _check(to, file, column, worksheet, feedback)
+        kept = ClassResults.opened(out, db, dates)
+        results, graded = kept.graded(homework)
         people = read_roster(roster) if roster else Roster()
-        interrupted = [result.student for result in results if result.interrupted]
-        results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
-        terms = usable_dates(dates)
-        gradebook = usable_gradebook(db, out / NBGRADER, is_read=True)
-        standings = standings_of(results, kept, gradebook, terms)
+        standings = kept.standings([result for result in results if not result.interrupted])
+        marks = [_mark(standing, people) for standing in standings]
         maximum = None
-        if worksheet:
-            told = read_worksheet(worksheet, terms.zone)
-            maximum = maximum_grade(told.values())
-            moodle = MoodlePeople(told.values(), people)
-            marks = [_moodle_mark(standing, people, moodle) for standing in standings]
-        else:
-            marks = [_mark(standing, people) for standing in standings]
         if to is Target.CANVAS:
             marks = [canvas_mark(mark) for mark in marks]
-        try:
+        if worksheet:
+            participants = read_worksheet(worksheet, kept.dates.zone).values()
+            maximum = maximum_grade(participants)
+            moodle = MoodlePeople(participants, people)
+            marks = [_moodle_mark(mark, moodle) for mark in marks]
+        known = marks if to is Target.GRADESCOPE else [mark for mark in marks if mark.lms_id]
+        with writing(file):
             if to is Target.GRADESCOPE:
                 _write_results(standings, file)
             else:
-                known = [mark for mark in marks if mark.lms_id]
                 refuse_shared_ids(known)
-                text = moodle_csv(known, maximum) if worksheet else canvas_csv(known, column)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(file, text)
-                if feedback:
-                    said = _feedback(to, standings, known, graded, book_url)
-                    feedback.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomically(feedback, said)
-        except OSError as error:
-            raise not_written(file, error) from error
+                _write(file, moodle_csv(known, maximum) if worksheet else canvas_csv(known, column))
+            if feedback:
+                found = {standing.student: standing for standing in standings}
+                if to is Target.CANVAS:
+                    texts = {m.student: feedback_in_words(found[m.student]) for m in known}
+                    _write(feedback, canvas_feedback(known, texts))
+                else:
+                    pages = {
+                        mark.student: render_feedback(
+                            found[mark.student], graded, book_url=book_url, alone=True
+                        ).encode()
+                        for mark in known
+                    }
+                    _write(feedback, moodle_feedback(known, pages, f"{graded.id}.html"))
     if worksheet and marks:
         _tell_maximum(maximum, max(mark.max_score for mark in marks))
-    unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
-    waiting = sum(standing.waiting for standing in standings)
+    count = len(known)
+    output().print(f"{file}: {count} {'student' if count == 1 else 'students'}", soft_wrap=True)
     by = "--worksheet and --roster tell" if worksheet else "--roster tells"
     left_out = {
-        f"no id there is known ({by} it)": unknown,
-        "grading was interrupted (grade again)": interrupted,
+        f"no id there is known ({by} it)": [m.student for m in marks if m not in known],
+        "grading was interrupted (grade again)": [r.student for r in results if r.interrupted],
     }
     unread = kept.tell_unread()
-    is_left = _tell(file, len(marks) - len(unknown), left_out, waiting)
-    if tell_unequal_teams(standings) or is_left or unread:
+    for reason, students in left_out.items():
+        if students:
+            typer.echo(f"Left out, for {reason}: {listed(students)}", err=True)
+    if waiting := sum(standing.waiting for standing in standings):
+        typer.echo(f"{waiting} submissions still wait to be graded by hand", err=True)
+    if tell_unequal_teams(standings) or any(left_out.values()) or waiting or unread:
         raise typer.Exit(1)
 
 
-def _tell_maximum(moodles: float | None, ours: float) -> None:
-    if moodles is None:
-        words = f"the worksheet tells no maximum: see that Moodle's is {format_points(ours)} points"
-    elif moodles != ours:
-        words = f"scaled from {format_points(ours)} points to {format_points(moodles)}, Moodle's"
-    else:
-        return
-    output().print(f"Points: {words}")
-
-
-def _check_worksheet(to: Target, worksheet: Path | None, file: Path) -> None:
+def _check(
+    to: Target, file: Path, column: str, worksheet: Path | None, feedback: Path | None
+) -> None:
+    """Reject options that are missing for a system, or mean nothing to it."""
+    if to is Target.CANVAS and not column:
+        raise BadInputError(
+            "--column is missing: what does Canvas call the assignment? It is the heading of a "
+            "column in the grades that Canvas exports, such as 'Homework 3 (98765)'"
+        )
+    if to is Target.GRADESCOPE and feedback:
+        raise BadInputError("--feedback: what --file holds for Gradescope is the feedback")
     if to is Target.MOODLE and not worksheet:
         raise BadInputError(
             "--worksheet is missing: which number has each student in this assignment? Switch "
@@ -165,27 +162,6 @@ def _check_worksheet(to: Target, worksheet: Path | None, file: Path) -> None:
         raise BadInputError(f"--worksheet is Moodle's: it says nothing for {to.value}")
     if worksheet and file.resolve() == worksheet.resolve():
         raise BadInputError(f"--file {file} would take the place of --worksheet: name another")
-
-
-def _feedback(
-    to: Target,
-    standings: Sequence[Standing],
-    marks: Sequence[Mark],
-    homework: Homework,
-    book_url: str,
-) -> bytes | str:
-    """Put what students are told in the form that the other system reads."""
-    found = {standing.student: standing for standing in standings}
-    if to is Target.CANVAS:
-        texts = {mark.student: feedback_in_words(found[mark.student]) for mark in marks}
-        return canvas_feedback(marks, texts)
-    pages = {
-        mark.student: render_feedback(
-            found[mark.student], homework, book_url=book_url, alone=True
-        ).encode()
-        for mark in marks
-    }
-    return moodle_feedback(marks, pages, f"{homework.id}.html")
 
 
 def _mark(standing: Standing, people: Roster) -> Mark:
@@ -201,13 +177,15 @@ def _mark(standing: Standing, people: Roster) -> Mark:
     )
 
 
-def _moodle_mark(standing: Standing, people: Roster, moodle: MoodlePeople) -> Mark:
-    participant = moodle.find(standing.student)
-    return replace(
-        _mark(standing, people),
-        lms_id=participant.number if participant else "",
-        name=participant.name if participant else "",
-    )
+def _moodle_mark(mark: Mark, moodle: MoodlePeople) -> Mark:
+    participant = moodle.find(mark.student)
+    number, name = (participant.number, participant.name) if participant else ("", "")
+    return replace(mark, lms_id=number, name=name)
+
+
+def _write(file: Path, content: str | bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, content)
 
 
 def _write_results(standings: Sequence[Standing], folder: Path) -> None:
@@ -219,12 +197,11 @@ def _write_results(standings: Sequence[Standing], folder: Path) -> None:
             write_atomically(path, json.dumps(made, indent=2, ensure_ascii=False))
 
 
-def _tell(file: Path, count: int, left_out: Mapping[str, Sequence[str]], waiting: int) -> bool:
-    """Say what was written; and whether something is left to look at, and what."""
-    output().print(f"{file}: {count} {'student' if count == 1 else 'students'}", soft_wrap=True)
-    for reason, students in left_out.items():
-        if students:
-            typer.echo(f"Left out, for {reason}: {listed(students)}", err=True)
-    if waiting:
-        typer.echo(f"{waiting} submissions still wait to be graded by hand", err=True)
-    return bool(waiting) or any(left_out.values())
+def _tell_maximum(moodles: float | None, ours: float) -> None:
+    if moodles is None:
+        words = f"the worksheet tells no maximum: see that Moodle's is {format_points(ours)} points"
+    elif moodles != ours:
+        words = f"scaled from {format_points(ours)} points to {format_points(moodles)}, Moodle's"
+    else:
+        return
+    output().print(f"Points: {words}")

@@ -1,7 +1,8 @@
-"""python -m autograder forget: a person is taken out of everything that grading wrote."""
+"""python -m autograder forget: remove a person from everything that grading wrote."""
 
 import csv
 import dataclasses
+import glob
 import io
 import json
 import re
@@ -30,10 +31,8 @@ from autograder.class_folders import (
 )
 from autograder.class_run.result_store import ResultStore, result_file
 from autograder.clean_text import distinct_line, one_line
-from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.one_at_a_time import alone_in
-from autograder.cli.options import DatabaseUrl, Graded
-from autograder.cli.plan import usable_gradebook
+from autograder.cli.errors import BadInputError, alone_in, told_in_one_line
+from autograder.cli.options import DatabaseUrl, Graded, usable_gradebook
 from autograder.cli.terminal import output
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.csv_text import inert
@@ -41,7 +40,7 @@ from autograder.teams import read_all_teams, teams_text
 from course_lib.atomic_write import UNFINISHED
 
 _ID = "student_id"  # as nbgrader export calls the column
-_PAGES = (REPORT, COURSE_PAGE, SIMILAR)  # about everybody: to be written again
+_PAGES = (REPORT, COURSE_PAGE, SIMILAR)  # about the whole class
 
 
 def forget(
@@ -54,7 +53,12 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     db: DatabaseUrl = "",
 ) -> None:
-    """Remove a person from everything that grading wrote."""
+    """Remove a person from everything that grading wrote.
+
+    That is results, feedback, the gradebook's rows, notebooks, lines of marks.log and of the
+    tables. It is listed first, and removed after a question. Exit code 1 says that the answer was
+    no, or that a file can't be read that may name the person.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograder.gradebook.rows import count_rows, remove_rows
@@ -67,7 +71,9 @@ def forget(
         course = course_folder(out)
         db_url = usable_gradebook(db, course)
     with alone_in(out), told_in_one_line(SQLAlchemyError):
-        places = [*_places(student, out, course), *_handed_in(student, submissions)]
+        places = _places(student, out, course)
+        if submissions and (submissions / student).exists():
+            places.append(submissions / student)
         rows = count_rows(student, course, db_url)
         shared = [out / name for name in (GRADES, CHANGES, COURSE_TABLE)]
         shared += sorted({out / LOG, course / LOG})  # the second is of nbgrader autograde
@@ -81,11 +87,11 @@ def forget(
         ):
             raise typer.Exit(1)
         try:
-            # Whatever breaks off in between leaves something that the same command finds again.
+            # A run that breaks off leaves something that the same command finds again.
             if rows:
                 remove_rows(student, course, db_url)
             unread = _forget_likeness(student, out)
-            if submissions and _is_broken(submissions / TEAMS):
+            if submissions and _has_broken_teams(submissions):
                 unread.append(submissions / TEAMS)
             for path in lines:
                 write_atomically(path, _without(student, path))
@@ -95,33 +101,26 @@ def forget(
     for path in unread:
         words = f"{one_line(str(path), 4000)} can't be read: see whether it is about the student"
         typer.echo(f"Error: {words}, and remove it then", err=True)
-    output().print("Removed. What a platform, a backup or your downloads hold is not touched,")
     output().print(
-        "nor a class list or dates.toml: what they say of the student is yours to remove."
+        "Removed. What a platform, a backup or your downloads hold is not touched,\n"
+        "nor a class list or dates.toml: what they say of the student is yours to remove.\n"
+        "Pages about the class are gone: python -m autograder report writes one again."
     )
-    output().print("Pages about the class are gone: python -m autograder report writes one again.")
     if unread:
         raise typer.Exit(1)
 
 
 def _places(student: str, out: Path, course: Path) -> list[Path]:
-    """Return the files and folders that are the student's alone, and the pages about everybody."""
+    """Return the student's own files and folders, and the pages about the whole class."""
+    name = glob.escape(result_file(student))
     own = [
-        *out.glob(f"{RESULTS}/*/{_literal(result_file(student))}"),
-        *out.glob(f"{RESULTS}/*/left/{_literal(result_file(student))}"),
+        *out.glob(f"{RESULTS}/*/{name}"),
+        *out.glob(f"{RESULTS}/*/left/{name}"),
         out / FEEDBACK / student,
         *(course / step / student for step in (SUBMITTED, AUTOGRADED, FEEDBACK)),
     ]
     found = sorted({path for path in own if path.exists()})
     return [*found, *(out / page for page in _PAGES if found and (out / page).exists())]
-
-
-def _handed_in(student: str, submissions: Path | None) -> list[Path]:
-    return [submissions / student] if submissions and (submissions / student).exists() else []
-
-
-def _literal(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def _tell(places: list[Path], rows: int, lines: list[Path]) -> None:
@@ -139,7 +138,7 @@ def _text(path: Path) -> str:
 
 
 def _without(student: str, path: Path) -> str:
-    """Return a log, a table, or who is in which team, without what it says of a student."""
+    """Return the text of a log, a table or the file of teams without a student's lines."""
     text = _text(path)
     if path.name == TEAMS:
         teams = read_all_teams(path.parent)
@@ -147,7 +146,7 @@ def _without(student: str, path: Path) -> str:
         return teams_text(teams) if known else text
     if path.name == LOG:
         kept = (line for line in text.splitlines(keepends=True) if not _is_about(student, line))
-        alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # others may be said to be like the student
+        alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # flags of others may name the student
         return re.sub(alike, lambda f: _name(student).sub("(removed)", f[0]), "".join(kept))
     made = io.StringIO()
     rows = list(csv.reader(io.StringIO(text, newline="")))
@@ -162,7 +161,7 @@ def _is_about(student: str, line: str) -> bool:
 
 
 def _forget_likeness(student: str, out: Path) -> list[Path]:
-    """Remove the flags of others that name the student; those who are left are compared again."""
+    """Remove the flags of others that name the student; return their files that can't be read."""
     unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)
@@ -173,10 +172,9 @@ def _forget_likeness(student: str, out: Path) -> list[Path]:
     return [path for path in unread if path.name != result_file(student)]
 
 
-def _is_broken(path: Path) -> bool:
-    """Whether a file of teams is there, and does not say whose it holds in which homework."""
+def _has_broken_teams(submissions: Path) -> bool:
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads((submissions / TEAMS).read_bytes())
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
@@ -190,12 +188,12 @@ def _names_in(flag: Flag, student: str) -> bool:
 
 
 def _name(student: str) -> re.Pattern[str]:
-    """Return what finds an id where it is not a part of another's."""
+    """Return a pattern of an id that is not a part of another."""
     return re.compile(rf"(?<![\w.@-]){re.escape(student)}(?![\w@-])")
 
 
 def _remove(places: list[Path], out: Path) -> None:
-    """Take everything away in one step each, and only then remove it."""
+    """Move each place away in one step, and only then remove it."""
     gone = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
     for number, path in enumerate(places):
         shutil.move(path, gone / str(number))

@@ -1,153 +1,219 @@
-"""python -m autograder grade."""
+"""python -m autograder grade, regrade.
+
+The class is graded, and each result stored as it comes. Then the gradebook, feedback, report and
+tables are written from the results, and the changed marks are shown.
+"""
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
-from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import begin_judges, grade_and_record, telling_what_is_kept
-from autograder.cli.one_at_a_time import alone_in
-from autograder.cli.options import (
-    BookUrl,
-    DatabaseUrl,
-    DatesFile,
-    Device,
-    DeviceChoice,
-    HomeworkName,
-    Out,
-    SandboxChoice,
-    Scheduler,
-    Submissions,
-    TimeLimit,
-    TlsCa,
-    TlsCert,
-    TlsKey,
-    TrustedNetwork,
-    Workers,
+from autograder.class_folders import FEEDBACK, GRADEBOOK, GRADES, LOG, NBGRADER, REPORT
+from autograder.class_run.result_store import made_by_other_tests
+from autograder.clean_text import one_line
+from autograder.cli.errors import BadInputError, alone_in, told_in_one_line
+from autograder.cli.grading import (
+    Plan,
+    grade_now,
+    grading_options,
+    keep_all,
+    make_plan,
+    record,
+    write_everything,
 )
-from autograder.cli.outputs import tell_where, write_everything
-from autograder.cli.plan import Plan, make_options, make_plan
-from autograder.cli.terminal import output, print_changes, print_grades
-from autograder.cli.watch import watch_and_record
+from autograder.cli.options import GradeSettings, GradingSettings, takes
+from autograder.cli.terminal import listed, output, print_changes, print_grades
+from autograder.cli.watch import watch_class
 from autograder.homework_source.homework import HomeworkError
+from autograder.judging.results import FlagKind, SubmissionResult
+from autograder.marks.changes import Change, compare
 
 if TYPE_CHECKING:
-    from autograder.judging.results import SubmissionResult
-    from autograder.marks.changes import Change
+    from autograder.class_run.options import GradingOptions
+
+_MOST_CAUSES = 3  # of interruptions that are shown
 
 
-def grade(
-    homework: HomeworkName,
-    submissions: Submissions,
-    out: Out,
-    workers: Workers = None,
-    time_limit: TimeLimit = None,
-    sandbox: SandboxChoice = True,
-    device: DeviceChoice = Device.CPU,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Draws the hidden inputs. Grades everything again, as --force does.",
-            show_default="drawn for each submission",
-        ),
-    ] = None,
-    scheduler: Scheduler = "",
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    trusted_network: TrustedNetwork = False,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force/--only-missing",
-            help="Grade again what an earlier run into --out has graded: under another limit, say.",
-        ),
-    ] = False,
-    watch: Annotated[
-        bool,
-        typer.Option(
-            "--watch",
-            help="Stay, and grade at once what is handed in or changes, until Ctrl-C: PyTorch, "
-            "the sandbox and a judge stay ready.",
-        ),
-    ] = False,
-    db: DatabaseUrl = "",
-    book_url: BookUrl = "",
-    dates: DatesFile = None,
-    due: Annotated[
-        str,
-        typer.Option(
-            help="When it is due, such as 2026-10-12T23:59:00+02:00: written into the dates, where "
-            "every command reads it.",
-            show_default="what the dates say",
-        ),
-    ] = "",
-) -> None:
-    """Grade a class and write what comes of it.
+@takes(GradeSettings)
+def grade(settings: GradeSettings) -> None:
+    """Grade a class and write grades, a report, feedback pages and an nbgrader gradebook.
 
-    The arguments are the command's options, described where they are declared.
+    Submissions lie as nbgrader collects them: DIR/<student>/<homework>/<homework>.ipynb. Run
+    again, it grades what is missing. Exit code 1 says that nbgrader refused something, or that
+    somebody's grading was interrupted.
     """
-    if watch and scheduler:
+    if settings.watch and settings.scheduler:
         with told_in_one_line():
             raise BadInputError("--watch grades on this machine: --scheduler does not go with it")
-    with contextlib.closing(begin_judges(scheduler, sandbox=sandbox, device=device)) as judges:
-        plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates, due=due)
-        options = make_options(
-            scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-            trusted_network=trusted_network,
-            time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
-        )  # fmt: skip
+    grade_and_write(settings)
+
+
+@takes(GradingSettings)
+def regrade(settings: GradingSettings) -> None:
+    """Grade a graded class again after a test has changed, and show whose marks changed, and why.
+
+    The changes are shown in the terminal, in report.html and in changes.csv. Marks that were given
+    by hand stay. A regrade that was killed may be run again: it still compares with the marks from
+    before it. Exit code 1 says that nbgrader refused something, or that somebody's grading was
+    interrupted.
+    """
+    grade_and_write(settings, is_regrade=True)
+
+
+def grade_and_write(settings: GradingSettings, *, is_regrade: bool = False) -> None:
+    """Grade a class, and write everything from its results."""
+    from autograder.class_run.judges import JudgePool
+
+    with contextlib.closing(JudgePool()) as judges:
+        if not settings.scheduler:  # starting takes seconds, in which the rest is checked
+            judges.prepare(isolated=settings.sandbox, device=settings.device.value)
+        plan = make_plan(settings)
+        options = grading_options(settings)
         with alone_in(plan.out), telling_what_is_kept(plan):
-            before, made_from = plan.kept.of(plan.homework_id), plan.store.fingerprints()
-            if not options.force:
-                _refuse_a_file_without_their_tests(plan, before)
-            if earlier := plan.store.find_copy():
-                # A regrade was ended, and has not told what it changed.
-                before, made_from = earlier.read_all(), earlier.fingerprints()
-            do = watch_and_record if watch else grade_and_record
-            results, refused = do(plan, options, judges)
-            again = _graded_again(made_from, plan.store.fingerprints())
-            changes = _compared(before, results, again) if again else None
+            before = _Before.read(plan, is_regrade=is_regrade)
+            with told_in_one_line(HomeworkError):
+                before.check_tests(plan, options)
+                judges.preload(plan.homework)
+            if settings.watch:
+                results, refused = watch_class(plan, options, judges)
+            else:
+                on_start = plan.store.keep_copy if is_regrade else lambda: None
+                results = grade_now(plan, options, judges, on_start)
+                results, refused = record(plan, keep_all(plan, results))
+            again = before.graded_again(plan)
+            changes = before.changes(results, again)
             standings = write_everything(plan, results, changes)
-            if earlier and not any(result.interrupted for result in results):
-                earlier.remove()  # all is told; the next regrade is another
-    print_grades(standings, output())
-    if changes is not None:
-        words = "Its tests, its solution or the library are others than when these were graded:"
-        output().print(f"\n{words} {len(again)} were graded again, as regrade does.")
-        print_changes(changes, len(again), output())
+            if not any(result.interrupted for result in results):  # else the next run compares
+                before.remove_copy(plan)
+    if is_regrade:
+        print_changes(changes or (), len(results), output())
+    else:
+        print_grades(standings, output())
+        if changes is not None:
+            words = "Its tests, its solution or the library are others than when these were graded:"
+            output().print(f"\n{words} {len(again)} were graded again, as regrade does.")
+            print_changes(changes, len(again), output())
     tell_where(plan, results, refused)
 
 
-def _refuse_a_file_without_their_tests(plan: Plan, before: Sequence["SubmissionResult"]) -> None:
-    """Refuse to take all marks away: a file with none of the tests is another, or not whole."""
-    with told_in_one_line(HomeworkError):
+@contextlib.contextmanager
+def telling_what_is_kept(plan: Plan) -> Iterator[None]:
+    """If Ctrl-C ends the block, show how many results are stored, and exit with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = len(plan.store.fingerprints())
+        whose = f"the results of {kept} {'student' if kept == 1 else 'students'} are"
+        words = f"{whose} kept in {plan.out}; the same command goes on from there"
+        typer.echo(f"Ended by Ctrl-C: {words if kept else 'nothing was graded yet'}.", err=True)
+        raise typer.Exit(130) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Before:
+    """The class's results before this grading.
+
+    A regrade compares all of them; ``grade`` only notebooks that are graded again because the
+    tests, the solution or the library have changed.
+    """
+
+    results: Sequence[SubmissionResult]
+    made_from: Mapping[str, str]
+    is_regrade: bool
+    has_copy: bool
+
+    @classmethod
+    def read(cls, plan: Plan, *, is_regrade: bool) -> "_Before":
+        """Read the stored results, or the copy that an ended regrade has left."""
+        results = plan.kept.of(plan.homework_id)
+        if is_regrade and not results:
+            readable = " that can be read" if plan.kept.unread else ""
+            with told_in_one_line():
+                raise BadInputError(
+                    f"{plan.out} holds no results of {plan.homework_id}{readable}: grade it first"
+                )
+        copy = plan.store.find_copy()
+        return cls(
+            results=copy.read_all() if copy else results,
+            made_from=(copy or plan.store).fingerprints(),
+            is_regrade=is_regrade,
+            has_copy=is_regrade or copy is not None,
+        )
+
+    def check_tests(self, plan: Plan, options: "GradingOptions") -> None:
+        """Reject a source with none of the tests that the class was graded with."""
         tests = {cell.grade_id for cell in plan.homework.checks}
-        graded_by = {check.check for result in before for check in result.checks}
-        if graded_by and not graded_by & tests:
+        graded_by = {check.check for result in self.results for check in result.checks}
+        if graded_by and not graded_by & tests and not (options.force or self.is_regrade):
             raise BadInputError(
                 f"none of the tests that this class was graded with is in solutions/"
                 f"{plan.homework_id}.py any more: is it the right file? If so, say --force"
             )
 
+    def graded_again(self, plan: Plan) -> set[str]:
+        """Return the students whose notebook is the same, and was graded again by other tests."""
+        before, now = self.made_from, plan.store.fingerprints()
+        both = before.keys() & now.keys()
+        return {name for name in both if made_by_other_tests(before[name], now[name])}
 
-def _graded_again(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
-    """Return whose notebook is the same, and was graded again all the same."""
-    from autograder.class_run.result_store import made_by_other_tests
+    def changes(
+        self, results: Sequence[SubmissionResult], again: set[str]
+    ) -> Sequence[Change] | None:
+        """Return the marks that changed; None if there is nothing to compare."""
+        if self.is_regrade:
+            interrupted = {result.student for result in results if result.interrupted}
+            found = compare(self.results, results)
+            return [change for change in found if change.student not in interrupted]
+        if not again:
+            return None
+        before, now = ([r for r in of if r.student in again] for of in (self.results, results))
+        return compare(before, now)
 
-    both = before.keys() & after.keys()
-    return {student for student in both if made_by_other_tests(before[student], after[student])}
+    def remove_copy(self, plan: Plan) -> None:
+        """Remove the copy of these results: their changes have been shown."""
+        if self.has_copy and (copy := plan.store.find_copy()):
+            copy.remove()
 
 
-def _compared(
-    before: Sequence["SubmissionResult"], after: Sequence["SubmissionResult"], whose: set[str]
-) -> list["Change"]:
-    """Return which of their marks changed."""
-    from autograder.marks.changes import compare
+def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) -> None:
+    """Show where everything is, and what is missing; exit with 1 if something is."""
+    console = output()
+    console.print("\nWhere to look", style="bold")
+    places = {
+        "report": plan.out / REPORT,
+        "grades": plan.out / GRADES,
+        "reasons": plan.out / LOG,
+        "feedback": plan.out / FEEDBACK,
+    }
+    if not refused:
+        places["gradebook"] = plan.out / NBGRADER / ("" if plan.kept.db_url else GRADEBOOK)
+    for name, place in places.items():
+        console.print(f"  {name:<11}{place}", soft_wrap=True)
+    if refused:
+        typer.echo(f"Error: nbgrader's gradebook is not complete: {refused}", err=True)
+    interrupted = [result for result in results if result.interrupted]
+    if interrupted:
+        names = listed([result.student for result in interrupted])
+        typer.echo(f"Error: grading was interrupted on the course's side for {names}:", err=True)
+        for cause in _causes(interrupted):
+            typer.echo(f"  {cause}", err=True)
+        typer.echo("See what `doctor` says, then run the same command again.", err=True)
+    if plan.kept.tell_unread() or refused or interrupted:
+        raise typer.Exit(1)
 
-    return compare(
-        [result for result in before if result.student in whose],
-        [result for result in after if result.student in whose],
+
+def _causes(interrupted: Sequence[SubmissionResult]) -> list[str]:
+    """Return the causes of interruptions with their numbers, the most frequent first."""
+    texts = Counter(
+        one_line(flag.text, 600)
+        for result in interrupted
+        for flag in result.flags
+        if flag.kind is FlagKind.INTERRUPTED
     )
+    most = texts.most_common(_MOST_CAUSES)
+    more = [f"... and {len(texts) - len(most)} other causes"] if len(texts) > len(most) else []
+    return [f"{text} ({count} times)" if count > 1 else text for text, count in most] + more

@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.bad_input import told_in_one_line
-from autograder.cli.options import DatabaseUrl, DatesFile
-from autograder.cli.plan import usable_database, usable_dates
-from autograder.cli.project import ROOT
+from autograder.cli.errors import told_in_one_line
+from autograder.cli.options import ROOT, DatabaseUrl, DatesFile, usable_database, usable_dates
 from autograder.homework_source.homework import HomeworkError, all_homeworks, resolve_homework
 from autograder.homework_source.source import load_homework
 
@@ -32,9 +30,10 @@ def nbgrader_course(
     db: DatabaseUrl = "",
     dates: DatesFile = None,
 ) -> None:
-    """Lay out a course folder that nbgrader's commands and formgrader work in.
+    """Lay out a course folder for nbgrader's commands and formgrader, with the judge underneath.
 
-    The arguments are the command's options, described where they are declared.
+    It holds source notebooks, settings and due dates. This project is only read. Exit code 1 says
+    that something is missing that handing out, handing in or grading needs.
     """
     with told_in_one_line(HomeworkError):
         homework_ids = [resolve_homework(name, ROOT) for name in homework or all_homeworks(ROOT)]

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
@@ -38,10 +39,11 @@ _SECONDS = 120
 
 def grade(folder: Path, scheduler: str) -> None:
     """Grade the class in a folder: what the command line does, without its reports."""
-    from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.result_store import ResultStore
     from autograder.class_run.run import grade_class
+    from autograder.cluster.grading import grade_on_cluster
+    from autograder.cluster.scheduler import Cluster
     from autograder.gradebook.writer import GradebookWriter
     from autograder.homework_source.source import load_homework
     from autograder.judging.check_limits import TimeLimits
@@ -50,8 +52,9 @@ def grade(folder: Path, scheduler: str) -> None:
     homework = load_homework(HOMEWORK, course)
     options = GradingOptions(
         limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
-        cluster=Cluster(scheduler=scheduler, workers=2, trusted_network=True),
+        workers=2,
     )
+    cluster = Cluster(scheduler=scheduler, trusted_network=True) if scheduler else None
     with GradebookWriter(submissions, homework, course_folder=folder / "nbgrader") as recorder:
         results = grade_class(
             homework,
@@ -59,6 +62,7 @@ def grade(folder: Path, scheduler: str) -> None:
             options,
             root=course,
             store=ResultStore(folder / "results"),
+            elsewhere=partial(grade_on_cluster, cluster) if cluster else None,
             on_result=recorder.record,
         )
     lost = [result.student for result in results if result.interrupted]

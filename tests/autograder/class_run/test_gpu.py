@@ -4,7 +4,6 @@ import contextlib
 
 import pytest
 
-from autograder.class_run.cluster import Cluster
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
@@ -21,7 +20,7 @@ def test_a_gpu_changes_no_marks(tmp_path, homework_id, isolated):
     homework = load_homework(homework_id)
     right = Submission(student="ada", what="right")
     write_class([right], homework, released_notebook(homework_id), tmp_path / "submitted")
-    options = GradingOptions(cluster=Cluster(workers=1), device="cuda", isolated=isolated)
+    options = GradingOptions(workers=1, device="cuda", isolated=isolated)
     with contextlib.closing(JudgePool()) as judges:
         (result,) = grade_class(homework, tmp_path / "submitted", options, root=ROOT, judges=judges)
     assert result.score == right.score(homework), result.checks

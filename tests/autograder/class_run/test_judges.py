@@ -17,7 +17,7 @@ import pytest
 from autograder.class_run import judge_process, judge_server
 from autograder.class_run.course import Course
 from autograder.class_run.judge_process import JudgeProcess, Started
-from autograder.class_run.judges import JudgePool, needed_modules
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.check_limits import TimeLimits
@@ -26,7 +26,6 @@ from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 from tests.daily import with_proofs
-from tests.homework.tables import load_homework
 
 pytestmark = pytest.mark.sandbox
 
@@ -106,15 +105,6 @@ def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch, c
         with pytest.raises(SandboxError, match="bubblewrap is not installed; install it with: "):
             judges.open(COURSE, GradingOptions())
     assert capfd.readouterr().err == ""
-
-
-def test_judges_serve_as_long_as_the_same_are_asked_for(judges):
-    judge = judges.acquire_one(COURSE, GradingOptions())
-    assert judges.acquire_one(COURSE, GradingOptions()) is judge
-    assert judges.acquire_one(COURSE, GradingOptions(seed=3)) is not judge
-    two = judges.acquire(2, COURSE, GradingOptions(), others=1)
-    assert len(set(two)) == 2
-    assert judges.acquire(2, COURSE, GradingOptions(), others=1) == two
 
 
 def test_who_grades_one_homework_after_the_other_keeps_two_ready(tmp_path):
@@ -295,11 +285,3 @@ def test_setup_cells_are_told_the_device_and_nobody_else_is(judges, monkeypatch)
     judge = judges.open(dataclasses.replace(COURSE, homework=homework), GradingOptions())
     assert [check.message for check in judge.grade(RIGHT, "ada").checks] == [""]
     assert os.environ["COURSE_DEVICE"] == "mine"
-
-
-def test_what_a_homework_would_be_the_first_to_import_is_found():
-    assert {"course_lib.testing", "torch"} <= set(needed_modules(DOUBLE))
-    ahead = dataclasses.replace(DOUBLE, cells=AHEAD)
-    assert needed_modules(ahead) == ["course_lib.testing", "fractions", "turtle"]
-    assert "torch._dynamo" not in needed_modules(DOUBLE)
-    assert "torch._dynamo" in needed_modules(load_homework("hw05-transformer"))

@@ -80,19 +80,6 @@ def test_what_was_handed_out_or_everybody_has_is_nobodys():
     assert pairs(everybodys) == set()
 
 
-def test_blank_lines_and_layout_change_nothing():
-    spread_out = program(1).replace("\n", "\n \n\t\n")
-    (pair,) = find_similar({"ada": {"attend": program(1)}, "bo": {"attend": spread_out}}, {})
-    assert pair.share == 1.0
-
-
-@pytest.mark.parametrize("before", [" \n" * 20_000, "# my own idea\n" * 2_000, program(2, 400)])
-def test_a_copy_can_not_hide_behind_a_long_text(before):
-    assert len(before) > 20_000
-    copied = {"ada": program(1), "bo": before + "\n\n" + program(1)}
-    assert pairs(copied) == {("ada", "bo")}
-
-
 LAYOUTS = {
     "spaces": lambda source: source.replace(" for x in", " " * 1_100 + "for x in"),
     "tabs": lambda source: source.replace(" for x in", "\t" * 1_100 + "for x in"),
@@ -133,19 +120,6 @@ def test_no_layout_hides_a_copy(layout):
 )
 def test_no_cell_holds_up_the_class(flood):
     with limited_to(seconds=10):  # pygments would read for hours
-        assert pairs({"ada": flood, "bo": program(1), "cy": program(1)}) == {("bo", "cy")}
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        *("'", '"', "\\", '"""\\', "('", "'''\"", "r", "x = 1;", "é(", "#", "=%", " ", "= ", "\n%"),
-        *("1.", "ﷺ", "\n% ''", "f'", "\n  "),
-    ],
-)
-def test_no_repetition_holds_up_the_class(part):
-    flood = part * (300_000 // len(part))
-    with limited_to(seconds=10):
         assert pairs({"ada": flood, "bo": program(1), "cy": program(1)}) == {("bo", "cy")}
 
 

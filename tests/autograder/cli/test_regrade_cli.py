@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import re
-import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +11,7 @@ from typer.testing import CliRunner
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import outputs, plan, stored_results
+from autograder.cli import class_results, grading
 from autograder.cli.app import app
 from autograder.gradebook import writer
 from autograder.homework_source.homework import HomeworkError, all_homeworks
@@ -41,7 +40,7 @@ def grade(tmp_path, monkeypatch):
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(writer, "GradebookWriter", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
-    monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(grading, "load_homework", lambda *given: HOMEWORK)
 
     def run(command, results, *, killed_after=None, made_from="", refused=""):
         def grade_class(homework, submissions, options, *, store, on_start, **rest):
@@ -131,23 +130,13 @@ def test_grade_tells_all_that_a_regrade_began_and_the_next_regrade_none_of_it(
     assert "0 of 9 submissions have other marks" in grade("regrade", after, made_from=now).stdout
 
 
-def test_grade_that_is_interrupted_still_leaves_what_to_compare_with(grade):
-    before, now = OLD + NOTEBOOK, NEW + NOTEBOOK
-    assert grade("grade", make_class(), made_from=before).exit_code == 0
-    after = [result(made.student, Status.FAIL, Status.FAIL) for made in make_class()]
-    assert grade("regrade", after, killed_after=4, made_from=now).exit_code != 0
-    assert grade("grade", [lost("ada"), *after[1:]], made_from=now).exit_code == 1
-    outcome = grade("grade", after, made_from=now)
-    assert "6 of 8 submissions have other marks than before" in outcome.stdout
-
-
 @pytest.mark.parametrize("command", ["grade", "regrade"])
 def test_a_result_that_could_not_be_read_is_named_and_made_anew(grade, tmp_path, command):
     everybody = make_class()
     assert grade("grade", everybody).exit_code == 0
     results = tmp_path / "out" / "results"
     left = results / HW / "zoe.json"
-    other = results / all_homeworks(plan.ROOT)[0] / "ada.json"
+    other = results / all_homeworks(grading.ROOT)[0] / "ada.json"
     other.parent.mkdir()
     for file in (results / HW / "ben.json", left, other):
         file.write_text("{")
@@ -165,26 +154,11 @@ def test_a_result_that_could_not_be_read_is_named_and_made_anew(grade, tmp_path,
     assert grade(command, everybody).exit_code == 0
 
 
-def test_what_is_noticed_last_is_kept_too(grade, tmp_path):
-    grade("grade", make_class())
-    store = ResultStore(tmp_path / "out" / "results" / HW)
-    assert {made.student: made.flags for made in store.read_all()}["ben"] == (SIMILAR,)
-    assert "99% the same as cho" in (tmp_path / "out" / "marks.log").read_text()
-
-
-def test_an_amended_result_still_belongs_to_its_notebook(tmp_path):
-    store = ResultStore(tmp_path)
-    store.keep(result("ada"), made_from="these bytes")
-    amended = result("ada", flags=(SIMILAR,))
-    store.amend(amended)
-    assert store.find("ada", "these bytes") == amended
-
-
 @pytest.mark.parametrize("command", ["grade", "report"])
 def test_who_is_no_longer_like_another_is_on_no_page_of_those_who_are(
     grade, tmp_path, monkeypatch, command
 ):
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     alike = Flag(kind=FlagKind.SIMILAR, text="as ben", students=("ada", "ben"), cells=("double",))
     first, *rest = make_class()
     assert grade("grade", [dataclasses.replace(first, flags=(alike,)), *rest]).exit_code == 0
@@ -196,12 +170,6 @@ def test_who_is_no_longer_like_another_is_on_no_page_of_those_who_are(
         ResultStore(out / "results" / HW).amend(first)
         assert CliRunner().invoke(app, ["report", "hw03", "--out", str(out)]).exit_code == 0
     assert not (out / "similar.html").exists()
-
-
-def test_nothing_changed_is_said(grade):
-    assert grade("grade", make_class()).exit_code == 0
-    outcome = grade("regrade", make_class())
-    assert "0 of 9 submissions have other marks" in outcome.stdout
 
 
 def test_changes_of_an_earlier_regrade_do_not_stay(grade, tmp_path):
@@ -262,7 +230,7 @@ def test_who_is_not_in_the_gradebook_is_named_in_the_report(grade, tmp_path, mon
         assert outcome.exit_code == 0
         return [text, (tmp_path / "out" / "report.html").read_text()]
 
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     assert grade("grade", make_class()).exit_code == 0
     assert not any("not in the gradebook" in page for page in pages())
     with monkeypatch.context() as patched:
@@ -332,21 +300,6 @@ def test_a_full_disk_when_the_class_is_graded_is_told_in_one_line(grade, monkeyp
     assert outcome.stderr.splitlines()[-1] == "Error: [Errno 28] No space left on device"
 
 
-def test_a_full_disk_before_regrading_is_told_in_one_line(grade, monkeypatch):
-    reason = "[Errno 28] No space left on device"
-
-    def full(*arguments):
-        raise shutil.Error([("from", "to", reason), ("from too", "to too", reason)])
-
-    assert grade("grade", make_class()).exit_code == 0
-    monkeypatch.setattr(shutil, "copytree", full)
-    outcome = grade("regrade", make_class())
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
-    assert line.startswith("Error: ")
-    assert line.endswith(f"results/{HW}.before can't be written: {reason}")
-
-
 def test_who_left_counts_no_longer_until_he_is_back(grade, tmp_path):
     store = ResultStore(tmp_path / "out" / "results" / HW)
     assert grade("grade", make_class()).exit_code == 0
@@ -356,17 +309,6 @@ def test_who_left_counts_no_longer_until_he_is_back(grade, tmp_path):
     assert [made.student for made in store.read_all()][:2] == ["cho", "dee"]
 
 
-def test_who_comes_back_has_the_result_from_before(tmp_path):
-    store = ResultStore(tmp_path)
-    for student in ("ada", "ben"):
-        store.keep(result(student, seed=7), made_from="bytes")
-    assert store.set_aside(["ben"]) == ["ada"]
-    assert store.set_aside(["ben"]) == []
-    assert store.find("ada", "bytes") == result("ada", seed=7)
-    assert store.set_aside(["ada"]) == ["ben"]
-    assert [made.student for made in store.read_all()] == ["ada"]
-
-
 def test_a_run_that_was_killed_before_it_wrote_leaves_no_mark_without_a_reason(
     grade, tmp_path, monkeypatch
 ):
@@ -374,7 +316,7 @@ def test_a_run_that_was_killed_before_it_wrote_leaves_no_mark_without_a_reason(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(outputs, "write_outputs", killed)
+        patched.setattr(grading, "write_outputs", killed)
         assert grade("grade", make_class()).exit_code != 0
     assert grade("grade", make_class()).exit_code == 0
     log = (tmp_path / "out" / "marks.log").read_text()
@@ -402,27 +344,6 @@ def test_each_mark_has_its_reason_in_the_log_once(grade, tmp_path):
     assert log.read_text().startswith(first)
     added = log.read_text()[len(first) :].splitlines()
     assert [line.split("\t")[1] for line in added] == ["ben"] * 4
-
-
-def test_a_mark_that_comes_back_is_added_once(tmp_path):
-    log = tmp_path / "log"
-    right, wrong = result("ada"), result("ada", Status.FAIL)
-    for made in (right, wrong, right):
-        before = log.read_bytes() if log.exists() else b""
-        write_marks(standings_of([made]), log, now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-        assert log.read_bytes().startswith(before)
-        assert log.read_bytes() != before
-    before = log.read_bytes()
-    write_marks(standings_of([right]), log, now=datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC))
-    assert log.read_bytes() == before
-
-
-def test_what_could_not_be_graded_lends_no_seed(tmp_path):
-    store, made = ResultStore(tmp_path), result("ada", seed=7)
-    store.keep(made, "f" * 128)
-    assert store.find_seed("ada", "f" * 128) == 7
-    store.keep(dataclasses.replace(made, error="no notebook"), "f" * 128)
-    assert store.find_seed("ada", "f" * 128) is None
 
 
 def test_a_student_cannot_forge_a_line_of_the_log(tmp_path):

@@ -85,7 +85,7 @@ def test_another_homeworks_notebook_is_named_below_the_table():
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_a_sign_that_a_terminal_does_not_know_ends_nothing(encoding, closed):
     program = (
-        "from autograder.cli.streams import fit_streams; fit_streams()\n"
+        "from autograder.cli.terminal import fit_streams; fit_streams()\n"
         "from autograder.cli.terminal import output\n"
         "output().print('\u2713 zo\xeb'); print('\U0001f600')"
     )

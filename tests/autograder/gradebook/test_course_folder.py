@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
-from autograder.cli import plan
+from autograder.cli import options
 from autograder.cli.app import app
 from autograder.cli.commands import nbgrader_course
 from autograder.gradebook import course_folder
@@ -28,7 +28,7 @@ STUDENTS_LIBRARY = ("__init__.py", "testing.py", "recipes/__init__.py", "EDITION
 def root(tmp_path, monkeypatch) -> Path:
     """A project with one small homework, which the command takes for its own."""
     write_course(tmp_path / "project")
-    for module in (nbgrader_course, plan):
+    for module in (nbgrader_course, options):
         monkeypatch.setattr(module, "ROOT", tmp_path / "project")
     return tmp_path / "project"
 

@@ -10,7 +10,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 from typer.testing import CliRunner
 
-from autograder.cli import plan
+from autograder.cli import grading
 from autograder.cli.app import app
 from autograder.cli.commands import doctor
 from autograder.gradebook.course_config import write_course_config
@@ -119,7 +119,7 @@ def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, com
         (tmp_path / file).touch()
     settings = tmp_path / "nbgrader_config.py"
     settings.write_text(f"c = get_config()\nc.TrustedJudge.{line}\n")
-    monkeypatch.setattr(plan, "ROOT", tmp_path)
+    monkeypatch.setattr(grading, "ROOT", tmp_path)
     places = ["--submissions", f"{tmp_path}/class", "--out", f"{tmp_path}/out"]
     elsewhere = ["--scheduler", "tcp://127.0.0.1:1", "--trusted-network"]
     outcome = CliRunner().invoke(app, [command, "hw00", *places, *elsewhere])

@@ -30,10 +30,6 @@ def test_a_change_says_what_went_wrong_then_or_now() -> None:
     ]
 
 
-def test_another_way_to_fail_for_the_same_points_is_no_change() -> None:
-    assert compare([result("ada", Status.FAIL)], [result("ada", Status.TIMEOUT)]) == []
-
-
 def test_a_check_of_another_worth_is_a_change() -> None:
     old = result("ada")
     worth_more = dataclasses.replace(old.checks[0], score=4.0, max_score=4.0)

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.exports.gradescope import gradescope_results
+from autograder.exports.mark import comment_of
 from autograder.gradebook.hand_grades import NO_RESPONSE, read_hand_grades
 from autograder.judging.results import CellFailure, Status
 from autograder.marks.standing import HandGrades, Lateness, Standing, stand
-from autograder.reports.exports import comment_of, gradescope_results
 from autograder.reports.feedback import render_feedback
 from autograder.reports.grades import write_grades
 from autograder.reports.mark_log import write_marks
@@ -27,16 +28,6 @@ LATE = Lateness(words="Handed in 2 days late.", share=0.25, days=2)
 
 def graded(student="ada", **given) -> Standing:
     return stand(result(student, values=Status.FAIL), READ, LATE, **given)
-
-
-def test_points_of_a_person_take_the_place_of_waiting():
-    standing = graded()
-    assert [check.score for check in standing.result.checks] == [1.0, 0.0, 2.0]
-    assert standing.result.checks[2].status is Status.PARTIAL
-    assert standing.by_hand == {"why"}
-    assert not standing.waiting
-    assert standing.penalty == 0.25 * 6
-    assert standing.score == 1.5
 
 
 @pytest.mark.parametrize(
@@ -65,17 +56,6 @@ def test_a_check_that_a_person_gave_points_for_counts_so():
     assert "1 of 2 checks pass" in words_of(page)
     assert page.count("Graded by hand") == 3
     assert page.count("Multiply.") == 1
-
-
-def test_an_answer_that_was_not_given_is_not_called_graded():
-    standing = stand(result("ada"), HandGrades(comments={"why": NO_RESPONSE}))
-    words = words_of(render_feedback(standing, HOMEWORK))
-    assert "0 of 3 Not answered" in words
-    assert "Graded by hand" not in words
-    read = HandGrades(points={"why": 0.0}, comments={"why": NO_RESPONSE})
-    assert "0 of 3 Graded by hand" in words_of(
-        render_feedback(stand(result("ada"), read), HOMEWORK)
-    )
 
 
 def test_no_penalty_takes_more_than_there_is():
@@ -111,14 +91,6 @@ def test_a_comment_is_shown_and_inert(text):
 
     assert page(text).tags == page("x").tags
     assert page(text).text.count(text) == 2
-
-
-def test_lines_of_a_comment_stay_lines():
-    page = render_feedback(graded(), HOMEWORK)
-    assert 'class="comment"' in page
-    assert "Well put.\nWhy not &lt;3?" in page
-    assert ".comment { " in page
-    assert "white-space: pre-line" in page[page.index(".comment { ") :].splitlines()[0]
 
 
 def test_rows_of_the_grades_add_up_to_the_mark(tmp_path):

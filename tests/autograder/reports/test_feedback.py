@@ -7,7 +7,7 @@ from autograder.clean_text import clean_text, one_line
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
 from autograder.marks.standing import stand
-from autograder.reports.feedback import check_book_url, feedback_path, render_feedback
+from autograder.reports.feedback import feedback_path, render_feedback
 from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.daily import with_proofs
@@ -88,26 +88,11 @@ def test_exercises_under_one_heading_stand_in_one_part_each_with_its_name():
     assert words.index("The shape stays") < words.index("treble") < words.index("It doubles")
 
 
-def test_where_to_read_is_said_in_the_headings_of_the_book():
-    headings = {"doubling#twice-as-much": ("On doubling", "All of it, <b>twice</b>")}
-    homework = dataclasses.replace(HOMEWORK, headings=headings)
-    page = render_feedback(stand(result("ada", Status.ERROR, Status.FAIL)), homework)
-    assert "chapter On doubling, section “All of it, <b>twice</b>”" in words_of(page)
-
-
 def test_a_traceback_that_comes_twice_is_shown_once():
     made = result("ada", Status.ERROR, Status.ERROR, traceback=TRACEBACK)
     page = render_feedback(stand(made), HOMEWORK)
     assert page.count("line 3") == 1
     assert 'same as for <a href="#check-1">' in page
-
-
-def test_all_passed():
-    words = words_of(render_feedback(stand(result("ada")), HOMEWORK))
-    assert "3 of 6 points so far" in words
-    assert "Every check passes. Well done." in words
-    assert "Start with" not in words
-    assert "Read on" not in words
 
 
 def test_cells_that_failed_come_first():
@@ -132,13 +117,6 @@ def test_every_status_is_told_in_words_and_by_a_symbol(status):
     assert f'aria-hidden="true">{STATUS_WORDS[status].symbol}</span>' in page
 
 
-def test_statuses_are_told_apart_without_colour():
-    from autograder.reports.status_words import STATUS_WORDS
-
-    for attribute in ("symbol", "word", "short"):
-        assert len({getattr(words, attribute) for words in STATUS_WORDS.values()}) == len(Status)
-
-
 def test_nothing_of_the_staff_is_in_it():
     made = dataclasses.replace(
         result("ada", Status.FAIL, seed=987_654_321),
@@ -161,19 +139,6 @@ def test_links_to_the_book_if_told_where_it_is():
 def test_an_address_that_is_no_page_is_refused(address):
     with pytest.raises(ValueError, match="book_url"):
         render_feedback(stand(result("ada")), HOMEWORK, book_url=address)
-
-
-@pytest.mark.parametrize("address", ["example.org/book", "example.org", "www.example.org/"])
-def test_a_host_without_https_is_refused(address):
-    with pytest.raises(ValueError, match=f"write https://{address}"):
-        check_book_url(address)
-
-
-@pytest.mark.parametrize("address", ["", "../v1.book", "book", "v1.0/x.org", "my.book/html"])
-def test_a_relative_path_is_no_host(address, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my.book").mkdir()
-    check_book_url(address)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

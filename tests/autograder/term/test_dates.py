@@ -13,7 +13,7 @@ from traitlets.config import Config
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored_results
+from autograder.cli import class_results
 from autograder.cli.app import app
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import SubmissionResult
@@ -279,7 +279,7 @@ def graded(tmp_path, monkeypatch):
         "[extensions.ada]\nhw03 = 2026-10-12T12:00:00Z\n"
         "[extensions.zoe]\nhw03 = 2026-10-12T12:00:00Z\n"
     )
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     return tmp_path
 
 
@@ -304,19 +304,6 @@ def test_every_command_shows_what_the_dates_say(graded):
     run("export", "hw03", "--out", out, *dates, "--to", "gradescope", "--file", graded / "g")
     scores = {p.parent.name: json.loads(p.read_text())["score"] for p in graded.glob("g/*/*.json")}
     assert scores == {"ada": 3.0, "bo": 1.8}
-
-
-def test_no_extension_of_another_homework_is_warned_of(graded):
-    dates = graded / "dates.toml"
-    dates.write_text(
-        "[due]\nhw03 = 2026-10-05T12:00:00Z\nhw04 = 2026-11-05T12:00:00Z\n"
-        "[extensions.ada]\nhw04 = 2026-11-12T12:00:00Z\n"
-        "[extensions.zoe]\nhw04 = 2026-11-12T12:00:00Z\n"
-    )
-    for command in ("report", "feedback"):
-        outcome = run(command, "hw03", "--out", graded / "out", "--dates", dates)
-        assert outcome.exit_code == 0, outcome.output
-        assert "Warning" not in outcome.stderr
 
 
 @pytest.mark.parametrize("command", ["report", "feedback", "grade", "export"])

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli.app import app
-from autograder.cli.bad_input import BadInputError
-from autograder.cli.plan import set_due
+from autograder.cli.errors import BadInputError
+from autograder.cli.grading import set_due
 from autograder.term.dates import with_due
 
 HOMEWORK = "hw03-self-attention"
@@ -50,13 +50,6 @@ def test_a_file_that_says_nothing_of_dates_gets_the_table(before):
     assert tomllib.loads(text) == tomllib.loads(before) | {
         "due": {HOMEWORK: tomllib.loads(f"at = {MOMENT}")["at"]}
     }
-
-
-def test_a_student_s_extension_is_not_touched():
-    text = "[due]\n[extensions.ada]\nhw03 = 2026-10-19T23:59:00Z\n"
-    assert with_due(text, HOMEWORK, MOMENT).endswith(
-        "[extensions.ada]\nhw03 = 2026-10-19T23:59:00Z\n"
-    )
 
 
 @pytest.mark.parametrize(

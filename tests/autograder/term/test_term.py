@@ -12,11 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore, result_file
-from autograder.cli import stored_results
+from autograder.cli import class_results
 from autograder.cli.app import app
+from autograder.exports.canvas import canvas_feedback, feedback_in_words
+from autograder.exports.mark import Mark
+from autograder.exports.moodle import moodle_feedback
 from autograder.judging.results import CellFailure, Status
 from autograder.marks.standing import HandGrades, Lateness, Standing, stand
-from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
 from autograder.term.dates import Dates
 from autograder.term.pages import render_course, render_index, write_course, write_indexes
 from autograder.term.totals import sum_up, terms_of
@@ -74,7 +76,7 @@ def test_what_was_not_handed_in_counts_as_no_points_once_it_is_due(tmp_path):
 def test_what_cant_be_read_is_not_missed(tmp_path, monkeypatch, damaged):
     out = tmp_path / "out"
     first, second = (
-        next(p.stem for p in stored_results.ROOT.glob(f"solutions/{n}-*.py"))
+        next(p.stem for p in class_results.ROOT.glob(f"solutions/{n}-*.py"))
         for n in ("hw01", "hw02")
     )
     for student in ("ada", damaged, "bo"):
@@ -84,20 +86,14 @@ def test_what_cant_be_read_is_not_missed(tmp_path, monkeypatch, damaged):
         dataclasses.replace(result("cy"), homework=first), made_from=""
     )
     (out / "results" / first / result_file(damaged)).write_text("{")
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
-    kept = stored_results.KeptResults(out)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
+    kept = class_results.ClassResults(out)
     assert kept.homeworks() == {first, second}
     outcome = run("report", "hw02", "--out", out, "--dates", "/dev/null")
     assert outcome.exit_code == 1
     rows = {row[0]: row for row in csv.reader(io.StringIO((out / "course.csv").read_text()))}
     assert (rows[damaged][1], rows["bo"][1]) == ("", "0.0")  # left out, as is said; and missed
     assert float(rows[damaged][-1]) == 2 * float(rows["bo"][-1])
-
-
-def test_who_is_excused_needs_hand_in_nothing_and_may():
-    term = sum_up([of("hw01-a", 6), of("hw02-b", 3)], 1, missed=["hw03-c"], excused={"hw01-a"})
-    assert (term.missed, term.dropped, term.total) == (("hw03-c",), {"hw03-c"}, 0.5)
-    assert term.left_out == {"hw01-a", "hw03-c"}
 
 
 def test_who_is_excused_from_all_so_far_has_no_total(tmp_path):
@@ -117,14 +113,14 @@ def test_who_is_excused_from_all_so_far_has_no_total(tmp_path):
 
 def test_what_the_course_leaves_out_is_told(tmp_path, monkeypatch):
     out = tmp_path / "out"
-    (homework,) = (p.stem for p in stored_results.ROOT.glob("solutions/hw01-*.py"))
+    (homework,) = (p.stem for p in class_results.ROOT.glob("solutions/hw01-*.py"))
     store = ResultStore(out / "results" / homework)
     store.keep(dataclasses.replace(result("ada"), homework=homework), made_from="")
     store.keep_copy()  # as a regrade does: it is nothing that is left out
     ResultStore(out / "results" / "hw77-gone").keep(result("ada"), made_from="")
     dates = tmp_path / "dates.toml"
     dates.write_text(f'[excused]\nada = ["{homework}"]\nadda = ["{homework}"]\n')
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     outcome = run("report", "hw01", "--out", out, "--dates", dates)
     assert outcome.stderr.splitlines() == [
         "Warning: dates.toml excuses students of whom nothing is graded: adda",
@@ -220,9 +216,9 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
         ResultStore(out / "results" / HW).keep(titled, made_from="")
     title = "Homework 1: Tensors"
     other = dataclasses.replace(result("ada"), homework="hw01-tensors", title=title)
-    other_id = next(path.stem for path in stored_results.ROOT.glob("solutions/hw01-*.py"))
+    other_id = next(path.stem for path in class_results.ROOT.glob("solutions/hw01-*.py"))
     ResultStore(out / "results" / other_id).keep(other, made_from="")
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     assert run("feedback", "hw03", "--out", out).exit_code == 0
     index = words_of((out / "feedback" / "ada" / "index.html").read_text())
     assert "Homework 0: Double" in index
@@ -276,10 +272,3 @@ def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
 def test_a_name_is_shown_and_inert():
     page = render_index("<script>x", sum_up([of("hw01-a", 1)]))
     assert "<script>x" not in page
-
-
-def test_a_students_page_is_written_without_the_course(tmp_path):
-    write_indexes(terms_of([of("hw01-a", 3), of("hw02-b", 1)], Dates()), tmp_path)
-    written = [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()]
-    assert written == ["feedback/ada/index.html"]
-    assert "hw02-b 1 of 6" in words_of((tmp_path / written[0]).read_text())

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.class_run import arrivals
-from autograder.class_run.arrivals import Arrivals
+from autograder.cli import watch as arrivals
+from autograder.cli.watch import Arrivals
 from tests.autograder.conftest import DOUBLE, notebook
 
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
@@ -41,12 +41,6 @@ class Folder:
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(arrivals, "_PATIENCE_SECONDS", 1000.0)
     return Folder(tmp_path / "class")
-
-
-def test_what_is_there_and_what_comes_is_told_once(folder):
-    folder.hand_in("ada", RIGHT)
-    told = folder.told(lambda: folder.hand_in("bo", RIGHT), lambda: None)
-    assert told == [["ada"], ["bo"], []]
 
 
 def test_what_changes_is_told_again(folder):
@@ -95,8 +89,3 @@ def test_what_stays_broken_or_missing_is_told_when_nothing_changes_any_more(fold
 
     told = folder.told(grow_old, lambda: None, lambda: folder.hand_in("bo", RIGHT))
     assert told == [[], ["ada", "bo"], [], ["bo"]]
-
-
-def test_a_folder_without_a_class_is_waited_for(folder):
-    told = folder.told(folder.path.mkdir, lambda: folder.hand_in("ada", RIGHT))
-    assert told == [[], [], ["ada"]]

@@ -6,15 +6,17 @@ import shutil
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from autograder.class_run import cluster as cluster_module
-from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
+from autograder.cluster import scheduler as cluster_module
+from autograder.cluster.grading import grade_on_cluster
+from autograder.cluster.scheduler import Cluster, ClusterError
 from autograder.homework_source.source import load_homework
 from autograder.judging.check_limits import TimeLimits
 from tests.autograder.conftest import ROOT
@@ -88,8 +90,9 @@ def grade(folder: Path, cluster: Cluster) -> dict[str, float]:
         results = grade_class(
             load_homework(HOMEWORK, folder / "course"),
             folder / "class",
-            GradingOptions(limits=limits, cluster=cluster),
+            GradingOptions(limits=limits),
             root=folder / "course",
+            elsewhere=partial(grade_on_cluster, cluster),
         )
     assert {result.student: result.score for result in results} == marks
     assert all(result.sandboxed for result in results)

@@ -1,6 +1,5 @@
-"""Where a class is graded: on this machine, or by the workers of a running Dask scheduler."""
+"""A running Dask scheduler: its address, its certificates, and whether it has a worker."""
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,38 +12,34 @@ _PAUSE_SECONDS = 0.2  # between two looks for a worker
 
 
 class ClusterError(RuntimeError):
-    """The scheduler or its workers can't be used; the message says which, and what to look at."""
+    """The scheduler or its workers can't be used; the message names what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """Where to grade.
+    """A Dask scheduler to grade on.
 
     Attributes:
-        scheduler: Address of a running Dask scheduler, ``tcp://host:port`` or ``tls://host:port``;
-            empty grades on this machine, where no port is opened.
-        workers: How many submissions at a time on this machine; as many as cores, or GPUs, if None.
+        scheduler: Its address, ``tcp://host:port`` or ``tls://host:port``.
         ca_file: Certificate of the authority that signed the scheduler's, for ``tls://``.
         cert_file: This client's certificate, for ``tls://``.
         key_file: Its key, for ``tls://``.
-        trusted_network: Whether everybody who can reach a ``tcp://`` scheduler may run code as
-            you: it asks nobody who they are.
+        trusted_network: Whether everybody who reaches a ``tcp://`` scheduler may run code as you:
+            it authenticates nobody.
 
     Raises:
-        ValueError: The address is of another form, a ``tls://`` address lacks certificates, or a
-            ``tcp://`` address lacks the word that its network is trusted.
+        ValueError: The address has another form, or lacks certificates or a trusted network.
     """
 
-    scheduler: str = ""
-    workers: int | None = None
+    scheduler: str
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
     trusted_network: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse addresses that can't work, or must not."""
-        if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")):
+        """Reject addresses that can't work, or must not."""
+        if not self.scheduler.startswith(("tcp://", "tls://")):
             raise ValueError(
                 f"--scheduler must begin with tcp:// or tls://, got {self.scheduler!r}"
             )
@@ -59,15 +54,19 @@ class Cluster:
 
     @contextmanager
     def connect(self, device: str = "cpu") -> Iterator[Any]:
-        """Connect to the scheduler, which must have a worker."""
+        """Connect to the scheduler and wait for its first worker; yields a ``Client``.
+
+        Raises:
+            ClusterError: The scheduler does not answer, or has no worker that can grade.
+        """
         from distributed import Client, Security
 
+        files = (self.ca_file, self.cert_file, self.key_file)
+        ca, cert, key = (str(file) if file else None for file in files)
         security = Security(
             require_encryption=self.scheduler.startswith("tls://"),
-            tls_ca_file=_text(self.ca_file),
-            tls_client_cert=_text(self.cert_file),
-            tls_client_key=_text(self.key_file),
-        )
+            tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key,
+        )  # fmt: skip
         try:
             client = Client(self.scheduler, security=security, timeout=_CONNECT_SECONDS)
         except OSError as error:
@@ -79,7 +78,11 @@ class Cluster:
             yield client
 
     def wait_for_a_worker(self, client: Any, device: str) -> None:
-        """Wait for the first: without one, Dask would wait for ever and say nothing."""
+        """Wait until a worker can grade: without one, Dask would wait for ever.
+
+        Raises:
+            ClusterError: None came.
+        """
         needed = resources_of(device)
         gives_up = time.monotonic() + _CONNECT_SECONDS
         while True:
@@ -99,23 +102,10 @@ class Cluster:
 
 
 def resources_of(device: str) -> dict[str, float]:
-    """Return what a submission takes of its worker, so that a GPU serves one at a time."""
+    """Return the worker's resources that a submission takes: a GPU serves one at a time."""
     return {"GPU": 1} if device == "cuda" else {}
 
 
 def _can_grade(worker: dict[str, Any], needed: dict[str, float]) -> bool:
     enough = all(worker["resources"].get(name, 0) >= need for name, need in needed.items())
     return enough and worker["status"] == "running"
-
-
-def usual_workers(device: str) -> int:
-    """Return how many submissions this machine grades at a time: as many as cores, or GPUs."""
-    if device == "cuda":
-        import torch
-
-        return max(torch.cuda.device_count(), 1)
-    return os.cpu_count() or 1
-
-
-def _text(path: Path | None) -> str | None:
-    return str(path) if path else None

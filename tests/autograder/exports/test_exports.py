@@ -1,7 +1,6 @@
 """What other systems read: their columns, points given by hand, and nothing that runs."""
 
 import csv
-import dataclasses
 import html
 import json
 import os
@@ -12,21 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored_results
+from autograder.cli import class_results
 from autograder.cli.app import app
+from autograder.exports.canvas import canvas_csv
+from autograder.exports.gradescope import gradescope_results
+from autograder.exports.mark import Mark, guess_lms_id
+from autograder.exports.moodle import moodle_csv
 from autograder.gradebook import hand_grades
-from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.judging.results import Status
-from autograder.marks.standing import HandGrades, stand, unequal_teams
-from autograder.reports.exports import (
-    Mark,
-    SharedIdError,
-    canvas_csv,
-    gradescope_results,
-    guess_lms_id,
-    moodle_csv,
-    refuse_shared_ids,
-)
+from autograder.marks.standing import HandGrades, stand
 from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, TRACEBACK, make_class, result
 
 HW = "hw03-self-attention"
@@ -68,12 +61,6 @@ def test_what_moodle_shows_as_html_is_read_as_it_was_written():
     assert html.unescape(plain) == f"1 of 2 points. {said}"
     assert re.findall("<[^>]*>", shown) == ["<wbr>", "<br>"]
     assert not [cell for cell in shown.split(";") if cell.lstrip(" '").startswith("=")]
-
-
-def test_ids_that_differ_in_capitals_alone_are_one():
-    marks = [Mark(student=s, score=1, max_score=2, lms_id=i) for s, i in (("a", "X1"), ("b", "x1"))]
-    with pytest.raises(SharedIdError, match="a and b have one id"):
-        refuse_shared_ids(marks)
 
 
 def worksheet(tmp_path, *rows):
@@ -164,26 +151,6 @@ def test_canvas_is_given_numbers_that_are_its_users(graded, tmp_path):
     assert json.loads(told.read_text("utf-8"))["grade_data"].keys() == {"12345", "77"}
 
 
-@pytest.mark.parametrize("student", ["ada_7", "ada_007", "ada_7_8"])
-def test_moodle_is_given_numbers_that_are_its_own(graded, tmp_path, student):
-    ResultStore(graded / "results" / HW).keep(result(student), made_from="")
-    roster, file = tmp_path / "class.csv", tmp_path / "marks.csv"
-    roster.write_text("lms_id,student\n7,ada\n007,ben\n")
-    people = worksheet(tmp_path, (7, "Zoe", "", ""), (8, "7", "", ""))
-    arguments = ["--roster", roster, "--file", file, "--worksheet", people]
-    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", *arguments)
-    assert outcome.exit_code == 1
-    assert student in outcome.stderr
-    assert rows(file.read_text("utf-8")) == []
-
-
-def test_gradescope_gets_thirds_of_points():
-    made = result("ada")
-    third = dataclasses.replace(made.checks[0], score=1 / 3, status=Status.PARTIAL)
-    made = dataclasses.replace(made, checks=(third, *made.checks[1:]))
-    assert gradescope_results(stand(made))["tests"][0]["score"] == 0.333333
-
-
 @pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_are_inert_in_every_csv(text):
     mark = Mark(student=text, score=1, max_score=2, lms_id=text, name=text, section=text)
@@ -256,7 +223,7 @@ def graded(tmp_path, monkeypatch):
     store = ResultStore(tmp_path / "out" / "results" / HW)
     for made in make_class():
         store.keep(made, made_from="")
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     return tmp_path / "out"
 
 
@@ -303,12 +270,6 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
     assert run(command, "hw03", "--out", graded, *more).exit_code == 0
 
 
-def test_one_seed_for_all_makes_no_team_of_a_class():
-    made = [result("ada", seed=5, seconds=0.4), result("ben", Status.FAIL, seed=5, seconds=0.5)]
-    made += [result("cy", seed=5, seconds=0.0), result("di", Status.FAIL, seed=5, seconds=0.0)]
-    assert unequal_teams([stand(one) for one in made]) == []
-
-
 def test_gradescope_gets_a_file_each(graded, tmp_path):
     folder = tmp_path / "g"
     outcome = run("export", "hw03", "--out", graded, "--to", "gradescope", "--file", folder)
@@ -316,16 +277,6 @@ def test_gradescope_gets_a_file_each(graded, tmp_path):
     assert "9 submissions still wait to be graded by hand" in outcome.stderr
     assert len(list(folder.glob("*/results.json"))) == 9
     assert json.loads((folder / "ada" / "results.json").read_text())["score"] == 3.0
-
-
-def test_feedback_and_report_come_from_what_was_kept(graded):
-    outcome = run("feedback", "hw03", "--out", graded, "--book-url", "https://example.org")
-    assert outcome.exit_code == 0, outcome.output
-    assert len(list(graded.glob("feedback/*/hw00-double.html"))) == 9
-    assert "https://example.org/" in (graded / "feedback/ben/hw00-double.html").read_text()
-    assert run("report", "hw03", "--out", graded).exit_code == 0
-    assert "hal" in (graded / "report.html").read_text()
-    assert len((graded / "grades.csv").read_text().splitlines()) == 28
 
 
 @pytest.mark.parametrize(
@@ -375,10 +326,6 @@ def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):
     (line,) = outcome.stderr.splitlines()
     assert words in line
     assert list(tmp_path.iterdir()) == []
-
-
-def test_no_gradebook_is_no_standing(tmp_path):
-    assert read_hand_grades(HW, tmp_path) == {}
 
 
 def test_a_student_cannot_write_into_the_files_of_another(tmp_path):
