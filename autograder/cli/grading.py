@@ -12,7 +12,6 @@ from autograder.class_folders import (
     NBGRADER,
     RESULTS,
     is_graded_into,
-    submitted_in,
 )
 from autograder.class_run.result_store import ResultStore
 from autograder.clean_text import one_line, without_sql
@@ -305,8 +304,7 @@ def write_everything(
         with staging_report(plan.out) as stage:
             write_outputs(
                 standings, graded, stage,
-                changes=changes, book_url=plan.settings.book_url, log_of=plan.out, pages_of=pages,
-                submitted=submitted_in(plan.out),
+                changes=changes, book_url=plan.settings.book_url, out=plan.out, pages_of=pages,
             )  # fmt: skip
             terms = plan.kept.terms(pages, plan.homework_id, students=students)
             if students is None:

@@ -1,4 +1,4 @@
-"""Everything that a grading writes for people: feedback, report, grades, the reasons of marks."""
+"""Everything that grading writes for people: feedback, report, grades, the reasons of marks."""
 
 import contextlib
 import shutil
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.atomic_write import staging, write_atomically
-from autograder.class_folders import CHANGES, GRADES, LOG, REPORT, SIMILAR
+from autograder.class_folders import CHANGES, GRADES, LOG, REPORT, SIMILAR, submitted_in
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.changes import Change
@@ -22,10 +22,7 @@ from autograder.reports.similar_code import render_similar
 
 @contextlib.contextmanager
 def staging_report(out: Path) -> Iterator[Path]:
-    """Make what goes with a report at once, as ``staging`` does.
-
-    Where no code is nearly the same any more, the page that shows it goes.
-    """
+    """Write a report's files at once, as ``staging``; remove an outdated similar.html."""
     with staging(out) as stage:
         yield stage
         is_alike = (stage / SIMILAR).exists()
@@ -40,19 +37,22 @@ def write_outputs(
     *,
     changes: Sequence[Change] | None = None,
     book_url: str = "",
-    log_of: Path | None = None,
-    submitted: Path | None = None,
+    out: Path | None = None,
     pages_of: Sequence[Standing] | None = None,
 ) -> None:
-    """Write all of it."""
+    """Write all outputs of a class into an empty folder.
+
+    ``out`` is the class's folder, with the log to continue and the submitted notebooks. Only the
+    feedback of ``pages_of`` is written, if it is given; changes.csv only with ``changes``.
+    """
     pages = standings if pages_of is None else pages_of
     write_feedback(pages, homework, folder, book_url=book_url)
     write_grades(standings, folder / GRADES)
-    write_report(standings, homework, folder, submitted=submitted, changes=changes or ())
+    write_report(standings, homework, folder, out=out, changes=changes or ())
     if changes is not None:
         _write_changes(changes, homework.id, folder / CHANGES)
-    if log_of and (log_of / LOG).exists():
-        shutil.copyfile(log_of / LOG, folder / LOG)
+    if out and (out / LOG).exists():
+        shutil.copyfile(out / LOG, folder / LOG)
     write_marks(standings, folder / LOG, now=datetime.now(UTC))
 
 
@@ -61,15 +61,15 @@ def write_report(
     homework: Homework,
     folder: Path,
     *,
-    submitted: Path | None = None,
+    out: Path | None = None,
     changes: Sequence[Change] = (),
     before: Sequence[SubmissionResult] = (),
 ) -> None:
-    """Write the page about a class, and the one with code that is nearly the same, if any is."""
+    """Write the page about a class, and the one with near-identical code, if there is any."""
     page = render_report(standings, homework, changes=changes, before=before)
     write_atomically(folder / REPORT, page)
     results = [standing.result for standing in standings]
-    if submitted and (page := render_similar(results, submitted)):
+    if out and (page := render_similar(results, submitted_in(out))):
         write_atomically(folder / SIMILAR, page)
 
 
@@ -81,7 +81,7 @@ def write_feedback(
     book_url: str = "",
     on_page: Callable[[str], None] = lambda student: None,
 ) -> None:
-    """Write a page for each student. Pages on other homeworks that are already there stay."""
+    """Write a page for each student; ``on_page`` is called with the student's id."""
     for standing in standings:
         page = folder / feedback_path(standing.result)
         page.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""CSV that we write: its text, and cells that no spreadsheet runs."""
+"""Writes CSV whose cells no spreadsheet runs as formulas."""
 
 import csv
 import html
@@ -8,16 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from autograder.clean_text import one_line
 
-# A spreadsheet takes a cell that starts with one of these, or with its twin of another width, for a
-# formula. (Tab, carriage return and newline are gone by then.)
+# Spreadsheets run cells that start with one of these, or with its twin of another width.
 _FORMULA_STARTS = "=+\\-@＝＋－＠﹦﹢﹣﹫−"
-# What a program skips before the sign, quotes and spaces of any width, hides no sign here. Where a
-# comma parts no cells, as in much of Europe, a semicolon does.
+# Programs skip quotes and spaces before the sign; in much of Europe a semicolon separates cells.
 _FORMULA = re.compile(rf"(^|;)(?=[ \"'\xa0\u3000]*[{_FORMULA_STARTS}])")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]], *, end: str = "\n") -> str:
-    """Put a table into CSV (RFC 4180)."""
+    """Write a table as CSV (RFC 4180); text of others must be ``inert``."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator=end)
     lines.writerow(header)
@@ -26,11 +24,11 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]], *, end: st
 
 
 def inert(text: str) -> str:
-    """Flatten a text and keep spreadsheets from running it."""
+    """Flatten a text to a line, with an apostrophe before what would run as a formula."""
     return _FORMULA.sub(r"\1'", one_line(text, limit=2000))
 
 
 def inert_html(text: str) -> str:
-    """Write a text as HTML that shows it line by line, and keep spreadsheets from running it."""
+    """Write a text as one line of HTML that shows its lines, each ``inert``."""
     lines = (html.escape(inert(line), quote=False) for line in text.splitlines())
     return _FORMULA.sub(r"\1<wbr>", "<br>".join(lines))  # nothing begins with = after &lt;

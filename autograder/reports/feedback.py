@@ -1,4 +1,4 @@
-"""The page that a student gets back: marks, what went wrong in words, where to read on."""
+"""A student's feedback page: marks, mistakes in words, where to read on."""
 
 import re
 from collections.abc import Mapping
@@ -18,25 +18,15 @@ _READ = re.compile(r"([\w-]+)(?:#([\w.-]+))?")
 
 @dataclass(frozen=True, kw_only=True)
 class _Exercise:
-    """The checks of one exercise, as the page shows them.
+    """The checks of one exercise, as the page shows them."""
 
-    Attributes:
-        code: Name of the object that is asked for; empty for written answers.
-        checks: Each with its number on the page.
-    """
-
-    code: str
-    checks: tuple[tuple[int, CheckResult], ...]
+    code: str  # name of the object that is asked for; empty for written answers
+    checks: tuple[tuple[int, CheckResult], ...]  # with their numbers on the page
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """The exercises under one heading of the notebook.
-
-    Attributes:
-        title: The heading.
-        exercises: In the notebook's order.
-    """
+    """The exercises under one heading of the notebook."""
 
     title: str
     exercises: tuple[_Exercise, ...]
@@ -60,21 +50,15 @@ class _Part:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
-    """A place in the book.
-
-    Attributes:
-        chapter: Its heading.
-        section: Its heading; may be empty.
-        address: Where it is; empty if the page is not told where the book is.
-    """
+    """A place in the book, by its headings."""
 
     chapter: str
-    section: str
-    address: str
+    section: str  # may be empty
+    address: str  # empty if the book's address is unknown
 
 
 def feedback_path(result: SubmissionResult) -> PurePosixPath:
-    """Say where the page of a submission belongs."""
+    """Return ``feedback/<student>/<homework>.html``."""
     for name in (result.student, result.homework):
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise ValueError(f"{name!r} is no name of a folder")
@@ -84,19 +68,10 @@ def feedback_path(result: SubmissionResult) -> PurePosixPath:
 def render_feedback(
     standing: Standing, homework: Homework, *, book_url: str = "", alone: bool = False
 ) -> str:
-    """Make the feedback page of one submission.
+    """Make the feedback page of one submission, without flags, seed and hidden source.
 
-    Nothing that is the staff's (flags, seed, hidden source) goes into it.
-
-    Args:
-        standing: The submission, and how it stands.
-        homework: The homework, for its title and the headings of its exercises.
-        book_url: Address of the folder that holds the book's chapters; if it is empty, chapters
-            are named but not linked.
-        alone: The page is given away by itself, not beside those on other homeworks.
-
-    Returns:
-        A self-contained HTML page.
+    Without the ``book_url`` of the book's chapters they are named but not linked. A page that
+    stands ``alone`` has no link to the student's other homeworks.
 
     Raises:
         ValueError: ``book_url`` is no web address, file address or relative path.
@@ -118,7 +93,7 @@ def render_feedback(
         judged=len(judged),
         passed=len(judged) - len(open_checks),
         by_hand=sum(check.max_score for _, check in checks if check.status is Status.MANUAL),
-        # one mistake often fails several checks: its traceback is shown once
+        # One mistake often fails several checks: its traceback is shown once.
         first_with={check.traceback: number for number, check in reversed(checks)},
         first_open=open_checks[0] if open_checks else None,
         readings={
@@ -128,7 +103,7 @@ def render_feedback(
 
 
 def check_book_url(book_url: str) -> None:
-    """Refuse an address that is no place to read."""
+    """Raise ``ValueError`` for an address that leads to no book."""
     address = urlsplit(book_url)
     if address.scheme not in ("", "http", "https", "file"):
         raise ValueError(f"book_url is {book_url!r}, expected an http, https or file address")
@@ -141,7 +116,7 @@ def check_book_url(book_url: str) -> None:
 def _is_folder(name: str) -> bool:
     try:
         return Path(name).is_dir()
-    except OSError:  # a name that none can have
+    except OSError:  # no file can have this name
         return False
 
 
@@ -183,6 +158,6 @@ def _reading(read: str, headings: Mapping[str, tuple[str, str]], book_url: str) 
         return None
     chapter, anchor = match[1], match[2] or ""
     address = f"{book_url.rstrip('/')}/{chapter}.html" + (f"#{anchor}" if anchor else "")
-    # Results of an earlier grading may lead to places that the homework no longer names.
+    # A stored result may lead to a place that the homework no longer names.
     title, section = headings.get(read) or (name_in_words(chapter), name_in_words(anchor))
     return _Reading(chapter=title, section=section, address=address if book_url else "")

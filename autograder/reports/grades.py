@@ -1,4 +1,4 @@
-"""grades.csv: every check of every submission, a row each, and one for what lateness takes off."""
+"""grades.csv: a row for every check of every submission, and one for a deduction for lateness."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +9,11 @@ from autograder.reports.csv_text import csv_text, inert
 
 COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "message", "comment")
 
-LATE = "late"
-"""Where the name and the status of a check stand, in the row of what lateness takes off."""
+LATE = "late"  # name and status in the row of a deduction
 
 
 def write_grades(standings: Sequence[Standing], path: Path) -> None:
-    """Write the grades as CSV (RFC 4180, UTF-8), whole or not at all."""
+    """Write the grades; an interrupted submission has none."""
     graded = (standing for standing in standings if not standing.result.interrupted)
     rows = (row for standing in graded for row in _rows(standing))
     write_atomically(path, csv_text(COLUMNS, rows))

@@ -1,10 +1,7 @@
 """marks.log: the reason of every mark, for the day when somebody asks.
 
-A line a check, and one for the whole submission, separated by tabs. Lines are only ever added: a
-mark that was given again, otherwise, stands below the first.
-
-What stands there is what decides what is added: a run that was killed before it wrote its lines
-leaves them to the next.
+A tab-separated line for each check, and one for the whole submission. Lines are only added, and
+only for marks that differ from the last ones in the log.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +13,11 @@ from autograder.judging.results import Status
 from autograder.marks.standing import Standing
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
-_WHOLE = "(all)"  # where a check's name stands, in the first line of a submission
+_WHOLE = "(all)"  # in place of a check's name, in a submission's first line
 
 
 def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
-    """Add what a grading found to the log, but for what was found last time, too."""
+    """Add the marks that changed since they were last logged."""
     start = now.strftime("%Y-%m-%dT%H:%M:%SZ\t").encode()
     with path.open("a+b") as log:
         log.seek(0)
@@ -32,7 +29,7 @@ def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> 
 
 
 def _last(log: Iterable[bytes]) -> dict[tuple[bytes, ...], list[bytes]]:
-    """Return the lines that were added last for each student and homework, without the time."""
+    """Return the last lines of each student and homework, without the time."""
     last: dict[tuple[bytes, ...], list[bytes]] = {}
     for dated in log:
         line = dated.partition(b"\t")[2]
@@ -75,7 +72,7 @@ def _lines(standing: Standing) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Say which words are the student's code's: what stands in them is no fact of ours."""
+    """Quote words of the student's code, which state no fact of ours."""
     return '"' + one_line(text, 400).replace('"', "'") + '"'
 
 

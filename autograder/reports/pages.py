@@ -1,7 +1,7 @@
 """Self-contained HTML pages: the Jinja environment that feedback and report share.
 
-Whatever is filled in is escaped. A page holds its own style and script, and a policy that forbids
-the browser to load or to run anything else, should something ever slip through.
+All values are escaped. A page holds its own style and script, and a policy that forbids the browser
+to load or run anything else.
 """
 
 import base64

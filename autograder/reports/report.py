@@ -1,11 +1,12 @@
-"""The page that the staff gets: how a class did, what went wrong, whom to look at."""
+"""The staff's page about a class: marks, flags, the hardest checks, the commonest mistakes."""
 
+import contextlib
 import itertools
 import math
 import os
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -16,13 +17,13 @@ from autograder.marks.changes import Change
 from autograder.marks.standing import Standing, class_scores
 from autograder.reports.feedback import feedback_path
 from autograder.reports.histogram import draw_histogram
-from autograder.reports.item_statistics import ItemStatistics, item_statistics
 from autograder.reports.pages import render_page
 from autograder.reports.status_words import STATUS_WORDS
 
-_MAX_MISTAKES = 30  # rows; what only one student did stands on that student's page
+_FEWEST = 10  # submissions; a correlation of fewer says nothing
+_MAX_MISTAKES = 30  # rows
 _MAX_CLUSTERS = 10
-# Bounds in seconds: a class holds quick submissions and endless loops, so each is a multiple.
+# In seconds; a class has quick submissions and endless loops.
 _TIME_BOUNDS = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
 
 _FLAG_WORDS = {
@@ -45,75 +46,51 @@ class _Person:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _CheckRow:
-    """A check over the class.
+class ItemStatistics:
+    """A check, as test theory sees it.
 
     Attributes:
-        check: grade_id.
-        title: What is checked.
-        counts: Submissions by status, for the statuses that are no pass.
-        failed: Submissions that did not pass.
-        total: Submissions that were judged on it.
-        items: Its difficulty and discrimination.
-        before: Its difficulty for the class that is compared with; None if there is none.
+        difficulty: Mean share of its points, from 0 (nobody) to 1 (everybody).
+        discrimination: Corrected item-total correlation, from -1 to 1; None for few submissions,
+            or if all have the same points.
     """
+
+    difficulty: float
+    discrimination: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CheckRow:
+    """A check over the class."""
 
     check: str
     title: str
-    counts: dict[Status, int]
+    counts: dict[Status, int]  # submissions by status, but for passes
     failed: int
     total: int
     items: ItemStatistics
-    before: float | None
+    before: float | None  # its difficulty for the class before
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Mistake:
-    """Submissions that were told the same.
-
-    Attributes:
-        text: The hint, or the message where there is none.
-        checks: grade_ids of the checks that said so.
-        people: Who was told.
-    """
-
-    text: str
-    checks: tuple[str, ...]
-    people: tuple[_Person, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Cluster:
-    """Submissions that missed exactly the same checks.
-
-    Attributes:
-        checks: Their grade_ids.
-        people: Whose; two at least.
-    """
+class _Group:
+    """Students with the same message (``text``), or who missed the same checks."""
 
     checks: tuple[str, ...]
     people: tuple[_Person, ...]
+    text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """A submission in the table.
-
-    Attributes:
-        person: Who, with the link.
-        standing: How it stands.
-        result: What grading found.
-        groups: The filters that show the row.
-        missed: grade_ids of the checks that were not passed.
-        words: The strip of checks in words.
-    """
+    """A submission in the table."""
 
     person: _Person
     standing: Standing
     result: SubmissionResult
-    groups: tuple[str, ...]
-    missed: tuple[str, ...]
-    words: str
+    groups: tuple[str, ...]  # the filters that show the row
+    missed: tuple[str, ...]  # checks that were not passed
+    words: str  # the strip of checks in words
 
 
 def render_report(
@@ -123,23 +100,10 @@ def render_report(
     changes: Sequence[Change] = (),
     before: Sequence[SubmissionResult] = (),
 ) -> str:
-    """Make the page about a class.
+    """Make the page about a class; ``before`` are another class's results to compare with.
 
-    Args:
-        standings: All submissions of one homework; at least one.
-        homework: The homework, for its title and the order of its checks.
-        changes: Marks that are other than an earlier grading's.
-        before: Another class's results of this homework, last year's, say, to compare with.
-
-    Returns:
-        A self-contained HTML page; its links to feedback pages hold from the folder that
-        ``feedback_path`` is relative to.
-
-    Raises:
-        ValueError: There is no result.
+    Its links hold from the folder that ``feedback_path`` is relative to.
     """
-    if not standings:
-        raise ValueError("standings is empty, expected at least one submission")
     ordered = sorted(standings, key=lambda standing: standing.student.casefold())
     results = [standing.result for standing in ordered]
     tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
@@ -193,22 +157,34 @@ def render_report(
 
 
 def _mean_share(results: Sequence[SubmissionResult], tests: set[str]) -> float:
-    """Return the mean share of the judge's points, which two classes can be compared by."""
-    top = _judged_max(results, tests) if results else 0.0
-    return statistics.fmean(_judged_score(r, tests) for r in results) / top if top else 0.0
+    """Return the mean share of the judge's points, by which two classes can be compared."""
+    judged = [[check for check in r.checks if check.check in tests] for r in results]
+    top = max((sum(check.max_score for check in checks) for checks in judged), default=0.0)
+    scores = [sum(check.score for check in checks) for checks in judged]
+    return statistics.fmean(scores) / top if top else 0.0
 
 
-def _judged_score(result: SubmissionResult, tests: set[str]) -> float:
-    return sum(check.score for check in result.checks if check.check in tests)
-
-
-def _judged_max(results: Sequence[SubmissionResult], tests: set[str]) -> float:
-    """Points that the machine gives; written answers wait for a person."""
-    return max(sum(c.max_score for c in r.checks if c.check in tests) for r in results)
+def item_statistics(
+    results: Sequence[SubmissionResult], checks: Collection[str]
+) -> dict[str, ItemStatistics]:
+    """Compute the statistics of some checks, which also make the total."""
+    found: dict[str, ItemStatistics] = {}
+    points = [{c.check: c.score for c in r.checks if c.check in checks} for r in results]
+    worth = {c.check: c.max_score for r in results for c in r.checks if c.check in checks}
+    for check, top in worth.items():
+        mine = [given[check] for given in points if check in given]
+        rest = [sum(given.values()) - given[check] for given in points if check in given]
+        correlation = None
+        if len(mine) >= _FEWEST:
+            with contextlib.suppress(statistics.StatisticsError):  # one of them is constant
+                correlation = statistics.correlation(mine, rest)
+        difficulty = statistics.fmean(mine) / top if top else 0.0
+        found[check] = ItemStatistics(difficulty=difficulty, discrimination=correlation)
+    return found
 
 
 def _did_not_run(result: SubmissionResult) -> bool:
-    """Whether something ended the student's process, or kept it from starting."""
+    """Return whether a process of the student ended early, or did not start."""
     ended = {Status.TIMEOUT, Status.CRASH, Status.INVALID}
     found = {check.status for check in result.checks}
     found |= {failure.status for failure in result.cell_failures}
@@ -216,7 +192,7 @@ def _did_not_run(result: SubmissionResult) -> bool:
 
 
 def _person(result: SubmissionResult) -> _Person:
-    # the file's bytes, so that a name that is no UTF-8 leads to its file too
+    # Bytes, because a student's name may be no UTF-8.
     address = quote(os.fsencode(str(feedback_path(result))))
     return _Person(student=one_line(result.student, 80), address=address)
 
@@ -284,7 +260,7 @@ def _check_rows(
 
 
 def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Put together whose flags are the same: of copies, say, each has that of them all."""
+    """Group submissions with the same flags: near-identical ones all have one."""
     groups: dict[tuple[Flag, ...], list[_Row]] = {}
     for row in rows:
         if row.result.flags:
@@ -292,16 +268,14 @@ def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
     return list(groups.values())
 
 
-def _clusters(rows: Sequence[_Row]) -> list[_Cluster]:
-    """Put together who missed exactly the same checks, the largest groups first."""
+def _clusters(rows: Sequence[_Row]) -> list[_Group]:
+    """Group students who missed exactly the same checks, the largest groups first."""
     people: dict[tuple[str, ...], list[_Person]] = {}
     for row in rows:
         if row.missed and not row.standing.is_blank:
             people.setdefault(row.missed, []).append(row.person)
-    found = [
-        _Cluster(checks=checks, people=tuple(who)) for checks, who in people.items() if len(who) > 1
-    ]
-    return sorted(found, key=lambda cluster: -len(cluster.people))[:_MAX_CLUSTERS]
+    found = [_Group(checks=key, people=tuple(who)) for key, who in people.items() if len(who) > 1]
+    return sorted(found, key=lambda group: -len(group.people))[:_MAX_CLUSTERS]
 
 
 def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
@@ -313,13 +287,13 @@ def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
 def _change_rows(
     changes: Sequence[Change], rows: Sequence[_Row]
 ) -> list[tuple[_Person | None, Change]]:
-    """Give each change the link to its student's page; None for a student who is gone."""
+    """Add to each change the link to its student's page; None for a departed student."""
     people = {row.result.student: row.person for row in rows}
     return [(people.get(change.student), change) for change in changes]
 
 
-def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Mistake]:
-    """Group what students were told, the most frequent first."""
+def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Group]:
+    """Group students by hint, or message, the most frequent first."""
     people: dict[str, dict[str, _Person]] = {}
     checks: dict[str, dict[str, None]] = {}
     for result in results:
@@ -331,14 +305,14 @@ def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Mis
             people.setdefault(text, {})[result.student] = _person(result)
             checks.setdefault(text, {})[check.check] = None
     groups = [
-        _Mistake(text=text, checks=tuple(checks[text]), people=tuple(who.values()))
+        _Group(text=text, checks=tuple(checks[text]), people=tuple(who.values()))
         for text, who in people.items()
     ]
     return sorted(groups, key=lambda group: -len(group.people))
 
 
 def _time_rows(times: Sequence[float]) -> list[tuple[str, int]]:
-    """Count submissions by how long they took, from the quickest class to the slowest in use."""
+    """Count submissions by duration, without empty bins at the ends."""
     bounds = (0, *_TIME_BOUNDS, math.inf)
     rows = []
     for low, high in itertools.pairwise(bounds):

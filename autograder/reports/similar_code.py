@@ -1,4 +1,4 @@
-"""The staff's page with the code of submissions that are nearly the same, side by side."""
+"""The staff's page with near-identical code side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,15 @@ from autograder.judging.notebook_file import MAX_FILE_BYTES, without_outputs
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.reports.pages import render_page
 
-_MOST = 4  # side by side; of a larger group the first in the alphabet
+_MOST = 4  # side by side; the first of a larger group
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Cluster:
-    """Students whose code is nearly the same.
-
-    Attributes:
-        students: All of them.
-        cells: Each with the lines of the first few, and whether all of these have the line.
-    """
+    """Students whose code is nearly the same."""
 
     students: tuple[str, ...]
+    # Each cell with the lines of the first few, and whether all of these have the line.
     cells: tuple[tuple[str, tuple[tuple[tuple[str, bool], ...], ...]], ...]
 
 
@@ -54,7 +50,7 @@ def _cluster(
 
 
 def _side_by_side(sources: Sequence[str]) -> tuple[tuple[tuple[str, bool], ...], ...]:
-    """Mark the lines that all have, whatever their indentation."""
+    """Mark the lines that all have, ignoring indentation."""
     shared = set.intersection(*({line.strip() for line in text.splitlines()} for text in sources))
     return tuple(
         tuple((line, bool(line.strip()) and line.strip() in shared) for line in text.splitlines())
@@ -63,8 +59,8 @@ def _side_by_side(sources: Sequence[str]) -> tuple[tuple[tuple[str, bool], ...],
 
 
 def _sources(notebook: Path) -> Mapping[str, str]:
-    """Read the code of each named cell; nothing of a notebook that can't be read any more."""
-    import nbformat  # takes longer to import than all of this package
+    """Read the code of each named cell; none if the notebook has gone."""
+    import nbformat  # slow to import
 
     try:
         if notebook.is_symlink() or notebook.stat().st_size > MAX_FILE_BYTES:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging
-from autograder.class_folders import FEEDBACK, GRADES, REPORT, submitted_in
+from autograder.class_folders import FEEDBACK, GRADES, REPORT
 from autograder.cli.class_results import ClassResults, tell_unequal_teams
 from autograder.cli.errors import alone_in, told_in_one_line, writing
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName, check_book
@@ -69,7 +69,7 @@ def report(
         with writing(out), staging_report(out) as stage:
             write_course(terms, stage)
             write_grades(standings, stage / GRADES)
-            write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
+            write_report(standings, graded, stage, out=out, before=before)
     output().print(f"{out / REPORT}\n{out / GRADES}", soft_wrap=True)
     if any((tell_unequal_teams(standings), kept.tell_unread(), last_year.tell_unread())):
         raise typer.Exit(1)

@@ -10,8 +10,7 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli import class_results
 from autograder.cli.app import app
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
-from autograder.reports.item_statistics import item_statistics
-from autograder.reports.report import render_report
+from autograder.reports.report import item_statistics, render_report
 from autograder.reports.similar_code import render_similar
 from tests.autograder.conftest import notebook
 from tests.autograder.graded_class import HOMEWORK, result, standings_of
