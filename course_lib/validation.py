@@ -6,6 +6,7 @@ standard library.
 
 import math
 from collections.abc import Collection
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Literal, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def check_fields(
     """Check the fields of a dataclass by the types that it declares.
 
     An int is at least 1, a float finite and at least 0, a Literal one of its values. Fields of
-    other types than these, bool and str are not checked.
+    other types than these, bool, str and dataclasses are not checked.
 
     Args:
         config: The dataclass.
@@ -49,7 +50,7 @@ def check_fields(
                 raise ValueError(f"{name} must be positive and finite, got {value}")
             if not 0 <= value < math.inf:
                 raise ValueError(f"{name} must be at least 0 and finite, got {value}")
-        elif kind in (bool, str):
+        elif kind in (bool, str) or is_dataclass(kind):
             _check_type(name, value, kind)
 
 

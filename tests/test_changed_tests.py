@@ -14,7 +14,7 @@ from scripts import changed_tests
         ("course_lib/layers/masks.py", ["tests/course_lib/layers/test_masks.py"]),
         ("course_lib/layers/transformer_layers.py", ["tests/course_lib/layers"]),
         ("course_lib/validation.py", ["tests/course_lib/test_validation.py"]),
-        ("course_lib/recipes/translation/cli.py", ["tests/course_lib/recipes"]),
+        ("course_lib/recipes/finetuning.py", ["tests/course_lib/recipes"]),
         ("book/_ext/course_book/figures/kv_cache/figure.py", ["tests/book/figures"]),
         ("tests/test_house.py", ["tests/test_house.py"]),
         ("course_lib/course_map.py", []),

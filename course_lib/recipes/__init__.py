@@ -1,7 +1,7 @@
 """Whole runs on real data, from the text to the published number.
 
-Each recipe is a package with a command, such as ``python -m course_lib.recipes.translation``. It
-puts the library's parts together and adds none of its own.
+Three commands: ``python -m course_lib.recipes.language_modelling``, ``.pretraining`` and
+``.translation``. A recipe holds all that decides a run's outcome; a run's files lie in one folder.
 
 Imports ``plotting``, ``analysis``, ``generation``, ``models``, ``layers``, ``tokenization``,
 ``data``, ``metrics`` and ``training``.

@@ -1,4 +1,4 @@
-"""What the recipes' commands share: their options, and how they say what went wrong."""
+"""The recipes' commands: shared options, exit codes and error messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 import torch
 import typer
 
-from course_lib.recipes.run_record import with_settings
+from course_lib.recipes.run_folder import with_settings
 from course_lib.training.distributed import process_group
 from course_lib.training.loop import DivergenceError
 
@@ -18,29 +18,23 @@ _WRONG_INPUT = 2
 _INTERRUPTED = 130
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the run.", show_default=False)]
+Preset = Annotated[str, typer.Option(help="The recipe: cpu, or another of its module's PRESETS.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a value of the recipe: dropout=0.1. Again for more."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 Device = Annotated[
     Literal["auto", "cpu", "cuda"],
-    typer.Option(help="Where to compute; auto takes a GPU that is there."),
+    typer.Option(help="Where to compute; auto takes a GPU if there is one."),
 ]
 Threads = Annotated[int, typer.Option(min=0, help="CPU threads; 0 leaves that to PyTorch.")]
 
 
 def recipe_app(summary: str) -> typer.Typer:
-    """Make a recipe's command line, still without commands.
-
-    Args:
-        summary: What the recipe does, in a sentence.
-
-    Returns:
-        What takes the commands.
-    """
+    """Make a recipe's command line, still without commands."""
     return typer.Typer(
-        help=f"{summary} A run that was stopped goes on by the same command. Exit codes: 0 done, "
+        help=f"{summary} The same command resumes a run that was stopped. Exit codes: 0 done, "
         f"{_WRONG_INPUT} the input is wrong, {_INTERRUPTED} interrupted.",
         no_args_is_help=True,
         add_completion=False,
@@ -52,19 +46,7 @@ def recipe_app(summary: str) -> typer.Typer:
 def chosen_recipe(
     presets: Mapping[str, Recipe], preset: str, settings: Sequence[str] | None
 ) -> Recipe:
-    """Give the recipe that ``--preset`` and ``--set`` ask for.
-
-    Args:
-        presets: Recipes by name.
-        preset: The name of one.
-        settings: Changes of its values, each ``name=value``.
-
-    Returns:
-        The recipe.
-
-    Raises:
-        ValueError: There is no such preset, or a setting makes no sense.
-    """
+    """Return the recipe that ``--preset`` and ``--set`` ask for; wrong ones are a ValueError."""
     if preset not in presets:
         raise ValueError(f"--preset must be one of {', '.join(presets)}, got {preset!r}")
     return with_settings(presets[preset], settings or [])
@@ -72,17 +54,9 @@ def chosen_recipe(
 
 @contextmanager
 def computing(device: Device, threads: int) -> Iterator[torch.device]:
-    """Do a command's work: where it is asked to, and with a line on stderr if it goes wrong.
+    """Give this process its device; turn an expected error into a line on stderr and an exit code.
 
-    Args:
-        device: Where to.
-        threads: On the CPU; 0 leaves that to PyTorch.
-
-    Yields:
-        The device of this process, of those that ``torchrun`` may have started.
-
-    Raises:
-        Exit: The work was interrupted, or something about its input is wrong.
+    Under ``torchrun`` each process has a device of its own.
     """
     try:
         if threads:
@@ -90,15 +64,11 @@ def computing(device: Device, threads: int) -> Iterator[torch.device]:
         with process_group(None if device == "auto" else device) as own:
             yield own
     except KeyboardInterrupt:
-        typer.echo("Stopped. The same command goes on from what was kept.", err=True)
+        typer.echo("Stopped. The same command resumes the run.", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     except (ValueError, OSError, DivergenceError) as error:
-        typer.echo(_in_words(error), err=True)
+        message = str(error)
+        if isinstance(error, OSError) and error.filename is not None:  # without its number
+            message = f"{error.filename}: {error.strerror}"
+        typer.echo(message, err=True)
         raise typer.Exit(_WRONG_INPUT) from error
-
-
-def _in_words(error: Exception) -> str:
-    """Give an error's message, without the number that the operating system's errors have."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)

@@ -1,65 +1,69 @@
-"""How long and how fast a language model is trained, in the recipes that train one."""
+"""What all recipes have in common: how long and how fast to train, and batches by number."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
+import torch
+
+from course_lib.data.batching import token_batches
 from course_lib.training.loop import Precision, TrainingConfig
 from course_lib.training.schedules import warmup_cosine
 from course_lib.validation import check_fields
 
+Item = TypeVar("Item")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """A run's updates: the learning rate rises evenly, then falls along half a cosine.
+    """A run's updates. The learning rate rises evenly, then falls along half a cosine.
+
+    Each recipe adds ``model``, the config of its model, whose vocabulary size is replaced by that
+    of the text.
 
     Attributes:
-        final_share: Of the peak learning rate, what is left at the end.
+        final_share: Share of the peak learning rate that is left at the end.
         accumulation: Batches in an update; several processes share them out.
-        steps: Updates.
-        learning_rate: At its peak.
+        steps: Number of updates.
+        learning_rate: Its peak.
         warmup_steps: Updates until the peak.
         weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate.
-        evaluate_every: Updates between two looks at texts that are not trained on; the weights of
-            the best look are kept, and the run can be taken up from each.
+        evaluate_every: Updates between two evaluations on held-out text; the weights of the best
+            one are kept, and the run can be resumed from each.
+        patience: Evaluations in a row without a new best after which the run ends; 0 for never.
         precision: Type of the matrix products.
-        compiled: Whether ``torch.compile`` translates the model first.
+        compiled: Whether the model goes through ``torch.compile``.
 
     Raises:
         ValueError: A value is out of range.
     """
 
-    final_share: ClassVar[float]
+    final_share: ClassVar[float] = 0.0
 
     accumulation: int = 1
     steps: int
     learning_rate: float
     warmup_steps: int
-    weight_decay: float
+    weight_decay: float = 0.0
     evaluate_every: int
+    patience: int = 0
     precision: Precision = "float32"
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense, before a folder holds a run that can't be begun."""
-        check_fields(self)
+        """Check all values, before a folder holds a run that can't be started."""
+        check_fields(self, zero=["patience"], shares=["smoothing"])
         if self.steps <= self.warmup_steps:
             raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
         if self.steps % self.evaluate_every != 0:
             raise ValueError(
                 f"steps must be a multiple of evaluate_every={self.evaluate_every}, so that the "
-                f"run ends with a look; got {self.steps}"
+                f"run ends with an evaluation; got {self.steps}"
             )
         self.training_config()
 
     def training_config(self) -> TrainingConfig:
-        """Give the loop's settings.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: A value is out of range.
-        """
+        """Return the settings of the training loop."""
         return TrainingConfig(
             steps=self.steps,
             learning_rate=self.learning_rate,
@@ -67,21 +71,64 @@ class TrainingRecipe:
             accumulation=self.accumulation,
             precision=self.precision,
             evaluate_every=self.evaluate_every,
+            patience=self.patience,
             checkpoint_every=self.evaluate_every,
         )
 
-    def schedule(self, step: int) -> float:
-        """Give the share of the learning rate for one update.
-
-        Args:
-            step: Updates done so far, from 0.
-
-        Returns:
-            The share.
-        """
+    def learning_rate_share(self, step: int) -> float:
+        """Return the share of the peak learning rate for the update after ``step`` updates."""
         return warmup_cosine(
             step,
             warmup_steps=self.warmup_steps,
             total_steps=self.steps,
             floor=self.final_share,
         )
+
+
+class EpochBatches(Generic[Item]):
+    """A corpus in batches of similar length, shuffled again in each epoch.
+
+    A batch depends on its number alone, so a run that is resumed draws the same batches.
+
+    Args:
+        items: The corpus.
+        length_of: Returns an item's length in tokens.
+        max_tokens: Tokens of a batch, padding included.
+        seed: Of the shuffling.
+
+    Attributes:
+        per_epoch: Number of batches that hold every item once.
+
+    Raises:
+        ValueError: There are no items, or one is longer than ``max_tokens``.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        length_of: Callable[[Item], int],
+        *,
+        max_tokens: int,
+        seed: int,
+    ) -> None:
+        if not items:
+            raise ValueError("items must hold at least one, got none")
+        self._items = items
+        self._lengths = [length_of(item) for item in items]
+        self._max_tokens = max_tokens
+        self._seed = seed
+        self._epoch = -1
+        self._order: list[list[int]] = []
+        # The lengths in a batch do not depend on the shuffling, so all epochs are as long.
+        self.per_epoch = len(token_batches(self._lengths, max_tokens=max_tokens))
+
+    def draw(self, number: int) -> list[Item]:
+        """Return the items of a batch by its number, from 0."""
+        epoch, place = divmod(number, self.per_epoch)
+        if epoch != self._epoch:
+            generator = torch.Generator().manual_seed(self._seed * 10_007 + epoch)
+            self._order = token_batches(
+                self._lengths, max_tokens=self._max_tokens, generator=generator
+            )
+            self._epoch = epoch
+        return [self._items[index] for index in self._order[place]]

@@ -28,9 +28,9 @@ from course_lib.models.rnn_lm import RecurrentLanguageModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
 from course_lib.models.transformer import TransformerConfig
 from course_lib.models.word2vec import CBOW, SkipGram
-from course_lib.recipes.language_modelling.presets import PRESETS as LANGUAGE_MODELS
-from course_lib.recipes.pretraining.presets import PretrainingRecipe
-from course_lib.recipes.translation.presets import TranslationRecipe
+from course_lib.recipes.language_modelling import PRESETS as LANGUAGE_MODELS
+from course_lib.recipes.pretraining_data import PretrainingRecipe
+from course_lib.recipes.translation_model import TranslationRecipe
 from course_lib.training.loop import TrainingConfig
 from course_lib.validation import (
     check_at_least,

@@ -1,4 +1,4 @@
-"""Are the recipes' commands one family, and does every command that we wrote down still work?"""
+"""The recipes' commands share options and errors, and accept every documented command line."""
 
 import errno
 import json
@@ -12,11 +12,9 @@ import typer
 from typer.testing import CliRunner
 
 from course_lib.data.corpora.download import DownloadError
+from course_lib.recipes import language_modelling, pretraining, translation
 from course_lib.recipes.command_line import chosen_recipe
-from course_lib.recipes.language_modelling import cli as language_modelling
-from course_lib.recipes.pretraining import cli as pretraining
-from course_lib.recipes.run_record import RunError
-from course_lib.recipes.translation import cli as translation
+from course_lib.recipes.run_folder import RunError
 from course_lib.training.checkpoint import CheckpointError
 from course_lib.training.loop import DivergenceError
 
@@ -34,7 +32,7 @@ def recipe(request):
     return RECIPES[request.param]
 
 
-def test_help_has_the_shared_options_and_no_completion(recipe):
+def test_help_lists_shared_options_without_completion(recipe):
     module, _, (command, *_) = recipe
     summary = CliRunner().invoke(module.app, ["-h"])
     assert summary.exit_code == 0
@@ -47,7 +45,7 @@ def test_help_has_the_shared_options_and_no_completion(recipe):
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (KeyboardInterrupt(), 130, "Stopped. The same command goes on from what was kept."),
+        (KeyboardInterrupt(), 130, "Stopped. The same command resumes the run."),
         (RunError("another run"), 2, "another run"),
         (CheckpointError("no checkpoint"), 2, "no checkpoint"),
         (DownloadError("no connection"), 2, "no connection"),
@@ -55,7 +53,7 @@ def test_help_has_the_shared_options_and_no_completion(recipe):
         (OSError(errno.ENOSPC, "No space left", "a/file"), 2, "a/file: No space left"),
     ],
 )
-def test_what_goes_wrong_is_told_in_a_line(recipe, monkeypatch, error, code, words):
+def test_expected_error_is_one_line_on_stderr(recipe, monkeypatch, error, code, words):
     module, work, arguments = recipe
 
     def fail(*_, **__):
@@ -66,7 +64,7 @@ def test_what_goes_wrong_is_told_in_a_line(recipe, monkeypatch, error, code, wor
     assert (ran.exit_code, ran.stdout, ran.stderr) == (code, "", f"{words}\n")
 
 
-def test_a_fault_of_ours_is_not_taken_for_wrong_input(recipe, monkeypatch):
+def test_unexpected_error_is_raised(recipe, monkeypatch):
     module, work, arguments = recipe
     monkeypatch.setattr(module, work, None)
     ran = CliRunner().invoke(module.app, arguments)
@@ -84,7 +82,7 @@ def test_a_fault_of_ours_is_not_taken_for_wrong_input(recipe, monkeypatch):
         (["--seed", "-1"], "Invalid value for '--seed'"),
     ],
 )
-def test_wrong_options_are_told(recipe, monkeypatch, options, words):
+def test_wrong_option_is_reported(recipe, monkeypatch, options, words):
     module, work, arguments = recipe
     monkeypatch.delattr(module, work)
     ran = CliRunner().invoke(module.app, [*arguments, *options], env={"COLUMNS": "200"})
@@ -93,7 +91,7 @@ def test_wrong_options_are_told(recipe, monkeypatch, options, words):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_here_is_told(recipe):
+def test_missing_gpu_is_reported(recipe):
     module, _, arguments = recipe
     ran = CliRunner().invoke(module.app, [*arguments, "--device", "cuda"])
     assert (ran.exit_code, ran.stdout) == (2, "")
@@ -114,7 +112,7 @@ def test_threads_are_set(recipe, monkeypatch):
     assert asked == [3]
 
 
-def commands_written_down():
+def documented_commands():
     """Every command of a recipe in the texts and in the records of runs, with its recipe."""
     texts = [ROOT / "README.md", *ROOT.glob("book/*.md"), *ROOT.glob("benchmarks/**/*.md")]
     written = "\n".join(path.read_text(encoding="utf-8") for path in texts)
@@ -125,13 +123,13 @@ def commands_written_down():
     return sorted({(recipe, line.replace("$seed", "1")) for recipe, line in found})
 
 
-def test_commands_that_were_written_down_are_found():
-    assert len(commands_written_down()) >= 12
-    assert {recipe for recipe, _ in commands_written_down()} == set(RECIPES)
+def test_documented_commands_are_found():
+    assert len(documented_commands()) >= 12
+    assert {recipe for recipe, _ in documented_commands()} == set(RECIPES)
 
 
-@pytest.mark.parametrize(("name", "line"), commands_written_down())
-def test_a_command_that_was_written_down_is_understood(name, line):
+@pytest.mark.parametrize(("name", "line"), documented_commands())
+def test_documented_command_is_accepted(name, line):
     module, *_ = RECIPES[name]
     group = typer.main.get_command(module.app)
     command, *arguments = shlex.split(line, comments=True)

@@ -1,4 +1,4 @@
-"""Does the recipe for tiny Shakespeare train, go on to the bit, and write? Is its loss true?"""
+"""The recipe for tiny Shakespeare trains, resumes to the bit, and writes; its loss is right."""
 
 import dataclasses
 import json
@@ -9,20 +9,29 @@ import torch
 from torch import nn
 from typer.testing import CliRunner
 
-from course_lib.recipes.language_modelling import run
-from course_lib.recipes.language_modelling.characters import TextBlocks, character_vocabulary
-from course_lib.recipes.language_modelling.cli import app
-from course_lib.recipes.language_modelling.presets import PRESETS, LanguageModellingRecipe
-from course_lib.recipes.run_record import with_settings
+from course_lib.models.gpt import DecoderLMConfig
+from course_lib.recipes import language_modelling as run
+from course_lib.recipes.language_modelling import (
+    PRESETS,
+    LanguageModellingRecipe,
+    TextBlocks,
+    app,
+    character_vocabulary,
+)
+from course_lib.recipes.run_folder import with_settings
 from tests.course_lib.power_cut import cut_off_at
 
 CPU = torch.device("cpu")
 SMALL = LanguageModellingRecipe(
-    num_layers=1,
-    d_model=8,
-    num_heads=2,
-    dropout=0.1,
-    length=16,
+    model=DecoderLMConfig(
+        max_length=16,
+        d_model=8,
+        num_heads=2,
+        d_ff=32,
+        num_layers=1,
+        dropout=0.1,
+        positions="rotary",
+    ),
     batch_size=4,
     steps=6,
     learning_rate=1e-2,
@@ -40,7 +49,7 @@ def real_text(course_data, monkeypatch):
     monkeypatch.setattr(run, "read_tiny_shakespeare", lambda: (train, validation[:5000]))
 
 
-def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
+def test_interrupted_run_resumes_to_the_bit(tmp_path, monkeypatch):
     whole = run.run_training(SMALL, tmp_path / "whole", seed=3, device=CPU, progress=False)
     with monkeypatch.context() as patched:
         cut_off_at(patched, TextBlocks, 3 * 1_000_003 + 5)
@@ -53,8 +62,8 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch)
     histories = [
         json.loads((tmp_path / name / "history.json").read_text()) for name in ("whole", "cut")
     ]
-    assert histories[0]["losses"] == histories[1]["losses"]
-    assert len(histories[0]["losses"]) == 6
+    assert histories[0] == histories[1]
+    assert len(histories[0]["training_loss"]) == 6
     weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in ("whole", "cut")]
     assert weights[0] == weights[1]
 
@@ -72,9 +81,10 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch)
         run.run_training(longer, tmp_path / "cut", seed=3, device=CPU)
 
 
-def test_the_commands_train_in_low_precision_and_write(tmp_path):
-    values = dataclasses.asdict(SMALL).items()
-    settings = [f"{name}={v}" for name, v in values if name not in ("precision", "compiled")]
+def test_commands_train_in_low_precision_and_sample(tmp_path):
+    values = dataclasses.asdict(SMALL) | dataclasses.asdict(SMALL.model)
+    settings = [f"{name}={v}" for name, v in values.items()
+        if name not in ("model", "precision", "compiled")]  # fmt: skip
     options = [part for setting in settings for part in ("--set", setting)]
     folder = str(tmp_path / "run")
     # The GPU's preset at a small size: bfloat16, and without the compiler, which takes a minute.
@@ -110,8 +120,8 @@ def test_the_commands_train_in_low_precision_and_write(tmp_path):
 
 
 @pytest.mark.gpu
-def test_the_preset_for_a_gpu_trains_compiled(tmp_path):
-    small = ["num_layers=1", "d_model=64", "num_heads=2", "dropout=0.0"]
+def test_gpu_preset_trains_compiled(tmp_path):
+    small = ["num_layers=1", "d_model=64", "d_ff=256", "num_heads=2", "dropout=0.0"]
     short = ["steps=200", "evaluate_every=100", "warmup_steps=20"]
     recipe = with_settings(PRESETS["cuda"], [*small, *short])
     summary = run.run_training(recipe, tmp_path, seed=0, device=torch.device("cuda"))
@@ -119,7 +129,7 @@ def test_the_preset_for_a_gpu_trains_compiled(tmp_path):
     assert summary["validation_loss_nats"] < 2.8  # the frequencies of the characters give 3.3
 
 
-def test_the_loss_of_guessing_evenly_is_the_logarithm_of_the_characters():
+def test_loss_of_uniform_predictions_is_log_vocab_size():
     class Even(nn.Module):
         def forward(self, tokens):
             return torch.zeros(*tokens.shape, 17)
@@ -129,7 +139,7 @@ def test_the_loss_of_guessing_evenly_is_the_logarithm_of_the_characters():
     assert run.validation_loss(Even(), stretches) == pytest.approx(math.log(17))
 
 
-def test_stretches_go_through_the_text_once_and_are_drawn_from_all_of_it():
+def test_blocks_cover_the_text_in_order_and_are_drawn_from_all_of_it():
     vocabulary = character_vocabulary(TEXT)
     stretches = TextBlocks(TEXT, vocabulary, length=5, device=CPU)
     batches = list(stretches.in_order(3))
@@ -150,21 +160,21 @@ def test_stretches_go_through_the_text_once_and_are_drawn_from_all_of_it():
         TextBlocks(TEXT[:5], vocabulary, length=5, device=CPU)
 
 
-def test_the_cpu_preset_has_the_sizes_of_nanogpt():
+def test_cpu_preset_has_the_sizes_of_nanogpt():
     recipe = PRESETS["cpu"]
-    assert (recipe.num_layers, recipe.d_model, recipe.length) == (4, 128, 64)
+    assert (recipe.model.num_layers, recipe.model.d_model, recipe.model.max_length) == (4, 128, 64)
     assert recipe.batch_size == 12
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("length=0", "length must be at least 1, got 0"),
+        ("max_length=0", "max_length must be at least 1, got 0"),
         ("steps=2", "steps must exceed warmup_steps, got 2"),
         ("steps=7", "steps must be a multiple of evaluate_every=2"),
         ("precision=int8", "precision must be one of"),
     ],
 )
-def test_recipes_that_make_no_sense_are_refused(setting, message):
+def test_invalid_setting_is_rejected(setting, message):
     with pytest.raises(ValueError, match=message):
         with_settings(SMALL, [setting])

@@ -1,4 +1,4 @@
-"""Does the recipe for a small BERT pre-train, go on to the bit, and compare fairly?"""
+"""The recipe for a small BERT pre-trains, resumes to the bit, and compares fairly."""
 
 import dataclasses
 import json
@@ -10,33 +10,32 @@ from typer.testing import CliRunner
 from course_lib.data.bert_pretraining import NOT_MASKED, BertInput
 from course_lib.data.corpora.readers import MinimalPair
 from course_lib.models.bert_heads import BertForPreTraining, PreTrainingLogits, pretraining_loss
-from course_lib.recipes.epoch_batches import EpochBatches
-from course_lib.recipes.pretraining import cli, finetune, pretrain
-from course_lib.recipes.pretraining.batches import (
+from course_lib.recipes import finetuning, pretraining
+from course_lib.recipes.finetuning import acceptability, first_of_each, intents
+from course_lib.recipes.pretraining_data import (
+    SIZES,
+    CachedTokenizer,
     Example,
+    PretrainingRecipe,
     collate,
+    learn_vocabulary,
     length_of,
     mask_batch,
     paired_examples,
+    split_in_half,
+    split_speeches,
 )
-from course_lib.recipes.pretraining.presets import PretrainingRecipe
-from course_lib.recipes.pretraining.tasks import (
-    acceptability,
-    first_of_each,
-    intents,
-)
-from course_lib.recipes.pretraining.texts import CachedTokenizer, halves, learn_vocabulary, speeches
-from course_lib.recipes.run_record import RunError, with_settings
+from course_lib.recipes.run_folder import RunError, with_settings
+from course_lib.recipes.training_recipe import EpochBatches
+from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
 from tests.course_lib.power_cut import cut_off_at
 
 CPU = torch.device("cpu")
 RECIPE = PretrainingRecipe(
-    vocab_size=60,
-    num_layers=1,
-    d_model=8,
-    num_heads=2,
-    max_length=16,
+    model=dataclasses.replace(
+        SIZES, vocab_size=60, num_layers=1, d_model=8, num_heads=2, d_ff=32, max_length=16
+    ),
     max_tokens=128,
     steps=6,
     warmup_steps=2,
@@ -47,7 +46,7 @@ RECIPE = PretrainingRecipe(
 )
 ANIMALS, PLACES = ("cat", "dog", "cow", "hen"), ("mat", "road", "field", "roof")
 DOCUMENTS = [
-    halves(f"the {animal} sat on the {place} and slept there") for animal in ANIMALS
+    split_in_half(f"the {animal} sat on the {place} and slept there") for animal in ANIMALS
     for place in PLACES
 ] * 5  # fmt: skip
 
@@ -55,18 +54,20 @@ DOCUMENTS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("bert")
-    pretrain.run_pretraining(RECIPE, path, seed=2, device=CPU, progress=False, corpora=[DOCUMENTS])
+    pretraining.run_pretraining(
+        RECIPE, path, seed=2, device=CPU, progress=False, corpora=[DOCUMENTS]
+    )
     return path
 
 
-def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monkeypatch):
+def test_interrupted_run_resumes_to_the_bit(folder, tmp_path, monkeypatch):
     options = {"seed": 2, "device": CPU, "progress": False, "corpora": [DOCUMENTS]}
     cut_off_at(monkeypatch, EpochBatches, 5)
     with pytest.raises(InterruptedError):
-        pretrain.run_pretraining(RECIPE, tmp_path, **options)
+        pretraining.run_pretraining(RECIPE, tmp_path, **options)
     monkeypatch.undo()
     torch.manual_seed(99)
-    summary = pretrain.run_pretraining(RECIPE, tmp_path, **options)
+    summary = pretraining.run_pretraining(RECIPE, tmp_path, **options)
     expected = json.loads((folder / "pretraining.json").read_text())
     for name in ("token_loss", "token_accuracy", "next_loss", "evaluations", "steps", "finished"):
         assert summary[name] == expected[name], name
@@ -74,53 +75,53 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monk
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_an_update_of_several_batches_is_that_of_one_large_batch(tmp_path):
+def test_accumulated_update_equals_that_of_one_large_batch(tmp_path):
     """The batches of an epoch hold texts of other lengths each, and so more pairs or fewer."""
     documents = DOCUMENTS + [[" ".join(text.split()[:1]) for text in document]
                              for document in DOCUMENTS]  # fmt: skip
     recipe = with_settings(RECIPE, ["steps=3", "evaluate_every=3", "dropout=0.0", "accumulation=4"])
     options = {"seed": 2, "device": CPU, "progress": False, "corpora": [documents]}
-    pretrain.run_pretraining(recipe, tmp_path, **options)
-    first = json.loads((tmp_path / "history.json").read_text())["losses"][0]
+    pretraining.run_pretraining(recipe, tmp_path, **options)
+    first = json.loads((tmp_path / "history.json").read_text())["training_loss"][0]
 
-    vocabulary = pretrain.Vocabulary.read(tmp_path / "vocab.txt")
-    examples, _ = pretrain._examples([documents], vocabulary, recipe, 2)
+    vocabulary = Vocabulary.read(tmp_path / "vocab.txt")
+    examples, _ = pretraining.split_examples([documents], vocabulary, recipe, 2)
     batches = EpochBatches(examples, length_of, max_tokens=recipe.max_tokens, seed=2)
     torch.manual_seed(2)
-    model = BertForPreTraining(recipe.model_config(len(vocabulary)))
+    model = BertForPreTraining(dataclasses.replace(recipe.model, vocab_size=len(vocabulary)))
     sums = counts = torch.zeros(2)
     for number in range(4):
         masked = mask_batch(collate(batches.draw(number), CPU), vocabulary, 2 * 1_000_003 + number)
         count = torch.tensor([int((masked.labels != NOT_MASKED).sum()), len(masked.next_labels)])
-        sums = sums + pretrain.pretraining_losses(model, masked).detach() * count
+        sums = sums + pretraining.pretraining_losses(model, masked).detach() * count
         counts = counts + count
     assert first == pytest.approx((sums / counts).sum().item(), abs=6e-5)
 
 
-def test_no_pair_is_given_away_by_its_corpus(folder):
-    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+def test_pairs_stay_within_a_corpus(folder):
+    vocabulary = Vocabulary.read(folder / "vocab.txt")
     words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     corpora = [[[animal, animal]] * 200 for animal in ANIMALS]
-    for examples in pretrain._examples(corpora, vocabulary, RECIPE, 0):
+    for examples in pretraining.split_examples(corpora, vocabulary, RECIPE, 0):
         assert {example.label for example in examples} == {0, 1}
         for example in examples:
             pieces = set(example.input.token_ids) - set(vocabulary.special_ids)
             assert pieces in [set(words.encode(animal)) for animal in ANIMALS]
 
 
-def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
-    model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
+def test_losses_and_scores_equal_those_of_all_logits(folder):
+    model = finetuning.load_pretrained(folder, RECIPE, CPU).eval()
     assert isinstance(model, BertForPreTraining)
-    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    vocabulary = Vocabulary.read(folder / "vocab.txt")
     words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
     logits = model(batch.token_ids, batch.segment_ids)
     expected = pretraining_loss(logits, batch.labels, batch.next_labels)
-    torch.testing.assert_close(pretrain.pretraining_losses(model, batch).sum(), expected)
+    torch.testing.assert_close(pretraining.pretraining_losses(model, batch).sum(), expected)
 
     in_order = sorted(examples, key=lambda example: len(example.input.token_ids))
-    guesses = pretrain.score_pretraining(
+    guesses = pretraining.score_pretraining(
         model, examples, vocabulary, with_settings(RECIPE, ["max_tokens=400"]), CPU
     )
     batch = mask_batch(collate(in_order, CPU), vocabulary, 0)
@@ -133,31 +134,31 @@ def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
     assert not model.training
 
 
-def test_a_batch_without_a_masked_token_has_the_loss_of_its_pairs(folder):
-    model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
-    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+def test_batch_without_masked_tokens_has_the_loss_of_its_pairs(folder):
+    model = finetuning.load_pretrained(folder, RECIPE, CPU).eval()
+    vocabulary = Vocabulary.read(folder / "vocab.txt")
     words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
     batch = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
-    loss = pretrain.pretraining_losses(model, batch).sum()
+    loss = pretraining.pretraining_losses(model, batch).sum()
     logits = model(batch.token_ids, batch.segment_ids)
     torch.testing.assert_close(loss, pretraining_loss(logits, batch.labels, batch.next_labels))
     loss.backward()
     assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
 
 
-def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeypatch):
+def test_finetuning_compares_both_starts_and_keeps_results(folder, monkeypatch):
     pairs = [
         MinimalPair(f"the {animal} sat on the {place}", f"the {place} sat {animal} on", "order")
         for animal in ANIMALS
         for place in PLACES
     ]
     task = acceptability(pairs, RECIPE)
-    summary = finetune.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU, progress=False)
+    summary = finetuning.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU, progress=False)
     for measure in ("accuracy", "pair_accuracy"):
         compared = summary["tasks"]["blimp"][measure]
-        ours, random = (compared[start]["values"] for start in finetune.STARTS)
+        ours, random = (compared[start]["values"] for start in finetuning.STARTS)
         assert compared["gain"]["values"] == pytest.approx(
             [a - b for a, b in zip(ours, random, strict=True)], abs=1e-4
         )
@@ -172,27 +173,29 @@ def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeyp
     spent = sum(r["cpu_seconds"] for r in results) + summary["pretraining"]["cpu_seconds"]
     assert summary["total_cpu_seconds"] == pytest.approx(spent, abs=0.2)
 
-    monkeypatch.delattr(finetune, "train")  # whatever is trained again fails
-    again = finetune.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU)
+    monkeypatch.delattr(finetuning, "train")  # whatever is trained again fails
+    again = finetuning.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU)
     assert again["tasks"] == summary["tasks"]
     other = with_settings(RECIPE, ["finetuning_rate=0.5"])
     with pytest.raises(RunError, match=r"finetuning holds a run with finetuning_rate=0\.001"):
-        finetune.run_finetuning(other, folder, [task], seeds=2, device=CPU)
+        finetuning.run_finetuning(other, folder, [task], seeds=2, device=CPU)
     assert json.loads((folder / "summary.json").read_text()) == again
 
 
-def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrain, "read_texts", lambda: [DOCUMENTS])
+def test_commands_pretrain_and_finetune(tmp_path, monkeypatch):
+    monkeypatch.setattr(pretraining, "read_texts", lambda: [DOCUMENTS])
     task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
-    monkeypatch.setattr(cli, "read_tasks", lambda recipe: [task])
-    values = dataclasses.asdict(RECIPE).items()
-    settings = [f"{name}={value}" for name, value in values if name != "compiled"]
+    monkeypatch.setattr(pretraining, "read_tasks", lambda recipe: [task])
+    values = dataclasses.asdict(RECIPE) | dataclasses.asdict(RECIPE.model)
+    settings = [f"{k}={v}" for k, v in values.items() if k not in ("compiled", "model")]
     options = [word for setting in settings for word in ("--set", setting)]
-    ran = CliRunner().invoke(cli.app, ["pretrain", str(tmp_path), "--device", "cpu", *options])
+    ran = CliRunner().invoke(
+        pretraining.app, ["pretrain", str(tmp_path), "--device", "cpu", *options]
+    )
     assert ran.exit_code == 0, ran.output
-    assert "of pairs apart after 6 steps" in ran.stdout
+    assert "of pairs after 6 steps" in ran.stdout
     command = ["finetune", str(tmp_path), "--seeds", "2", "--set", "finetuning_rate=0.1"]
-    ran = CliRunner().invoke(cli.app, command)
+    ran = CliRunner().invoke(pretraining.app, command)
     assert ran.exit_code == 0, ran.output
     assert "two, accuracy: pre-trained" in ran.stdout
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -204,29 +207,29 @@ def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
         (["finetune", str(tmp_path)], "this one has 0.001: name another folder"),
         (["pretrain", str(tmp_path), "--seed", "5", *options], "name another folder"),
     ):
-        ran = CliRunner().invoke(cli.app, arguments)
+        ran = CliRunner().invoke(pretraining.app, arguments)
         assert (ran.exit_code, ran.stdout) == (2, "")
         assert message in ran.stderr
 
 
-def test_the_pretrained_start_has_the_folders_weights(folder, monkeypatch):
+def test_pretrained_start_has_the_weights_of_the_run(folder, monkeypatch):
     starts = {}
 
     def look(model, *_, **__):
         starts[len(starts)] = model.bert.embeddings.tokens.weight.detach().clone()
         raise InterruptedError
 
-    monkeypatch.setattr(finetune, "train", look)
+    monkeypatch.setattr(finetuning, "train", look)
     task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
-    for start in finetune.STARTS:
+    for start in finetuning.STARTS:
         with pytest.raises(InterruptedError):
-            finetune.fine_tune(task, start, RECIPE, folder, seed=0, device=CPU)
-    trained = pretrain.load_pretrained(folder, RECIPE, CPU).bert.embeddings.tokens.weight
+            finetuning.fine_tune(task, start, RECIPE, folder, seed=0, device=CPU)
+    trained = finetuning.load_pretrained(folder, RECIPE, CPU).bert.embeddings.tokens.weight
     assert torch.equal(starts[0], trained)
     assert not torch.equal(starts[1], trained)
 
 
-def test_pairs_are_told_apart_by_which_is_more_acceptable():
+def test_pair_accuracy_compares_acceptability():
     class Judge(torch.nn.Module):
         def forward(self, token_ids, segment_ids):
             del segment_ids
@@ -236,20 +239,20 @@ def test_pairs_are_told_apart_by_which_is_more_acceptable():
         return Example(BertInput([2, score, 3], [0, 0, 0]), label)
 
     test = [example(5, 1), example(4, 0), example(6, 1), example(9, 0)]
-    score = finetune.score_model(Judge(), test, RECIPE, CPU, pairs=True)
-    assert score == finetune.Score(accuracy=0.5, pair_accuracy=0.5)
-    assert finetune.score_model(Judge(), test, RECIPE, CPU, pairs=False).pair_accuracy is None
+    score = finetuning.score_model(Judge(), test, RECIPE, CPU, pairs=True)
+    assert score == finetuning.Score(accuracy=0.5, pair_accuracy=0.5)
+    assert finetuning.score_model(Judge(), test, RECIPE, CPU, pairs=False).pair_accuracy is None
 
 
 # --- texts and tasks -----------------------------------------------------------------------------
 
 
-def test_plays_become_speeches_without_names():
+def test_speeches_lose_their_names():
     plays = "ROMEO:\nIs the day\nso young?\n\nBENVOLIO:\nBut new struck nine.\n\nAll:\n\n"
-    assert speeches(plays) == [["Is the day", "so young?"], ["But new", "struck nine."]]
+    assert split_speeches(plays) == [["Is the day", "so young?"], ["But new", "struck nine."]]
 
 
-def test_the_vocabulary_begins_with_the_specials_and_writes_every_word():
+def test_vocabulary_begins_with_specials_and_covers_every_word():
     vocabulary = learn_vocabulary((text for doc in DOCUMENTS for text in doc), 60)
     assert vocabulary.tokens[:5] == ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     assert len(vocabulary) <= 60
@@ -259,19 +262,19 @@ def test_the_vocabulary_begins_with_the_specials_and_writes_every_word():
     assert vocabulary.id_of("[UNK]") not in words.encode("the cat slept on the roof")
 
 
-def test_the_first_few_of_each_class_are_kept():
+def test_first_of_each_class_are_returned():
     texts = [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x"), ("e", "y")]
     assert first_of_each(texts, 2) == [("a", "x"), ("b", "y"), ("c", "x"), ("e", "y")]
 
 
-def test_classes_are_numbered_and_unknown_ones_refused():
+def test_classes_are_numbered_and_unknown_ones_rejected():
     task = intents("t", [("p", "b"), ("q", "a")], [("r", "a")], epochs=3)
     assert (task.num_labels, task.training[0].label, task.test[0].label) == (2, 1, 0)
     with pytest.raises(ValueError, match="test must have the classes of training, got 'c' too"):
         intents("t", [("p", "b")], [("r", "c")], epochs=3)
 
 
-def test_no_sentence_is_both_trained_on_and_tested():
+def test_training_and_test_sentences_are_disjoint():
     pairs = [MinimalPair(f"good {n}", f"bad {n}", "p") for n in range(10)]
     pairs[-1] = MinimalPair("good 0", "bad 99", "p")
     pairs[-2] = MinimalPair("same", "same", "p")
@@ -281,8 +284,8 @@ def test_no_sentence_is_both_trained_on_and_tested():
     assert [text.text for text in task.test] == ["good 7", "bad 7"]
 
 
-def test_the_length_of_an_example_is_what_it_takes_in_a_batch(folder):
-    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+def test_length_of_example_equals_its_batch_length(folder):
+    vocabulary = Vocabulary.read(folder / "vocab.txt")
     words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     for example in paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1):
         assert collate([example], CPU).token_ids.shape == (1, length_of(example))
@@ -299,6 +302,6 @@ def test_the_length_of_an_example_is_what_it_takes_in_a_batch(folder):
         ("blimp_test_pairs=995", "must be at most 1000 together, got 6 and 995"),
     ],
 )
-def test_recipes_that_make_no_sense_are_refused(setting, message):
+def test_invalid_setting_is_rejected(setting, message):
     with pytest.raises(ValueError, match=message):
         with_settings(RECIPE, [setting])

@@ -1,4 +1,4 @@
-"""Does the closer look at translations count what it says, on texts counted by hand?"""
+"""The analysis of translations equals counts by hand."""
 
 import json
 import shutil
@@ -6,24 +6,27 @@ import shutil
 import pytest
 import torch
 
-from course_lib.recipes.translation import analysis
-from course_lib.recipes.translation.analysis import (
+from course_lib.recipes import translation_analysis
+from course_lib.recipes.translation_analysis import (
     attention_to_words,
     recall_by_frequency,
+    repeated_bigram_share,
     score_by_length,
-    share_said_twice,
 )
-from course_lib.recipes.translation.presets import PRESETS
-from course_lib.recipes.translation.subwords import Subwords
-from course_lib.recipes.translation.translation_models import build_model
-from course_lib.recipes.translation.translator import Translator
-from tests.course_lib.recipes.test_translation_recipe import command, read_tiny_pairs, tiny_pairs
-from tests.course_lib.recipes.test_translation_recipe import trained as trained  # a fixture
+from course_lib.recipes.translation_model import Subwords, build_model
+from course_lib.recipes.translation_run import Translator
+from tests.course_lib.recipes.test_translation import (
+    command,
+    read_tiny_pairs,
+    tiny_pairs,
+    tiny_recipe,
+)
+from tests.course_lib.recipes.test_translation import trained as trained  # a fixture
 
 SENTENCE, TRANSLATION = "Zwei Männer, laut.", "two men, loud."
 
 
-def test_short_and_long_sentences_are_scored_apart():
+def test_scores_by_length_equal_counts_by_hand():
     sources = ["one two", "a b c d e f g h", "x " * 20]
     references = ["eins zwei drei vier", "der Hund lief schnell weg", "y " * 20]
     translations = ["eins zwei drei vier", "die Katze sass ganz still da", "y " * 15]
@@ -35,7 +38,7 @@ def test_short_and_long_sentences_are_scored_apart():
     assert [row["length_ratio"] for row in rows] == [1, 1.2, 0.75]
 
 
-def test_rare_and_frequent_words_are_counted_apart():
+def test_recall_by_frequency_equals_counts_by_hand():
     training = ["ein Hund"] * 5 + ["ein Iglu"]
     rows = recall_by_frequency(
         training,
@@ -50,28 +53,28 @@ def test_rare_and_frequent_words_are_counted_apart():
     ]
 
 
-def test_what_is_said_twice_is_found():
-    assert share_said_twice(["on a mat on a mat", "a b a c", "", "x x x", "one two three"]) == 0.4
+def test_repeated_bigrams_are_found():
+    assert (
+        repeated_bigram_share(["on a mat on a mat", "a b a c", "", "x x x", "one two three"]) == 0.4
+    )
 
 
 @pytest.fixture
 def translator():
-    recipe = PRESETS["cpu"].__class__(
-        vocab_size=270, d_model=8, num_heads=2, d_ff=8, num_layers=2, dropout=0.0
-    )
+    recipe = tiny_recipe("num_encoder_layers=2", "num_decoder_layers=2", "dropout=0.0")
     subwords = Subwords.train([SENTENCE, TRANSLATION], vocab_size=270)
     torch.manual_seed(0)
     return Translator(build_model(recipe, len(subwords)), subwords)
 
 
-def test_words_are_put_together_from_their_pieces(translator):
+def test_words_are_joined_from_pieces(translator):
     (ids,) = translator.subwords.encode([SENTENCE])
     words = translator.subwords.words(ids)
     assert [word for word, _ in words] == ["Zwei", "Männer,", "laut."]
     assert sum(pieces for _, pieces in words) == len(ids)
 
 
-def test_the_weights_of_words_are_those_of_their_pieces(translator):
+def test_attention_of_words_sums_to_one(translator):
     shown = attention_to_words(translator, SENTENCE, TRANSLATION)
     assert shown["source"] == ["Zwei", "Männer,", "laut.", "[END]"]
     assert shown["translation"] == ["two", "men,", "loud.", "[END]"]
@@ -80,7 +83,7 @@ def test_the_weights_of_words_are_those_of_their_pieces(translator):
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4), atol=1e-3, rtol=0)
 
 
-def test_a_model_reads_where_it_is(translator):
+def test_attention_uses_the_device_of_the_model(translator):
     seen = []
     translator.model.to("meta")  # in the place of a GPU
     translator.model.forward = lambda *tokens: seen.extend(ids.device.type for ids in tokens)
@@ -88,7 +91,7 @@ def test_a_model_reads_where_it_is(translator):
     assert seen == ["meta", "meta"]
 
 
-def test_a_recurrent_model_has_no_layers_to_look_at(translator):
+def test_attention_of_recurrent_model_is_rejected(translator):
     translator.model = torch.nn.Linear(1, 1)
     with pytest.raises(ValueError, match="Transformer"):
         attention_to_words(translator, SENTENCE, TRANSLATION)
@@ -100,7 +103,7 @@ def test_a_recurrent_model_has_no_layers_to_look_at(translator):
 @pytest.fixture
 def run(trained, tmp_path, monkeypatch):
     read_tiny_pairs(monkeypatch)
-    monkeypatch.setattr(analysis, "read_multi30k", tiny_pairs)
+    monkeypatch.setattr(translation_analysis, "read_multi30k", tiny_pairs)
     return shutil.copytree(trained, tmp_path / "run")
 
 
@@ -108,7 +111,7 @@ def analyse(run, *arguments):
     return command("analyse", run, *arguments, device=None)
 
 
-def test_the_command_writes_and_says_what_it_found(run):
+def test_command_writes_and_prints_the_analysis(run):
     ran = analyse(run, "--sentence", 2, "--sentence", 3)
     assert ran.exit_code == 0, ran.output
     written = json.loads((run / "analysis.json").read_text())
@@ -116,7 +119,7 @@ def test_the_command_writes_and_says_what_it_found(run):
     assert [entry["line"] for entry in written["attention"]] == [2, 3]
     (source, _), *_ = tiny_pairs("test_2016_flickr")[1:]
     assert written["attention"][0]["source"] == [*source.split(), "[END]"]
-    assert "Two words said twice" in ran.stdout
+    assert "Sentences with a repeated bigram" in ran.stdout
 
 
 @pytest.mark.parametrize(
@@ -126,14 +129,14 @@ def test_the_command_writes_and_says_what_it_found(run):
         (["--split", "test_2017_flickr"], "evaluate the run on test_2017_flickr first"),
     ],
 )
-def test_what_is_not_there_is_told(run, arguments, words):
+def test_missing_line_or_evaluation_is_reported(run, arguments, words):
     ran = analyse(run, *arguments)
     assert ran.exit_code == 2
     assert words in ran.output
     assert not (run / "analysis.json").exists()
 
 
-def test_half_a_translation_is_refused(run):
+def test_incomplete_translation_is_rejected(run):
     (run / "translations" / "test_2016_flickr.txt").write_text("only one\n")
     ran = analyse(run)
     assert ran.exit_code == 2

@@ -1,11 +1,11 @@
-"""Has each epoch everything once, in an order of its own that its number alone decides?"""
+"""Each epoch holds everything once, in an order that depends on its number alone."""
 
 import itertools
 import random
 
 import pytest
 
-from course_lib.recipes.epoch_batches import EpochBatches
+from course_lib.recipes.training_recipe import EpochBatches
 
 GENERATOR = random.Random(0)
 TEXTS = [[number] * GENERATOR.randint(1, 9) for number in range(50)]
@@ -23,7 +23,7 @@ def all_of(batches):
     return list(itertools.chain.from_iterable(batches))
 
 
-def test_an_epoch_holds_everything_once_in_an_order_of_its_own():
+def test_epoch_holds_everything_once_in_its_own_order():
     batches = shuffled()
     first, second, fourth = (all_of(epoch(number, batches)) for number in (0, 1, 3))
     assert sorted(first) == sorted(second) == sorted(fourth) == TEXTS
@@ -31,14 +31,14 @@ def test_an_epoch_holds_everything_once_in_an_order_of_its_own():
     assert first != all_of(epoch(0, shuffled(seed=2)))
 
 
-def test_batches_are_of_similar_length_and_none_is_too_large():
+def test_batches_hold_similar_lengths_within_the_limit():
     for batch in epoch(2, shuffled()):
         assert len(batch) * max(map(len, batch)) <= 40
     padding = sum(max(map(len, b)) * len(b) - sum(map(len, b)) for b in epoch(2, shuffled()))
     assert padding < 0.2 * sum(map(len, TEXTS))
 
 
-def test_a_batch_depends_on_its_number_alone():
+def test_batch_depends_on_its_number_alone():
     batches = shuffled()
     late = 2 * batches.per_epoch + 1
     drawn = [batches.draw(number) for number in range(late + 1)]
@@ -50,6 +50,6 @@ def test_a_batch_depends_on_its_number_alone():
     ("texts", "message"),
     [([], "at least one, got none"), ([[0] * 41], "lengths must lie in 1 to max_tokens=40")],
 )
-def test_batches_need_items_that_fit(texts, message):
+def test_items_that_do_not_fit_are_rejected(texts, message):
     with pytest.raises(ValueError, match=message):
         EpochBatches(texts, len, max_tokens=40, seed=1)

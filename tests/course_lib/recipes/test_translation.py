@@ -1,4 +1,4 @@
-"""Does the recipe train, stop, go on, score and translate, and say what is wrong when it can't?"""
+"""The translation recipe trains, resumes, scores and translates, and reports wrong input."""
 
 import json
 import os
@@ -16,27 +16,39 @@ from typer.testing import CliRunner
 
 from course_lib.data.corpora.download import DownloadError
 from course_lib.metrics.bleu import corpus_bleu
-from course_lib.recipes.epoch_batches import EpochBatches
-from course_lib.recipes.needs import require
-from course_lib.recipes.translation import cli, evaluation, training_run
-from course_lib.recipes.translation.averaging import average_weights, best_steps
-from course_lib.recipes.translation.presets import PRESETS, TranslationRecipe
-from course_lib.recipes.translation.run_folder import RunFolder
-from course_lib.recipes.translation.sentence_batches import collate, in_order, length_of
-from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
-from course_lib.recipes.translation.translation_models import build_model, mean_loss
-from course_lib.recipes.translation.translator import Translator, load_translator
-from course_lib.recipes.weights import read_weights
+from course_lib.recipes import translation, translation_evaluation, translation_run
+from course_lib.recipes.run_folder import RunFolder, read_weights, with_settings
+from course_lib.recipes.training_recipe import EpochBatches
+from course_lib.recipes.translation_model import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    PRESETS,
+    Subwords,
+    build_model,
+    mean_loss,
+)
+from course_lib.recipes.translation_run import (
+    Translator,
+    average_weights,
+    best_steps,
+    collate,
+    in_order,
+    length_of,
+    load_translator,
+)
 from tests.course_lib.power_cut import cut_off_at
 
 ROOT = Path(__file__).parents[3]
 WORDS = {"A": "Ein", "man": "Mann", "dog": "Hund", "runs": "läuft", "and": "und", "sits": "sitzt"}
 TINY = [
-    "vocab_size=280",
+    "src_vocab_size=280",
+    "tgt_vocab_size=280",
     "d_model=16",
     "num_heads=2",
     "d_ff=16",
-    "num_layers=1",
+    "num_encoder_layers=1",
+    "num_decoder_layers=1",
     "max_tokens=120",
     "warmup_steps=4",
     "learning_rate=0.01",
@@ -44,6 +56,10 @@ TINY = [
     "evaluate_every=4",
     "averaged=2",
 ]
+
+
+def tiny_recipe(*settings):
+    return with_settings(PRESETS["cpu"], [*TINY, *settings])
 
 
 def tiny_pairs(split, src="en", tgt="de"):
@@ -55,7 +71,7 @@ def tiny_pairs(split, src="en", tgt="de"):
 
 
 def read_tiny_pairs(patch):
-    for module in (training_run, evaluation, cli):
+    for module in (translation_run, translation_evaluation, translation):
         patch.setattr(module, "read_multi30k", tiny_pairs)
 
 
@@ -73,7 +89,7 @@ def command(*arguments, settings=TINY, device="cpu", **options):
     if arguments[0] == "train":
         arguments += words_of(settings)
     where = [] if device is None else ["--device", device]
-    return CliRunner().invoke(cli.app, [*arguments, *where], **options)
+    return CliRunner().invoke(translation.app, [*arguments, *where], **options)
 
 
 def train(folder, *arguments, **options):
@@ -101,7 +117,7 @@ def outcome(folder):
 
 
 @pytest.mark.parametrize("settings", [[], ["architecture=gru", "precision=bfloat16"]])
-def test_a_run_leaves_everything_that_its_readers_need(tiny_corpus, tmp_path, settings):
+def test_run_writes_all_its_files(tiny_corpus, tmp_path, settings):
     ran = train(tmp_path, "--seed", 3, settings=TINY + settings)
     assert ran.exit_code == 0, ran.output
     assert "test_2016_flickr cased:" in ran.stdout
@@ -130,7 +146,7 @@ def test_a_run_leaves_everything_that_its_readers_need(tiny_corpus, tmp_path, se
     assert set(summary["scores"]) == {"test_2016_flickr", "test_2017_flickr, beam 1"}
 
 
-def test_kept_weights_are_evaluated_beside_the_runs_own(tiny_corpus, trained, tmp_path):
+def test_weights_of_a_step_are_evaluated_beside_the_others(tiny_corpus, trained, tmp_path):
     run = shutil.copytree(trained, tmp_path / "run")
     before = outcome(run)
     ran = command("evaluate", run, "--step", 8, "--beam-size", 2)
@@ -147,13 +163,13 @@ def test_kept_weights_are_evaluated_beside_the_runs_own(tiny_corpus, trained, tm
     assert "step-000007.safetensors is not there" in missing.output
 
 
-def test_the_best_weights_are_averaged(trained):
+def test_best_weights_are_averaged(trained):
     folder = RunFolder(trained)
     steps = json.loads((trained / "summary.json").read_text())["weights_of_steps"]
-    kept = [folder.read_weights(step) for step in steps]
+    kept = [read_weights(folder.weights_at(step)) for step in steps]
     for name, tensor in read_weights(folder.model).items():
         torch.testing.assert_close(tensor, torch.stack([w[name] for w in kept]).mean(dim=0))
-    translator = load_translator(folder)
+    translator = load_translator(trained)
     (batch, *_) = in_order([([5, 6], [7, 8])], max_tokens=9)
     assert mean_loss(translator.model, [batch], "cpu") > 0
 
@@ -162,30 +178,30 @@ def interrupt_at(number, patch):
     cut_off_at(patch, EpochBatches, number, error=KeyboardInterrupt)
 
 
-def test_an_interrupted_run_goes_on_to_the_bit(tiny_corpus, trained, tmp_path, monkeypatch):
+def test_interrupted_run_resumes_to_the_bit(tiny_corpus, trained, tmp_path, monkeypatch):
     for number in (6, 9):
         with monkeypatch.context() as patch:
             interrupt_at(number, patch)
             stopped = train(tmp_path / "parts")
         assert stopped.exit_code == 130
-        assert "The same command goes on" in stopped.stderr
+        assert "The same command resumes" in stopped.stderr
     assert train(tmp_path / "parts").exit_code == 0
     assert outcome(tmp_path / "parts") == outcome(trained)
 
 
-def test_another_seed_gives_another_run(tiny_corpus, trained, tmp_path):
+def test_seed_changes_the_run(tiny_corpus, trained, tmp_path):
     train(tmp_path, "--seed", 2)
     first, second = (read_weights(run / "model.safetensors") for run in (trained, tmp_path))
     assert not any(torch.equal(first[name], second[name]) for name in first if "weight" in name)
 
 
 @pytest.mark.proof
-def test_a_killed_run_goes_on_to_the_bit(tiny_corpus, tmp_path):
+def test_killed_run_resumes_to_the_bit(tiny_corpus, tmp_path):
     settings = [*TINY, "steps=4000", "evaluate_every=5", "patience=0", "averaged=1"]
     program = (
-        "import sys; from tests.course_lib.recipes import test_translation_recipe as tests\n"
+        "import sys; from tests.course_lib.recipes import test_translation as tests\n"
         "tests.read_tiny_pairs(tests.pytest.MonkeyPatch())\n"
-        "tests.cli.app()"
+        "tests.translation.app()"
     )
     folder = tmp_path / "killed"
     arguments = ["train", "--out", str(folder), "--device", "cpu", "--threads", "1"]
@@ -211,13 +227,13 @@ def test_a_killed_run_goes_on_to_the_bit(tiny_corpus, tmp_path):
         train(tmp_path / "whole", "--threads", 1, settings=settings)
     whole = RunFolder(tmp_path / "whole")
     for step in range(5, done + 1, 5):
-        kept = RunFolder(folder).read_weights(step)
-        for name, tensor in whole.read_weights(step).items():
+        kept = read_weights(RunFolder(folder).weights_at(step))
+        for name, tensor in read_weights(whole.weights_at(step)).items():
             assert torch.equal(kept[name], tensor), (step, name)
     assert killed["losses"] == whole.progress()["losses"]
 
 
-def test_an_unfinished_run_can_be_used_and_says_so(tiny_corpus, tmp_path, monkeypatch):
+def test_unfinished_run_is_evaluated_and_reported(tiny_corpus, tmp_path, monkeypatch):
     interrupt_at(9, monkeypatch)
     train(tmp_path)
     ran = command("evaluate", tmp_path)
@@ -231,13 +247,11 @@ def test_an_unfinished_run_can_be_used_and_says_so(tiny_corpus, tmp_path, monkey
     read_tiny_pairs(monkeypatch)
     assert train(tmp_path).exit_code == 0
     assert json.loads((tmp_path / "summary.json").read_text())["finished"]
-    monkeypatch.setattr(training_run, "EpochBatches", None)
+    monkeypatch.setattr(translation_run, "EpochBatches", None)
     assert train(tmp_path).exit_code == 0  # nothing is left to do but to score
 
 
-def test_a_page_that_can_t_be_written_leaves_the_one_before(
-    tiny_corpus, trained, tmp_path, monkeypatch
-):
+def test_failed_write_keeps_the_old_model_card(tiny_corpus, trained, tmp_path, monkeypatch):
     folder = shutil.copytree(trained, tmp_path / "run")
     before, write = (folder / "README.md").read_bytes(), Path.write_text
 
@@ -287,20 +301,22 @@ def test_runs_on_a_gpu_compiled_in_half_precision(tiny_corpus, tmp_path):
         (["layers=2"], "settings must name one of"),
         (["steps=many"], "steps must be of type int, got 'many'"),
         (["dropout=1.5"], "dropout must be at least 0 and below 1, got 1.5"),
-        (["vocab_size=100"], "vocab_size must be at least 259, got 100"),
+        (["src_vocab_size=100", "tgt_vocab_size=100"], "vocab_size must be at least 259, got 100"),
         (["tgt=en"], "src and tgt must differ"),
         (["tgt=cs"], "tgt must be one of"),
         (["architecture=rnn"], "architecture must be one of"),
         (["norm_position=middle"], "norm_position must be"),
-        (["num_layers=0"], "num_layers must be at least 1, got 0"),
-        (["evaluate_every=13"], "evaluate_every must be at most steps=12, got 13"),
+        (["num_encoder_layers=0"], "num_encoder_layers must be at least 1, got 0"),
+        (["evaluate_every=13"], "steps must be a multiple of evaluate_every=13"),
         (["d_model=15"], "must be divisible by num_heads=2"),
         (["smoothing=1"], "smoothing must be at least 0 and below 1, got 1.0"),
         (["learning_rate=0"], "learning_rate must be positive and finite, got 0.0"),
         (["length_alpha=-1"], "alpha must be at least 0 and finite, got -1.0"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(tiny_corpus, tmp_path, settings, message):
+def test_invalid_setting_is_rejected_before_a_folder_is_made(
+    tiny_corpus, tmp_path, settings, message
+):
     ran = train(tmp_path, settings=TINY + settings)
     assert ran.exit_code == 2
     assert message in ran.stderr
@@ -308,17 +324,17 @@ def test_settings_that_make_no_sense_are_refused(tiny_corpus, tmp_path, settings
     assert list(tmp_path.iterdir()) == []  # so that the next try may use the folder
 
 
-def test_missing_data_is_told_before_a_folder_is_made(tmp_path, monkeypatch):
+def test_missing_data_is_reported_before_a_folder_is_made(tmp_path, monkeypatch):
     def missing(*_):
         raise DownloadError("no connection")
 
-    monkeypatch.setattr(training_run, "read_multi30k", missing)
+    monkeypatch.setattr(translation_run, "read_multi30k", missing)
     ran = train(tmp_path / "run")
     assert (ran.exit_code, ran.stderr) == (2, "no connection\n")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_of_another_run_is_left_alone(tiny_corpus, trained):
+def test_folder_of_another_run_is_left_alone(tiny_corpus, trained):
     before = (trained / "model.safetensors").read_bytes()
     for changes in (["--seed", 2], ["--set", "dropout=0.2"]):
         ran = train(trained, *changes)
@@ -329,11 +345,11 @@ def test_a_folder_of_another_run_is_left_alone(tiny_corpus, trained):
 
 @pytest.mark.parametrize("name", ["model.safetensors", "subwords.json", "recipe.json"])
 @pytest.mark.parametrize("spoilt", [None, b"", b'{"a": 1}'])
-def test_a_spoilt_or_missing_file_is_named(trained, tmp_path, name, spoilt):
+def test_malformed_or_missing_file_is_named(trained, tmp_path, name, spoilt):
     shutil.copytree(trained, tmp_path / "run")
     if spoilt is None:
         (tmp_path / "run" / name).unlink()
-        (tmp_path / "run" / "state.pt").unlink()
+        (tmp_path / "run" / "checkpoint.pt").unlink()
     else:
         (tmp_path / "run" / name).write_bytes(spoilt)
     ran = command("translate", tmp_path / "run", input="A man")
@@ -342,14 +358,14 @@ def test_a_spoilt_or_missing_file_is_named(trained, tmp_path, name, spoilt):
     assert "Traceback" not in ran.stderr
 
 
-def test_a_state_of_another_kind_is_refused(tiny_corpus, tmp_path, monkeypatch):
+def test_malformed_checkpoint_is_rejected(tiny_corpus, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_at(9, patch)
         train(tmp_path)
-    (tmp_path / "state.pt").write_bytes(b"no state")
+    (tmp_path / "checkpoint.pt").write_bytes(b"no state")
     ran = train(tmp_path)
     assert ran.exit_code == 2
-    assert "state.pt is no state of a run" in ran.stderr
+    assert "checkpoint.pt is no state of a run" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -362,7 +378,7 @@ def test_a_state_of_another_kind_is_refused(tiny_corpus, tmp_path, monkeypatch):
         (b"word " * 500, "split it"),
     ],
 )
-def test_a_text_that_can_not_be_translated_is_refused(trained, tmp_path, content, message):
+def test_untranslatable_text_is_rejected(trained, tmp_path, content, message):
     text = tmp_path / "text.txt"
     if content is not None:
         text.write_bytes(content)
@@ -372,22 +388,16 @@ def test_a_text_that_can_not_be_translated_is_refused(trained, tmp_path, content
     assert ran.stdout == ""
 
 
-def test_a_folder_without_a_run_is_told(tmp_path):
+def test_folder_without_a_run_is_reported(tmp_path):
     ran = command("evaluate", tmp_path / "nothing")
     assert ran.exit_code == 2
     assert "no run in" in ran.stderr
 
 
-def test_missing_packages_are_named_with_their_command():
-    require("torch")
-    with pytest.raises(SystemExit, match=r"needs no_such_package\. Install with:\n    pip install"):
-        require("torch", "no_such_package")
-
-
 # ---- the parts ----
 
 
-def test_subwords_give_any_text_back():
+def test_subwords_round_trip_any_text():
     texts = [
         "Ein Mädchen läuft über die Straße.",
         "naïve £5 – „ja“",
@@ -408,12 +418,12 @@ def test_subwords_give_any_text_back():
 
 
 @pytest.mark.parametrize("pair", [([5], [6]), ([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])
-def test_the_length_of_a_pair_is_what_it_takes_in_a_batch(pair):
+def test_length_of_pair_equals_its_batch_length(pair):
     batch = collate([pair])
     assert length_of(pair) == max(batch.src.size(1), batch.tgt_output.size(1))
 
 
-def test_averages_weights_and_chooses_the_best_moments():
+def test_weights_of_best_steps_are_averaged():
     first = {"a": torch.tensor([1.0, 2.0]), "n": torch.tensor([3], dtype=torch.int64)}
     second = {"a": torch.tensor([2.0, 6.0]), "n": torch.tensor([3], dtype=torch.int64)}
     averaged = average_weights(iter([first, second]))
@@ -427,12 +437,10 @@ def test_averages_weights_and_chooses_the_best_moments():
 
 
 @pytest.mark.parametrize("architecture", ["transformer", "gru"])
-def test_a_translation_does_not_depend_on_its_neighbours(architecture):
+def test_translation_is_independent_of_its_neighbours(architecture):
     subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=280)
     torch.manual_seed(0)
-    recipe = TranslationRecipe(
-        architecture=architecture, d_model=16, num_heads=2, d_ff=16, num_layers=1
-    )
+    recipe = tiny_recipe(f"architecture={architecture}")
     translator = Translator(build_model(recipe, len(subwords)), subwords)
     sentences = ["A man", "A dog runs and sits and runs", "", "man"]
     options = {"beam_size": 3, "length_alpha": 1.0}
@@ -442,25 +450,27 @@ def test_a_translation_does_not_depend_on_its_neighbours(architecture):
     assert together[2] == ""
 
 
-def test_scores_are_those_of_the_library():
+def test_scores_equal_corpus_bleu():
     references = [tgt for _, tgt in tiny_pairs("test")]
     translations = [*references[:-5], *(text.lower() for text in references[-5:])]
-    scores = evaluation.score(translations, references)
+    scores = translation_evaluation.score(translations, references)
     ours = corpus_bleu(translations, [[reference] for reference in references])
     assert scores["cased"]["bleu"] == round(ours.score, 2) < 100
     assert scores["lowercased"]["bleu"] == 100
     with pytest.raises(ValueError, match="as many"):
-        evaluation.score(translations, references[1:])
+        translation_evaluation.score(translations, references[1:])
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_make_the_models_that_they_say(name):
+def test_presets_build_models_of_their_sizes(name):
     recipe = PRESETS[name]
-    model = build_model(recipe, recipe.vocab_size)
+    model = build_model(recipe, recipe.model.src_vocab_size)
     if name == "gru":
-        assert model.decoder.bridge.in_features == 2 * recipe.d_model  # it reads both ways
+        assert model.decoder.bridge.in_features == 2 * recipe.model.d_model  # it reads both ways
         assert sum(isinstance(module, torch.nn.Dropout) for module in model.modules()) > 0
         return
     layers = [*model.encoder.layers, *model.decoder.layers]
     assert len(layers) == {"cpu": 6, "full": 8}[name]
-    assert all(layer.feed_forward.up_projection.out_features == recipe.d_ff for layer in layers)
+    assert all(
+        layer.feed_forward.up_projection.out_features == recipe.model.d_ff for layer in layers
+    )

@@ -1,4 +1,4 @@
-"""What a score doesn't say: where a run's translations are weak, and where the model looks.
+"""Analysis of a translation run: where its translations are weak, and where the model looks.
 
 Dimensions: tgt_words, src_words (of one sentence and its translation).
 """
@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -17,10 +18,9 @@ from torch import Tensor, nn
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.models.transformer import Transformer
-from course_lib.recipes.run_record import RunError, environment, write_json
-from course_lib.recipes.translation.run_folder import RunFolder
-from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID
-from course_lib.recipes.translation.translator import Translator, load_translator
+from course_lib.recipes.run_folder import RunError, environment, write_json
+from course_lib.recipes.translation_model import BOS_ID, EOS_ID
+from course_lib.recipes.translation_run import Translator, load_run, load_translator
 
 _LENGTHS = (1, 8, 11, 14, 18)  # words of a source, where a band begins
 _FREQUENCIES = (0, 1, 5, 20, 100)  # times that a word is in the training text
@@ -28,51 +28,41 @@ _FREQUENCIES = (0, 1, 5, 20, 100)  # times that a word is in the training text
 _split = cast(Callable[[str], str], Tokenizer13a())
 
 
-def analyse_run(
-    folder: RunFolder, split: Multi30kSplit, sentences: Sequence[int]
-) -> dict[str, Any]:
-    """Look closer at the translations that an evaluation left; write ``analysis.json``.
+def analyse_run(path: Path, split: Multi30kSplit, lines: Sequence[int]) -> dict[str, Any]:
+    """Analyse the translations of an evaluated test set; write and return ``analysis.json``.
 
-    Args:
-        folder: The run.
-        split: A test set that was evaluated.
-        sentences: Lines of it, from 1, of which to show the attention.
-
-    Returns:
-        ``by_length``, ``by_frequency``, ``said_twice`` and ``attention``, of the functions below.
-
-    Raises:
-        RunError: There is no run, it was not evaluated on that set, or a line is not there.
-        ValueError: ``sentences`` asks for the attention of a model that is no Transformer.
-        DownloadError: The corpus could not be had.
+    ``lines``, from 1, are the sentences whose attention to show; only a Transformer has it.
     """
-    recipe = folder.recipe()
+    folder, recipe = load_run(path)
     pairs = read_multi30k(split, recipe.src, recipe.tgt)
     sources, references = [src for src, _ in pairs], [tgt for _, tgt in pairs]
     training_text = [tgt for _, tgt in read_multi30k("train", recipe.src, recipe.tgt)]
-    translations = folder.translations(split)
+    written = folder.translations_of(split)
+    if not written.exists():
+        raise RunError(f"{written} is not there: evaluate the run on {split} first")
+    translations = written.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if len(translations) != len(pairs):
         raise RunError(f"{split} has {len(pairs)} lines, its translation {len(translations)}")
-    missing = [line for line in sentences if line > len(pairs)]
+    missing = [line for line in lines if line > len(pairs)]
     if missing:
         raise RunError(f"{split} has {len(pairs)} lines, and no line {missing[0]}")
-    translator = load_translator(folder)
+    translator = load_translator(path)
     analysis = {
         "split": split,
         "by_length": score_by_length(sources, translations, references),
         "by_frequency": recall_by_frequency(training_text, translations, references),
-        "said_twice": {
-            "translations": share_said_twice(translations),
-            "references": share_said_twice(references),
+        "repeated_bigrams": {
+            "translations": repeated_bigram_share(translations),
+            "references": repeated_bigram_share(references),
         },
         "attention": [
             {"line": line}
             | attention_to_words(translator, sources[line - 1], translations[line - 1])
-            for line in sentences
+            for line in lines
         ],
         "command": environment(torch.device("cpu"))["command"],
     }
-    write_json(folder.path / "analysis.json", analysis)
+    write_json(path / "analysis.json", analysis)
     return analysis
 
 
@@ -81,15 +71,8 @@ def score_by_length(
 ) -> list[dict[str, Any]]:
     """Score short and long sentences apart.
 
-    Args:
-        sources: As they were translated.
-        translations: One a source.
-        references: Likewise.
-
-    Returns:
-        For each band of source lengths that occurs: ``words``, such as ``"8 to 10"``;
-        ``sentences``; ``bleu``, cased; and ``length_ratio``, words translated by words of the
-        references.
+    Returns for each band of source lengths that occurs: ``words``, such as ``"8 to 10"``;
+    ``sentences``; ``bleu``, cased; and ``length_ratio``, words translated by words of references.
 
     Source: Koehn and Knowles (2017), section 3.4.
     """
@@ -116,15 +99,9 @@ def recall_by_frequency(
 ) -> list[dict[str, Any]]:
     """Count how many words of the references are translated, rare and frequent ones apart.
 
-    Args:
-        training_text: Target sentences that the model was trained on.
-        translations: Of a test set.
-        references: Likewise.
-
-    Returns:
-        For each band of frequencies in the training text that occurs: ``times``, such as
-        ``"1 to 4"``; ``words``, of the references; and ``recall``, the share of them that the
-        translation of their sentence has too, each counted as often as it occurs in both.
+    Returns for each band of frequencies in the training text that occurs: ``times``, such as
+    ``"1 to 4"``; ``words``, of the references; and ``recall``, the share of them that the
+    translation of their sentence has too, each counted as often as it occurs in both.
 
     Source: Koehn and Knowles (2017), section 3.3.
     """
@@ -147,36 +124,18 @@ def recall_by_frequency(
     ]
 
 
-def share_said_twice(sentences: Sequence[str]) -> float:
-    """Count sentences that say a pair of words twice, as weak models do.
-
-    Args:
-        sentences: Translations or references.
-
-    Returns:
-        Their share of all sentences.
-    """
+def repeated_bigram_share(sentences: Sequence[str]) -> float:
+    """Return the share of sentences with a repeated bigram, as weak models write them."""
     twice = [max(Counter(pairwise(_words(s))).values(), default=0) > 1 for s in sentences]
     return round(sum(twice) / len(twice), 4)
 
 
 def attention_to_words(translator: Translator, sentence: str, translation: str) -> dict[str, Any]:
-    """See which words of a sentence the decoder looks at for each word of a translation.
+    """Show which source words the decoder attends to for each word of a given translation.
 
-    A word's weight is that of its pieces together; what looks is the mean of a word's pieces, and
-    of all heads.
-
-    Args:
-        translator: A Transformer.
-        sentence: What is read.
-        translation: What is written; the model need not have chosen it.
-
-    Returns:
-        ``source`` and ``translation``, lists of words, the ends of the texts among them; and
-        ``weights``, for each layer a table ``(tgt_words, src_words)``.
-
-    Raises:
-        ValueError: The model is no Transformer: it has no layers to look at.
+    The weights of a word's pieces are summed over the source, averaged over the target, and
+    averaged over heads. Returns ``source`` and ``translation``, lists of words with an end each,
+    and ``weights``, for each layer a table ``(tgt_words, src_words)``.
     """
     model: nn.Module = translator.model
     if not isinstance(model, Transformer):

@@ -1,4 +1,11 @@
-"""The commands: train, evaluate, analyse, translate."""
+"""Translation of Multi30k: from two files of sentences to BLEU.
+
+python -m course_lib.recipes.translation train|evaluate|analyse|translate
+"""
+
+from course_lib.recipes.run_folder import require
+
+require("tokenizers", "sacrebleu", "typer")
 
 import sys
 from pathlib import Path
@@ -11,6 +18,7 @@ from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.recipes.command_line import (
     Device,
     Folder,
+    Preset,
     Seed,
     Settings,
     Threads,
@@ -18,25 +26,23 @@ from course_lib.recipes.command_line import (
     computing,
     recipe_app,
 )
-from course_lib.recipes.run_record import RunError
-from course_lib.recipes.translation.analysis import analyse_run
-from course_lib.recipes.translation.evaluation import evaluate_run
-from course_lib.recipes.translation.presets import PRESETS
-from course_lib.recipes.translation.run_folder import RunFolder
-from course_lib.recipes.translation.training_run import train_run
-from course_lib.recipes.translation.translator import load_translator
+from course_lib.recipes.run_folder import RunError
+from course_lib.recipes.translation_analysis import analyse_run
+from course_lib.recipes.translation_evaluation import evaluate_run
+from course_lib.recipes.translation_model import PRESETS
+from course_lib.recipes.translation_run import load_run, load_translator, train_run
 
-_SPLITS = get_args(Multi30kSplit)
 _TEST = "test_2016_flickr"
 
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam size; the recipe's by default.")]
+Split = Annotated[str, typer.Option(help=f"One of {', '.join(get_args(Multi30kSplit))}.")]
 
 app = recipe_app("Train a translation model on Multi30k, score it, use it.")
 
 
 @app.command()
 def train(
-    preset: Annotated[str, typer.Option(help=f"What to train: {', '.join(PRESETS)}.")] = "cpu",
+    preset: Preset = "cpu",
     seed: Seed = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; runs/translation/<preset>-seed<seed>.")
@@ -47,25 +53,25 @@ def train(
 ) -> None:
     """Train a model, average its weights, score it on test_2016_flickr.
 
-    A folder that holds a part of this run is taken up where it stopped.
+    A folder that holds a part of this run is resumed.
     """
     with computing(device, threads) as own:
         recipe = chosen_recipe(PRESETS, preset, settings)
-        folder = RunFolder(out or Path("runs") / "translation" / f"{preset}-seed{seed}")
+        folder = out or Path("runs") / "translation" / f"{preset}-seed{seed}"
         train_run(preset, recipe, seed, folder, own)
-    evaluate(folder.path, _TEST, device, threads)
+    evaluate(folder, _TEST, device, threads)
 
 
 @app.command()
 def evaluate(
-    run: Folder,
-    split: Annotated[str, typer.Option(help=f"One of {', '.join(_SPLITS)}.")] = _TEST,
+    folder: Folder,
+    split: Split = _TEST,
     device: Device = "auto",
     threads: Threads = 0,
     beam_size: Beam = None,
     step: Annotated[
         int | None,
-        typer.Option(min=1, help="Take the weights kept after so many updates, by themselves."),
+        typer.Option(min=1, help="Take the weights after so many updates, by themselves."),
     ] = None,
 ) -> None:
     """Translate a test set and score it with sacreBLEU; write summary, curves and model card.
@@ -73,8 +79,7 @@ def evaluate(
     A run that is not finished is evaluated as far as it has come.
     """
     with computing(device, threads) as own:
-        folder = RunFolder(run)
-        recipe = folder.recipe()
+        _, recipe = load_run(folder)
         name = cast(Multi30kSplit, split)
         with _bar(len(read_multi30k(name, recipe.src, recipe.tgt))) as bar:
             summary = evaluate_run(
@@ -86,21 +91,21 @@ def evaluate(
         for kind in ("cased", "lowercased"):
             bleu, signature = entry[kind]["bleu"], entry[kind]["signature"]
             typer.echo(f"{test_set} {kind}: {bleu:.2f}  {signature}")
-    typer.echo(f"Written to {folder.path}")
+    typer.echo(f"Written to {folder}")
 
 
 @app.command()
 def analyse(
-    run: Folder,
-    split: Annotated[str, typer.Option(help=f"One of {', '.join(_SPLITS)}.")] = _TEST,
-    sentences: Annotated[
+    folder: Folder,
+    split: Split = _TEST,
+    lines: Annotated[
         list[int] | None,
         typer.Option("--sentence", min=1, help="Line whose attention to show. Again for more."),
     ] = None,
 ) -> None:
-    """Look closer at the translations of a test set; write analysis.json. Evaluate it first."""
+    """Analyse the translations of an evaluated test set; write analysis.json."""
     with computing("cpu", 0):
-        analysis = analyse_run(RunFolder(run), cast(Multi30kSplit, split), sentences or [])
+        analysis = analyse_run(folder, cast(Multi30kSplit, split), lines or [])
     typer.echo("words of a source    sentences   BLEU   length")
     for row in analysis["by_length"]:
         typer.echo(
@@ -109,17 +114,17 @@ def analyse(
     typer.echo("times in training        words   found")
     for row in analysis["by_frequency"]:
         typer.echo(f"{row['times']:17} {row['words']:12} {row['recall']:7.1%}")
-    said = analysis["said_twice"]
+    repeated = analysis["repeated_bigrams"]
     typer.echo(
-        f"Two words said twice: {said['translations']:.1%} of the translations, "
-        f"{said['references']:.1%} of the references"
+        f"Sentences with a repeated bigram: {repeated['translations']:.1%} of the translations, "
+        f"{repeated['references']:.1%} of the references"
     )
-    typer.echo(f"Written to {run / 'analysis.json'}")
+    typer.echo(f"Written to {folder / 'analysis.json'}")
 
 
 @app.command()
 def translate(
-    run: Folder,
+    folder: Folder,
     file: Annotated[
         Path | None, typer.Argument(help="Text, a sentence a line; standard input if left out.")
     ] = None,
@@ -130,8 +135,7 @@ def translate(
     """Translate a text to standard output, a line a line."""
     with computing(device, threads) as own:
         sentences = _read_sentences(file)
-        folder = RunFolder(run)
-        recipe = folder.recipe()
+        _, recipe = load_run(folder)
         translator = load_translator(folder, own)
         with _bar(sum(bool(sentence.strip()) for sentence in sentences)) as bar:
             translations = translator.translate(
@@ -157,5 +161,9 @@ def _read_sentences(file: Path | None) -> list[str]:
 
 
 def _bar(sentences: int) -> tqdm:
-    """Show on a terminal how many are translated."""
+    """Show on a terminal how many sentences are translated."""
     return tqdm(total=sentences, desc="Translating", unit="sentence", leave=False, disable=None)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m course_lib.recipes.translation")
