@@ -864,7 +864,7 @@ assert_equal(len(pairs), len(expected), what=what, hint=hint)
 # ## Part 4: the way in and the way out
 #
 # A token enters BERT as the sum of three vectors: *what* it is, *in which sentence* it stands,
-# and *where*: [What goes in](book:bert#bert-embeddings). Without the last two, attention
+# and *where*: [The input](book:bert#bert-embeddings). Without the last two, attention
 # could not tell the dog that bites the man from the man that bites the dog. The sum is
 # normalised, then dropout is applied.
 #
