@@ -1,9 +1,8 @@
-"""Finds near-identical submissions, for a TA to look at. It never changes a mark.
+"""Flags near-identical submissions, for a TA to look at; it never changes a mark.
 
-Code is reduced to what renaming, comments, texts and layout can't hide; that is cut into
-overlapping pieces. Two submissions are compared by the pieces that both have. Pieces
-of the released stub are left out, and so are pieces that many share: the exercise itself makes
-those alike.
+Names, comments, strings and layout are removed from the code, and the rest is cut into overlapping
+pieces. Two submissions are compared by their common pieces. Pieces of the released stub and pieces
+that many submissions have do not count.
 """
 
 import builtins
@@ -28,20 +27,17 @@ from autograder.judging.submission import read_submission
 from autograder.teams import read_teams
 
 SHARE = 0.9
-"""Two submissions that have this share of the shorter one's pieces in common are reported."""
+"""Two submissions are similar if they share this part of the shorter one's pieces."""
 
 _PIECE = 25  # characters of reduced code: about a line
-_SAMPLED = 4  # one piece of so many is looked at
-_FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
-_COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
+_SAMPLED = 4  # of so many pieces one is kept
+_FEWEST_PIECES = 20  # of an own solution: a few lines
+_COMMON_TO = 10  # submissions with the same piece: more, and it is the exercise's
 _COMMON_SHARE = 0.05  # likewise, of a large class
-_DIGESTS, _DIGESTED = 12, 6  # digests of a submission, and the pieces that each is made from
-_MOST_NAMES = 8  # of those who are similar to each other
-_LONGER = 2  # times as many pieces: who holds those of several is not what makes them similar
-_PRIME = (1 << 31) - 1
+_MOST_NAMES = 8  # of students in a flag
+_LONGER = 2  # times as many pieces: such a submission contains others, which may differ
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
-# Python's own tokenizer takes hours for some long lines, and stops at what is no Python. This looks
-# at no character often, and tells a quote in a magic from one that begins a text.
+# Python's tokenizer takes hours for some long lines, and stops at a syntax error.
 _TOKEN = re.compile(
     r"""
     ^[ \t]*+[!%?,;/][^\r\n]*?(?:'{3}|"{3})[^\r\n]*  # a magic with a quote
@@ -65,12 +61,11 @@ class Similar:
     """Two submissions that are nearly the same.
 
     Attributes:
-        student_a: One student's id, the first in the alphabet.
-        student_b: The other's.
-        share: Of the pieces that the shorter of the two has of its own, those that both have.
-        cells: grade_ids of the cells in which they have most in common, in the notebook's order.
-        longer: Which of the two has twice as many pieces, and so only holds the other's; empty if
-            neither.
+        student_a: The first student in the alphabet.
+        student_b: The other one.
+        share: Share of the shorter one's pieces that both have.
+        cells: The cells with most of them.
+        longer: The student with twice as many pieces, who only contains the other's; else empty.
     """
 
     student_a: str
@@ -83,7 +78,7 @@ class Similar:
 def find_similar(
     solutions: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]
 ) -> list[Similar]:
-    """Compare every submission with every other."""
+    """Compare all submissions; ``solutions`` and ``stubs`` map grade_ids to sources."""
     students = sorted(solutions)
     handed_out = frozenset[int]().union(*map(_cut, stubs.values()))
     cells = {
@@ -94,8 +89,7 @@ def find_similar(
     spread = _spread(own)
     most = max(_COMMON_TO, int(_COMMON_SHARE * len(students)))
     own = [frozenset(p for p in pieces if spread[p] < most) for pieces in own]
-    held = Counter(piece for pieces in own for piece in pieces)
-    shared = _count_shared(own, [piece for piece, count in held.items() if count > 1])
+    shared = _count_shared(own)
     found = []
     for a, b in zip(*np.nonzero(np.triu(shared, 1)), strict=True):
         short, long = sorted((a, b), key=lambda n: len(own[n]))
@@ -120,7 +114,7 @@ def find_similar(
 def flag_similar(
     results: Sequence[SubmissionResult], submissions: Path, homework: Homework, released: Path
 ) -> list[SubmissionResult]:
-    """Add a flag to each result whose submission is nearly another's."""
+    """Flag near-identical submissions of different teams; results stay in their order."""
     solutions = {
         result.student: _solution_cells(submissions / result.student / homework.id, homework)
         for result in results
@@ -147,7 +141,7 @@ def flag_similar(
 
 
 def _flags(pairs: Sequence[Similar]) -> dict[str, list[Flag]]:
-    """Say to whom each submission is similar: of more than two, to all of them the same."""
+    """Describe the similar submissions; all of a group get the same words."""
     even = [pair for pair in pairs if not pair.longer]
     flags: dict[str, list[Flag]] = {}
     for student, group in _groups(even).items():
@@ -169,7 +163,7 @@ def _flag(words: str, group: Sequence[Similar]) -> Flag:
 
 
 def _groups(pairs: Sequence[Similar]) -> dict[str, list[Similar]]:
-    """Return for each student the pairs of all that are similar to each other."""
+    """Return for each student the pairs of its whole group."""
     groups: dict[str, list[Similar]] = {}  # shared by all of a group
     for pair in pairs:
         one, other = groups.get(pair.student_a, []), groups.get(pair.student_b, [])
@@ -221,7 +215,7 @@ def _solution_cells(folder: Path, homework: Homework) -> dict[str, str]:
 
 
 def _cut(source: str) -> frozenset[int]:
-    """Return checksums of the pieces, of a sample that is the same for equal pieces."""
+    """Return checksums of a sample of the pieces; equal pieces are in it or not together."""
     reduced = "".join(_reduced(source)).encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
@@ -229,7 +223,7 @@ def _cut(source: str) -> frozenset[int]:
 
 
 def _reduced(source: str) -> Iterator[str]:
-    """Yield each token, or a letter for what could be called otherwise."""
+    """Yield the tokens; a name that could be another becomes a letter."""
     before = ""
     for found in _TOKEN.finditer(source):
         name, other = unicodedata.normalize("NFKC", found["name"] or ""), found["other"]
@@ -243,48 +237,29 @@ def _reduced(source: str) -> Iterator[str]:
 
 
 def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
-    """Count how many have each piece; copies count once, unless half of the class are the same.
+    """Count the submissions with each piece; near copies count once, else they hide each other.
 
-    Else copies of one solution would hide each other, once there are enough of them.
+    If half of the class are copies, each counts: then the exercise has one natural solution.
     """
+    sizes = np.array([len(pieces) for pieces in own], dtype=np.float32)
+    shared = _count_shared(own)
+    np.fill_diagonal(shared, sizes)
+    alike = shared >= SHARE * (sizes[:, None] + sizes - shared)
+    groups: dict[int, list[frozenset[int]]] = {}
+    for leader, pieces in zip(alike.argmax(axis=1), own, strict=True):
+        groups.setdefault(int(leader), []).append(pieces)
     spread: Counter[int] = Counter()
-    for group in _near_copies(own):
-        members = [own[n] for n in group]
-        if 2 * len(group) >= len(own):
-            spread.update(piece for pieces in members for piece in pieces)
-        else:
-            spread.update(frozenset[int]().union(*members))
+    for members in groups.values():
+        once = 2 * len(members) < len(own)
+        for pieces in [frozenset[int]().union(*members)] if once else members:
+            spread.update(pieces)
     return spread
 
 
-def _near_copies(own: Sequence[frozenset[int]]) -> list[list[int]]:
-    """Group who has nearly the same pieces as another.
-
-    Compared are those for whom one of several digests of a few pieces is the same (min-hashing):
-    nearly surely all who have nine tenths of their pieces in common.
-    """
-    leaders: dict[tuple[int, bytes], int] = {}
-    groups: dict[int, list[int]] = {}
-    generator = np.random.default_rng(0)
-    factors = generator.integers(1, 1 << 31, size=(_DIGESTS * _DIGESTED, 1), dtype=np.uint64) | 1
-    for n, pieces in enumerate(own):
-        if not pieces:
-            continue
-        mixed = np.fromiter(pieces, dtype=np.uint64) * factors % _PRIME
-        digests = mixed.min(axis=1).reshape(_DIGESTS, _DIGESTED)
-        keys = [(place, digest.tobytes()) for place, digest in enumerate(digests)]
-        alike = {leaders[key] for key in keys if key in leaders}
-        leader = next(
-            (a for a in sorted(alike) if len(own[a] & pieces) >= SHARE * len(own[a] | pieces)), n
-        )
-        groups.setdefault(leader, []).append(n)
-        for key in keys:
-            leaders.setdefault(key, leader)
-    return list(groups.values())
-
-
-def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:
-    """Count for every two submissions the pieces that both have: ``(students, students)``."""
+def _count_shared(own: Sequence[frozenset[int]]) -> np.ndarray:
+    """Count the pieces that two submissions share: ``(students, students)``."""
+    held = Counter(piece for pieces in own for piece in pieces)
+    pieces = [piece for piece, count in held.items() if count > 1]
     shared = np.zeros((len(own), len(own)), dtype=np.float32)
     for start in range(0, len(pieces), _BLOCK):
         place = {piece: n for n, piece in enumerate(pieces[start : start + _BLOCK])}

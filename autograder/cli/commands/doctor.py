@@ -7,8 +7,8 @@ import re
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import typer
 from rich.table import Table
@@ -32,8 +32,7 @@ _INSTALL = "make install GROUPS=judge"
 _NEEDED_GIB = 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that grading uses.
 
     Attributes:
@@ -45,7 +44,7 @@ class Finding:
 
     subject: str
     state: str
-    found: str
+    found: str = ""
     fix: str = ""
 
 
@@ -61,8 +60,13 @@ def doctor(
 
     Exit code 1 says that grading can't run.
     """
-    findings = examine(ROOT, db_url=db)
-    findings.append(_workers(scheduler, tls_ca, tls_cert, tls_key, trusted_network))
+    findings = [_python(), *_packages(ROOT), _sandbox(), _memory(), _gpu(), _database(ROOT, db)]
+    findings += [*_dates(ROOT), _disk(ROOT)]
+    findings.append(
+        _cluster(scheduler, tls_ca, tls_cert, tls_key, trusted_network)
+        if scheduler
+        else Finding("submissions", "ok", f"{os.cpu_count() or 1} at a time on this machine")
+    )
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     marks = {"ok": ("✓", "green"), "missing": ("✗", "bold red"), "without": ("–", "yellow")}
     for finding in findings:
@@ -79,57 +83,41 @@ def doctor(
     console.print("\nReady to grade.")
 
 
-def examine(root: Path, *, db_url: str = "") -> list[Finding]:
-    """Look at everything that grading needs on this machine."""
-    local = [_python(), *_packages(root), _sandbox(), _memory(), _gpu()]
-    return [*local, _database(root, db_url), *_dates(root), _disk(root)]
-
-
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    fits = sys.version_info[:3] >= _OLDEST_PYTHON and sys.version_info[:2] <= _NEWEST_PYTHON
+    if sys.version_info[:3] >= _OLDEST_PYTHON and sys.version_info[:2] <= _NEWEST_PYTHON:
+        return Finding("Python", "ok", version)
     fix = f"make the environment again: make distclean; {_INSTALL} PYTHON=python3.14"
-    fix = "" if fits else fix
-    return Finding(subject="Python", state="ok" if fits else "missing", found=version, fix=fix)
+    return Finding("Python", "missing", version, fix)
 
 
 def _packages(root: Path) -> list[Finding]:
-    """Compare what is installed with the pins."""
+    """Compare the installed versions with the pins."""
     files = sorted((root / "requirements").glob("*.txt"))
-    pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", "".join(map(_text, files)), re.MULTILINE))
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
     findings = []
     for name in _PACKAGES:
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            findings.append(Finding(subject=name, state="missing", found="", fix=_INSTALL))
+            findings.append(Finding(name, "missing", fix=_INSTALL))
             continue
-        release = version.split("+")[0]  # torch's build tag is no other version
-        pin = pins.get(name, release)
-        same = release == pin
-        findings.append(
-            Finding(
-                subject=name,
-                state="ok" if same else "without",
-                found=version,
-                fix="" if same else f"tested with {pin}: {_INSTALL}",
-            )
-        )
+        if pins.get(name) in (None, version.split("+")[0]):  # torch may have a build tag
+            findings.append(Finding(name, "ok", version))
+        else:
+            fix = f"tested with {pins[name]}: {_INSTALL}"
+            findings.append(Finding(name, "without", version, fix))
     return findings
 
 
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
 def _sandbox() -> Finding:
-    refused = _refusal_of("import torch; torch.ones(2).sum()", device="cpu")
-    if refused:
-        return Finding(subject="sandbox", state="missing", found="", fix=refused)
-    return Finding(subject="sandbox", state="ok", found="a cell ran in it")
+    if problem := _problem_with("import torch; torch.ones(2).sum()", device="cpu"):
+        return Finding("sandbox", "missing", fix=problem)
+    return Finding("sandbox", "ok", "a cell ran in it")
 
 
-def _refusal_of(cell: str, *, device: str) -> str:
+def _problem_with(cell: str, *, device: str) -> str:
     """Run one cell as grading does; return why it did not run, else an empty text."""
     from autograder.judging.student_process import StudentProcess
     from autograder.sandbox.sandbox import Sandbox, check_sandbox
@@ -156,25 +144,22 @@ def _memory() -> Finding:
 
     looked = "looked at five times a second"
     if group := delegated_group():
-        found = f"limited by the kernel, in groups below {group}, and {looked}"
-        return Finding(subject="memory", state="ok", found=found)
-    return Finding(subject="memory", state="ok", found=looked)
+        looked = f"limited by the kernel, in groups below {group}, and {looked}"
+    return Finding("memory", "ok", looked)
 
 
 def _gpu() -> Finding:
     try:
         import torch
     except ImportError:
-        return Finding(subject="GPU", state="without", found="torch is not installed")
+        return Finding("GPU", "without", "torch is not installed")
     if not torch.cuda.is_available():
-        return Finding(subject="GPU", state="without", found="none; grading runs on the CPU")
-    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
-    found = ", ".join(names)
-    refused = _refusal_of("import torch; torch.ones(2, device='cuda').sum()", device="cuda")
-    if refused:
-        in_words = f"{found}, but CUDA does not start in the sandbox"
-        return Finding(subject="GPU", state="without", found=in_words, fix=refused)
-    return Finding(subject="GPU", state="ok", found=f"{found}; use --device cuda")
+        return Finding("GPU", "without", "none; grading runs on the CPU")
+    count = torch.cuda.device_count()
+    names = ", ".join(torch.cuda.get_device_name(number) for number in range(count))
+    if problem := _problem_with("import torch; torch.ones(2, device='cuda').sum()", device="cuda"):
+        return Finding("GPU", "without", f"{names}, but CUDA fails in the sandbox", problem)
+    return Finding("GPU", "ok", f"{names}; use --device cuda")
 
 
 def _database(root: Path, db_url: str) -> Finding:
@@ -188,12 +173,12 @@ def _database(root: Path, db_url: str) -> Finding:
         db_url = db_url or configured_url(root)
         found = check_database(db_url or "sqlite://")
     except (DatabaseError, SettingsError) as error:
-        return Finding(subject="database", state="missing", found="", fix=str(error))
+        return Finding("database", "missing", fix=str(error))
     configure(Config())  # puts this environment's programs on $PATH
     if not shutil.which("alembic"):
-        return Finding(subject="database", state="missing", found="no alembic", fix=_INSTALL)
+        return Finding("database", "missing", "no alembic", _INSTALL)
     where = "answers" if db_url else "a file where grading writes"
-    return Finding(subject="database", state="ok", found=f"{found}, {where}")
+    return Finding("database", "ok", f"{found}, {where}")
 
 
 def _dates(root: Path) -> list[Finding]:
@@ -201,27 +186,30 @@ def _dates(root: Path) -> list[Finding]:
     from autograder.homework_source.homework import all_homeworks
     from autograder.term.dates import DATES_FILE, DatesError, read_dates
 
-    file = root / DATES_FILE
-    if not file.is_file():
+    if not (root / DATES_FILE).is_file():
         return []
     try:
-        due = len(read_dates(file, all_homeworks(root)).due)
+        due = len(read_dates(root / DATES_FILE, all_homeworks(root)).due)
     except DatesError as error:
-        return [Finding(subject=DATES_FILE, state="missing", found="", fix=str(error))]
+        return [Finding(DATES_FILE, "missing", fix=str(error))]
     found = f"{due} {'homework has' if due == 1 else 'homeworks have'} a date"
-    return [Finding(subject=DATES_FILE, state="ok", found=found)]
+    return [Finding(DATES_FILE, "ok", found)]
 
 
-def _workers(
+def _disk(root: Path) -> Finding:
+    free = shutil.disk_usage(root).free / 2**30
+    if free >= _NEEDED_GIB:
+        return Finding("free disk", "ok", f"{free:.1f} GiB")
+    fix = f"grading a class wants {_NEEDED_GIB:g} GiB; make clean frees some"
+    return Finding("free disk", "missing", f"{free:.1f} GiB", fix)
+
+
+def _cluster(
     scheduler: str, ca: Path | None, cert: Path | None, key: Path | None, trusted: bool
 ) -> Finding:
-    """Count the submissions at a time here, or the workers of a running scheduler."""
+    """Count the workers of a running scheduler, and compare their versions."""
     from autograder.cluster.scheduler import Cluster, ClusterError
 
-    if not scheduler:
-        cores = os.cpu_count() or 1
-        found = f"{cores} at a time on this machine"
-        return Finding(subject="submissions", state="ok", found=found)
     try:
         cluster = Cluster(
             scheduler=scheduler, ca_file=ca, cert_file=cert, key_file=key, trusted_network=trusted
@@ -230,18 +218,6 @@ def _workers(
             workers = len(client.scheduler_info(n_workers=-1)["workers"])
             client.get_versions(check=True)
     except (ClusterError, ValueError) as error:
-        fix = one_line(str(error), 600)
-        return Finding(subject="Dask", state="missing", found=scheduler, fix=fix)
+        return Finding("Dask", "missing", scheduler, one_line(str(error), 600))
     found = f"{scheduler}, {workers} {'worker' if workers == 1 else 'workers'}"
-    return Finding(subject="Dask", state="ok", found=found)
-
-
-def _disk(root: Path) -> Finding:
-    free = shutil.disk_usage(root).free / 2**30
-    enough = free >= _NEEDED_GIB
-    return Finding(
-        subject="free disk",
-        state="ok" if enough else "missing",
-        found=f"{free:.1f} GiB",
-        fix="" if enough else f"grading a class wants {_NEEDED_GIB:g} GiB; make clean frees some",
-    )
+    return Finding("Dask", "ok", found)

@@ -4,7 +4,6 @@ import csv
 import dataclasses
 import glob
 import io
-import json
 import re
 import shutil
 import tempfile
@@ -91,8 +90,6 @@ def forget(
             if rows:
                 remove_rows(student, course, db_url)
             unread = _forget_likeness(student, out)
-            if submissions and _has_broken_teams(submissions):
-                unread.append(submissions / TEAMS)
             for path in lines:
                 write_atomically(path, _without(student, path))
             _remove(places, out)
@@ -170,16 +167,6 @@ def _forget_likeness(student: str, out: Path) -> list[Path]:
             if flags != result.flags and result.student != student:
                 store.amend(dataclasses.replace(result, flags=flags))
     return [path for path in unread if path.name != result_file(student)]
-
-
-def _has_broken_teams(submissions: Path) -> bool:
-    try:
-        found = json.loads((submissions / TEAMS).read_bytes())
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError):
-        return True
-    return not isinstance(found, dict) or not all(isinstance(of, dict) for of in found.values())
 
 
 def _names_in(flag: Flag, student: str) -> bool:

@@ -50,21 +50,20 @@ def grade(folder: Path, scheduler: str) -> None:
 
     course, submissions = folder.parent / "course", folder.parent / "class"
     homework = load_homework(HOMEWORK, course)
-    options = GradingOptions(
-        limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
-        workers=2,
-    )
+    limits = TimeLimits(check_seconds=20.0, submission_seconds=60.0)
+    options = GradingOptions(limits=limits, workers=2)
     cluster = Cluster(scheduler=scheduler, trusted_network=True) if scheduler else None
+    results = grade_class(
+        homework,
+        submissions,
+        options,
+        root=course,
+        store=ResultStore(folder / "results"),
+        elsewhere=partial(grade_on_cluster, cluster) if cluster else None,
+    )
     with GradebookWriter(submissions, homework, course_folder=folder / "nbgrader") as recorder:
-        results = grade_class(
-            homework,
-            submissions,
-            options,
-            root=course,
-            store=ResultStore(folder / "results"),
-            elsewhere=partial(grade_on_cluster, cluster) if cluster else None,
-            on_result=recorder.record,
-        )
+        for result in results:
+            recorder.record(result)
     lost = [result.student for result in results if result.interrupted]
     if lost:
         sys.exit(f"to be run again: {', '.join(lost)}")
@@ -73,10 +72,7 @@ def grade(folder: Path, scheduler: str) -> None:
 class Round:
     """A class, graded in a folder of its own while processes are killed.
 
-    Args:
-        folder: The round's folder; ``course`` and ``class`` lie beside it.
-        generator: Chooses victims and moments.
-        victims: Who may be killed. With the scheduler among them a cluster of its own is started.
+    With the scheduler among the victims a cluster of its own is started.
     """
 
     def __init__(self, folder: Path, generator: random.Random, victims: tuple[str, ...]) -> None:
@@ -89,14 +85,7 @@ class Round:
         self.runs = 0
 
     def play(self, kills: int) -> None:
-        """Run until a run ends well.
-
-        Args:
-            kills: How many to make at most; the class may be graded before they are.
-
-        Raises:
-            AssertionError: No run ended well, or a process is left.
-        """
+        """Make at most so many kills, until a run ends well and no process is left."""
         self._folder.mkdir()
         ended_well = False
         while not ended_well:
@@ -268,19 +257,10 @@ def main() -> None:
 def kill(
     folder: Path, kills: int, *, seed: int, submissions: int
 ) -> tuple[collections.Counter[str], int]:
-    """Make a number of kills in as many rounds as it takes.
-
-    Args:
-        folder: An empty folder.
-        kills: How many.
-        seed: Chooses victims and moments.
-        submissions: Size of the class.
+    """Make a number of kills in as many rounds as it takes; each must leave an equal gradebook.
 
     Returns:
         How often each victim was killed, and the number of runs.
-
-    Raises:
-        AssertionError: A gradebook differs from the undisturbed one, or a process is left.
     """
     write_course(folder / "course")
     write_class(folder / "course", folder / "class", submissions)

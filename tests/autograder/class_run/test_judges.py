@@ -2,19 +2,16 @@
 
 import contextlib
 import dataclasses
-import errno
 import multiprocessing
 import os
 import signal
-import socket
 import subprocess
 import time
-from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from autograder.class_run import judge_process, judge_server
+from autograder.class_run import judge_process
 from autograder.class_run.course import Course
 from autograder.class_run.judge_process import JudgeProcess, Started
 from autograder.class_run.judges import JudgePool
@@ -251,19 +248,6 @@ def test_why_no_judge_can_be_had_is_said(said):
         JudgeProcess(DOUBLE, GradingOptions(), start).grade(RIGHT, "ada")
     assert str(raised.value).startswith("a judge ended: " + (said or "it was killed from outside"))
     assert len(theirs) == 3
-
-
-@pytest.mark.proof
-def test_a_judge_that_the_machine_refuses_ends_none_that_judges(monkeypatch):
-    def refuse():
-        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
-
-    shared, handed = socket.socketpair()
-    sandbox = SimpleNamespace(share=lambda: shared)
-    monkeypatch.setattr(judge_server.os, "fork", refuse)
-    answer = judge_server._answer({"judge": 1}, [handed.detach()], sandbox)
-    assert answer == {"sandbox": "no judge can be started: Resource temporarily unavailable"}
-    assert shared.fileno() < 0
 
 
 def test_a_server_that_is_killed_is_started_again(judges):

@@ -59,12 +59,6 @@ def test_a_full_disk_is_told_and_mended_by_another_run(recorded_class, monkeypat
     assert recorded_class("full") == recorded_class("roomy")
 
 
-def test_a_gradebook_that_is_taken_away_is_told_and_made_again(recorded_class, tmp_path):
-    expected = recorded_class("one")
-    (tmp_path / "one" / "gradebook.db").unlink()
-    assert recorded_class("one") == expected
-
-
 def test_a_gradebook_that_goes_while_it_is_written_is_told(tmp_path, recorded_class, monkeypatch):
     monkeypatch.setattr(writer, "_PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(writer, "_MAX_TOGETHER", 1)  # it goes in their midst

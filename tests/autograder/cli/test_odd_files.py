@@ -1,7 +1,6 @@
 """What a full disk, a hand or a program has left in the folders of a class: named, never lost."""
 
 import dataclasses
-import shutil
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -9,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import class_results, grading, options
+from autograder.cli import class_results, grading
 from autograder.cli.app import app
 from autograder.gradebook import hand_grades
 from autograder.gradebook.database import gradebook_url
@@ -107,17 +106,6 @@ def test_a_time_that_cannot_be_stops_nobody(out, monkeypatch, command, moment):
     assert isinstance(outcome.exception, SystemExit | None)  # export counts what is to be read
 
 
-def test_last_years_results_that_cannot_be_read_are_named(out, tmp_path, monkeypatch):
-    shutil.copytree(out, tmp_path / "last")
-    (tmp_path / "last" / "results" / HW / "ben.json").write_text("{")
-    outcome = CliRunner().invoke(
-        app, ["report", HW, "--out", str(out), "--compare", str(tmp_path / "last")]
-    )
-    assert outcome.exit_code == 1
-    assert "last/results/hw03-self-attention/ben.json can't be read" in outcome.stderr
-    assert (out / "report.html").exists()
-
-
 def test_where_no_result_can_be_read_nothing_is_written(out):
     for file in (out / "results" / HW).iterdir():
         file.write_text("{")
@@ -200,14 +188,6 @@ def test_a_gradebook_that_fails_while_it_is_read_is_told_in_a_sentence(out, comm
     assert "SELECT" not in line
     assert "sqlalche.me" not in line
     assert files(out.parent).keys() == before.keys()
-
-
-def test_a_new_gradebook_in_the_place_of_none_is_no_damage(out):
-    shutil.rmtree(out / "nbgrader")
-    assert run("report", out).exit_code == 0
-    (out / "nbgrader").mkdir()
-    (out / "nbgrader" / "gradebook.db").write_text("")  # as a run leaves it that is killed there
-    options.usable_gradebook("", out)
 
 
 def test_what_grading_wrote_is_no_class(out, tmp_path):

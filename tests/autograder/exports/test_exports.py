@@ -41,17 +41,6 @@ def test_canvas_finds_its_columns():
     }  # fmt: skip
 
 
-def test_moodle_finds_its_columns():
-    mark = Mark(student="ada_42", score=20 / 3, max_score=12, lms_id="42", name="Ada, L.")
-    (row,) = rows(moodle_csv([mark]))
-    # the three that Moodle's importer can't do without
-    assert row["Identifier"] == "Participant 42"
-    assert row["Grade"] == "6.6667"
-    assert row["Last modified (grade)"] == ""
-    assert row["Full name"] == "Ada, L."
-    assert row["Feedback comments"] == "6.67 of 12 points"
-
-
 def test_what_moodle_shows_as_html_is_read_as_it_was_written():
     """``set_editor_text`` of its feedback comments takes all for HTML."""
     said = "a loop while i<=n and len(x)>0,\nsee <your line 3> & 'so on'"
@@ -132,23 +121,6 @@ def test_moodle_is_given_the_numbers_of_this_assignment(graded, tmp_path, lms_id
     # two are called as ben is; nobody is found by a number of another assignment
     assert "no id there is known (--worksheet and --roster tell it): ben, cho" in outcome.stderr
     assert written(file, told) == ({"Participant 311": "3", "Participant 7": "0"}, ["311", "7"])
-
-
-def test_canvas_is_given_numbers_that_are_its_users(graded, tmp_path):
-    for student in ("anon_aB3dE", "anon_12345", "byron_12345"):
-        ResultStore(graded / "results" / HW).keep(result(student), made_from="")
-    roster, file, told = (tmp_path / name for name in ("class.csv", "marks.csv", "told.json"))
-    roster.write_text("lms_id,student\naB3dE,ada\nanon_Z9xYw,ben\n77,cho\n")
-    outcome = run(
-        "export", "hw03", "--out", graded, "--to", "canvas", "--column", "x", "--roster", roster,
-        "--file", file, "--feedback", told,
-    )  # fmt: skip
-    assert outcome.exit_code == 1
-    assert "no id there is known (--roster tells it): ada, anon_12345, anon_aB3dE, ben, dee" in (
-        outcome.stderr
-    )
-    assert [row["ID"] for row in rows(file.read_text("utf-8"))] == ["12345", "77"]
-    assert json.loads(told.read_text("utf-8"))["grade_data"].keys() == {"12345", "77"}
 
 
 @pytest.mark.parametrize("text", FORMULAS)

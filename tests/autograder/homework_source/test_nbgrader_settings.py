@@ -134,6 +134,6 @@ def test_doctor_tells_of_settings_that_cannot_be_read(tmp_path, monkeypatch):
     works = doctor.Finding(subject="sandbox", state="ok", found="")
     monkeypatch.setattr(doctor, "_sandbox", lambda: works)
     (tmp_path / "nbgrader_config.py").write_text("c = \n")
-    (found,) = (f for f in doctor.examine(tmp_path) if f.subject == "database")
+    (found,) = (f for f in [doctor._database(tmp_path, "")] if f.subject == "database")
     assert found.state == "missing"
     assert "can't be read as Python" in found.fix

@@ -64,13 +64,6 @@ def test_no_penalty_takes_more_than_there_is():
     assert standing.score == 0.0
 
 
-def test_who_got_a_point_is_not_blank():
-    unwritten = result("ada", Status.FAIL, Status.FAIL, message="double is not written yet.")
-    assert stand(unwritten).is_blank
-    assert stand(unwritten, HandGrades(comments={"why": NO_RESPONSE})).is_blank
-    assert not stand(unwritten, READ).is_blank
-
-
 def test_the_page_shows_points_comments_and_lateness():
     words = words_of(render_feedback(graded(), HOMEWORK))
     assert "1.5 of 6 points" in words

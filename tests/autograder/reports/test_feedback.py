@@ -8,7 +8,7 @@ from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
 from autograder.marks.standing import stand
 from autograder.reports.feedback import feedback_path, render_feedback
-from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
+from tests.autograder.graded_class import HOMEWORK, TRACEBACK, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.daily import with_proofs
 
@@ -103,11 +103,6 @@ def test_cells_that_failed_come_first():
     assert words.index("SyntaxError: line 2") < words.index("The shape stays")
 
 
-def test_a_notebook_that_could_not_be_graded_says_why_once():
-    made = make_class()[-1]
-    assert words_of(render_feedback(stand(made), HOMEWORK)).count("The file is not JSON.") == 1
-
-
 @pytest.mark.parametrize("status", list(Status))
 def test_every_status_is_told_in_words_and_by_a_symbol(status):
     from autograder.reports.status_words import STATUS_WORDS
@@ -126,13 +121,6 @@ def test_nothing_of_the_staff_is_in_it():
     page = render_feedback(stand(made), HOMEWORK)
     for secret in ("987654321", "copied from ben", "HIDDEN_LINE", "return 2 * x", "sandbox"):
         assert secret not in page
-
-
-def test_links_to_the_book_if_told_where_it_is():
-    page = render_feedback(
-        stand(result("ada", values=Status.FAIL)), HOMEWORK, book_url="https://example.org/book/"
-    )
-    assert 'href="https://example.org/book/doubling.html#twice-as-much"' in page
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "ftp://x/y"])

@@ -102,13 +102,6 @@ def test_each_day_begun_costs_up_to_the_most(read, moment, days, share):
     assert bool(late.words) == bool(days)
 
 
-def test_an_extension_is_the_students_alone(read):
-    dates = read(FILE.replace("grace_days = 2", ""))
-    week_later = "2026-10-20T00:00:00"
-    assert dates.lateness(handed_in("hw02", week_later, "ada")).days == 1
-    assert dates.lateness(handed_in("hw02", week_later, "bo")).days == 8
-
-
 def test_an_extension_that_everybodys_new_date_has_passed_makes_nobody_late(read):
     dates = read(FILE.replace("hw02-second = 2026-10-12", "hw02-second = 2026-10-26"))
     assert dates.lateness(handed_in("hw02", "2026-10-25T12:00:00", "ada")).days == 0
