@@ -1,8 +1,7 @@
-"""What of the machine's files a worker sees: as much as Python and its packages need to run.
+"""The files of the machine that a worker sees: those that Python and its packages need to run.
 
-Whatever lies beside that stays hidden: what students hand in (nbgrader's exchange usually lies in
-/usr/local/share), settings with passwords in them, packages that another Python imports. Also
-hidden is the course, where it lies among Python's files.
+Hidden are submissions (nbgrader's exchange usually lies in /usr/local/share), settings with
+passwords, packages of other Pythons, and the course, also where it lies among Python's files.
 """
 
 import os
@@ -16,19 +15,29 @@ _OF_A_ROOT = ("bin", "sbin", "lib", "lib32", "lib64")
 _OF_A_SYSTEM = (*_OF_A_ROOT, "include", "libexec", "share")
 _OF_LOCAL = ("bin", "lib", "lib64", "share/fonts")
 _OF_A_PYTHON = ("bin", "lib", "lib32", "lib64", "include", "share/terminfo", "share/zoneinfo")
+_FROM_SYS = (
+    "/sys/devices/system/cpu",  # read by PyTorch's quantised kernels
+    "/sys/kernel/mm/transparent_hugepage/enabled",  # read by the C library
+    "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
+)
+_FROM_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives")
 _NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
 _MOST_LINKS = 40  # as the kernel follows
 _NETWORKS = ("/sys/class/net", "/sys/class/infiniband")
-_NO_BUSINESS_OF_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
+_NOT_FOR_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
 
 
 def machine_mounts() -> list[str]:
-    """Show the system and Python, and cover what lies among their files and is not theirs."""
+    """Return bubblewrap's arguments that show the system and Python, and nothing among their files.
+
+    Raises:
+        SandboxError: Python lies among the course's files.
+    """
     return [*_system_mounts(), *_folder_mounts(), *_course_covers(), *_covers(*_other_packages())]
 
 
 def device_mounts(device: str) -> list[str]:
-    """Show the devices of the GPU, if that is what tensors are on."""
+    """Return the mounts that a device, ``cpu`` or ``cuda``, needs after ``machine_mounts``."""
     if device != "cuda":
         return _NO_SHARED_ZEROS
     devices = sorted(str(path) for path in Path("/dev").glob("nvidia*"))
@@ -36,47 +45,35 @@ def device_mounts(device: str) -> list[str]:
     for path in ("/proc/driver/nvidia", "/sys", "/usr/local/nvidia", "/usr/local/cuda"):
         mounts += ["--ro-bind-try", path, path]
     cards = {card.resolve().parent for name in _NETWORKS for card in Path(name).glob("*")}
-    return [*mounts, *_covers(*map(Path, _NO_BUSINESS_OF_CUDA), *cards)]
+    return [*mounts, *_covers(*map(Path, _NOT_FOR_CUDA), *cards)]
 
 
 def readable_mount(source: str, target: str) -> list[str]:
-    """Mount a folder read-only; everyone may pass through the folders on the way to it."""
-    return [*_folders_above(Path(target)), "--ro-bind", source, target]
+    """Return the mount of a read-only folder whose parents everyone may pass through."""
+    return [*_parents(Path(target)), "--ro-bind", source, target]
 
 
 def package_folders() -> list[str]:
-    """Return where packages are installed that this Python imports, first looked at first.
+    """Return the folders of packages that this Python imports, in its order.
 
-    Other places that it imports from, such as the folder it was started in, are not for workers.
+    Other places that it imports from, such as the current folder, are not for workers.
     """
     places = [Path(place).resolve() for place in sys.path]
     return [str(place) for place in places if any(place.glob("*.dist-info"))]
 
 
 def import_path(first: str) -> str:
-    """Return a worker's $PYTHONPATH: what its Python would not find by itself comes last.
-
-    That is packages of the user's own and those that $PYTHONPATH leads to here.
-    """
-    joined = [
-        place
-        for place in package_folders()
-        if not any(Path(place).is_relative_to(prefix) for prefix in _prefixes())
-    ]
-    return os.pathsep.join([first, *joined])
+    """Return a worker's $PYTHONPATH: ``first``, then package folders outside of Python's own."""
+    prefixes = _prefixes()
+    outside = [p for p in package_folders() if not any(map(Path(p).is_relative_to, prefixes))]
+    return os.pathsep.join([first, *outside])
 
 
 def _system_mounts() -> list[str]:
     mounts = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
-    # What the processor can do, asked by PyTorch's quantised kernels.
-    shown = ["/sys/devices/system/cpu"]
-    # What huge pages there are, asked by the C library.
-    shown += [
-        f"/sys/kernel/mm/transparent_hugepage/{name}" for name in ("enabled", "hpage_pmd_size")
-    ]
-    for name in shown:
-        mounts += [*_folders_above(Path(name)), "--ro-bind-try", name, name]
-    for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives"):
+    for name in _FROM_SYS:
+        mounts += [*_parents(Path(name)), "--ro-bind-try", name, name]
+    for name in _FROM_ETC:
         mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return mounts
 
@@ -86,12 +83,11 @@ def _folder_mounts() -> list[str]:
     mounts = [arg for folder in sorted(shown) for arg in readable_mount(str(folder), str(folder))]
     for prefix in sorted(_prefixes()):
         mounts += _settings(prefix)
-    # A link stays one: what it leads to is there once, to be covered once. The last is the name by
-    # which an environment's program finds its Python.
-    for place in dict.fromkeys((*_places(), Path(sys.base_prefix), *_programs_links())):
+    # A link stays a link, so that its target is there once, to be covered once.
+    for place in dict.fromkeys((*_places(), Path(sys.base_prefix), *_links_to_python())):
         target = place.resolve()
         if place != target and target.exists() and not any(map(place.is_relative_to, shown)):
-            mounts += [*_folders_above(place), "--symlink", str(target), str(place)]
+            mounts += [*_parents(place), "--symlink", str(target), str(place)]
             shown.add(place)
     return mounts
 
@@ -102,13 +98,13 @@ def _settings(prefix: Path) -> list[str]:
 
 
 def _shown_folders() -> set[Path]:
-    """Return the folders that workers see, but for those that lie in others."""
+    """Return the folders that workers see, except for those inside others."""
     folders = _all_folders()
     return {folder for folder in folders if folders.isdisjoint(folder.parents)}
 
 
 def _all_folders() -> set[Path]:
-    """Return the folders that are to be seen, without links; not what nobody may look into."""
+    """Return the readable folders that workers see, with symlinks resolved."""
     return {place.resolve() for place in _places() if os.path.isdir(place)}  # noqa: PTH112
 
 
@@ -122,8 +118,8 @@ def _places() -> list[Path]:
     return [*(folder / name for folder, name in parts), *map(Path, package_folders())]
 
 
-def _programs_links() -> list[Path]:
-    """Return the links by which an environment's program leads to its Python's own."""
+def _links_to_python() -> list[Path]:
+    """Return the links between an environment's program and the Python that it was made from."""
     links: list[Path] = []
     program = Path(sys.executable)
     while program.is_symlink() and len(links) < _MOST_LINKS:
@@ -138,7 +134,7 @@ def _prefixes() -> set[Path]:
 
 
 def _other_packages() -> list[Path]:
-    """Return where packages are installed that this Python does not import, and others may."""
+    """Return the folders of packages that other Pythons import, and this one does not."""
     roots = {*_prefixes(), Path("/usr"), Path("/usr/local")}
     found = {place.resolve() for root in roots for place in root.glob("lib*/python3*/*-packages")}
     return sorted(found - {Path(place) for place in package_folders()})
@@ -152,7 +148,7 @@ def _course_covers() -> list[str]:
     shown = _all_folders()
     covered: set[Path] = set()
     mounts = []
-    for folder in sorted(_course_folders()):  # a folder before what lies in it
+    for folder in sorted(_course_folders()):  # a folder before those inside it
         if folder in shown:
             raise SandboxError(
                 f"Python is installed in {folder}, among the course's files, where students' code "
@@ -163,8 +159,8 @@ def _course_covers() -> list[str]:
             continue
         covered.add(folder)
         mounts += ["--perms", "0755", "--tmpfs", str(folder)]
-        back = {place for place in shown if place.is_relative_to(folder)}
-        for python in sorted(place for place in back if back.isdisjoint(place.parents)):
+        inside = {place for place in shown if place.is_relative_to(folder)}
+        for python in sorted(place for place in inside if inside.isdisjoint(place.parents)):
             mounts += readable_mount(str(python), str(python))
         for prefix in sorted(_prefixes()):
             if prefix.is_relative_to(folder):
@@ -184,11 +180,11 @@ def _course_folders() -> set[Path]:
 
 
 def _covers(*folders: Path) -> list[str]:
-    """Put empty folders in the place of those that are there."""
+    """Hide the contents of those folders that exist."""
     there = [str(folder) for folder in folders if folder.is_dir()]
     return [arg for name in there for arg in ("--tmpfs", name, "--remount-ro", name)]
 
 
-def _folders_above(target: Path) -> list[str]:
+def _parents(target: Path) -> list[str]:
     on_the_way = [str(folder) for folder in reversed(target.parents)][1:]
     return [arg for folder in on_the_way for arg in ("--perms", "0755", "--dir", folder)]

@@ -1,8 +1,8 @@
-"""Starts the forking process inside bubblewrap and gives out workers.
+"""Starts the forking process inside bubblewrap.
 
-What a worker sees: the system's and Python's files, read-only, see ``file_system``; of packages,
-those that students install; the student edition of ``course_lib`` and the package ``worker`` beside
-this file, as ``course_worker``; an empty /tmp. No network, no home, no course folder.
+A worker sees, read-only, the system's and Python's files, the packages that students install, the
+student edition of ``course_lib``, and the package ``worker`` beside this file as ``course_worker``.
+It has an empty /tmp, no network, no home and no course folder.
 """
 
 import atexit
@@ -24,7 +24,7 @@ from autograder.sandbox.file_system import (
     package_folders,
     readable_mount,
 )
-from autograder.sandbox.visible_packages import show_packages
+from autograder.sandbox.student_packages import show_packages
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
@@ -37,7 +37,7 @@ _INSTALL = "sudo apt-get install bubblewrap"
 class Sandbox(Zygote):
     """A forking process with everything imported, shut in bubblewrap.
 
-    It starts at once, and imports while the caller goes on: the first question waits for it.
+    It imports while the caller goes on; the first request waits for it.
 
     Args:
         library: Folder that holds the ``course_lib`` which students may import. It may be filled
@@ -119,7 +119,7 @@ class Sandbox(Zygote):
             raise SandboxError(f"the sandbox did not start: {reason}") from error
 
     def _last_words(self) -> str:
-        """Return what the forking process wrote before it ended; its copies may live on."""
+        """Return the error output of the forking process; its copies may live on."""
         errors = self._process.stderr
         assert errors is not None
         os.set_blocking(errors.fileno(), False)
@@ -195,7 +195,7 @@ def check_sandbox() -> None:
         raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
     trial = (
         "import os, sys;"
-        "from course_worker.isolation import *; mapped = mapped_bytes(); leave_keyring();"
+        "from course_worker.isolation import *; mapped = mapped_bytes();"
         "enter_own_namespaces(Limits()); drop_privileges(Limits(), mapped);"
         "os.listdir(sys.prefix)"
     )
@@ -231,11 +231,7 @@ def _refusal(command: list[str]) -> str:
 
 
 def _enter(program: str) -> tuple[list[str], list[str]]:
-    """Return how bubblewrap begins, and what comes before the program that it runs.
-
-    A student's code is never the user root, not even one without privileges: started by root,
-    bubblewrap makes its mounts as root, and hands over to nobody.
-    """
+    """Return bubblewrap's first arguments, and the command that changes the user if it is root."""
     if os.geteuid() != 0:
         return [program, "--die-with-parent", "--unshare-all", "--cap-drop", "ALL"], []
     alone = [
@@ -252,6 +248,6 @@ def _enter(program: str) -> tuple[list[str], list[str]]:
 
 
 def _python() -> str:
-    """Return this Python's program; its environment may be a link, which a worker would not see."""
+    """Return this Python's program, without a link that a worker would not see."""
     program = Path(sys.executable)
     return str(program.parent.resolve() / program.name)

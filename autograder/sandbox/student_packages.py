@@ -1,5 +1,91 @@
-"""The packages that students install for a homework: no others are there when it is graded."""
+"""The packages that students install for a homework; a worker finds no others.
+
+The judge's Python has more. Some of them solve exercises, such as tokenizers, or are the judge's
+own tools. Student code could undo an import hook, so the files themselves are hidden.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
 
 NOTEBOOK_SERVER = "jupyterlab"
 STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", NOTEBOOK_SERVER)
-"""What the notebook and the student edition of course_lib import, and what shows the notebook."""
+"""The imports of the notebook and of the student edition of course_lib, and the server."""
+
+_WITH_PYTHON = ("pip", "setuptools")  # an environment is made with them
+_OF_WORKERS = ("ipython", "psutil")  # a worker imports these itself
+
+_Packages = Mapping[str, tuple[list[str], Distribution]]
+"""Requirements and files of each package, by its normalized name."""
+
+
+@functools.cache
+def show_packages(
+    folders: tuple[str, ...], wanted: tuple[str, ...] = STUDENT_PACKAGES
+) -> tuple[str, ...]:
+    """Return mounts that leave, in each folder, the wanted packages and all that they require."""
+    installed = {folder: _installed(folder) for folder in folders}
+    everywhere = {name: package for each in installed.values() for name, package in each.items()}
+    left = _required([*wanted, *_WITH_PYTHON, *_OF_WORKERS], everywhere)
+    mounts: list[str] = []
+    for folder, packages in installed.items():
+        records = [
+            distribution.read_text("RECORD")
+            for name, (_, distribution) in packages.items()
+            if name in left
+        ]
+        if None in records:
+            continue  # not installed by pip: the owners of the files are not known
+        mounts += ["--perms", "0755", "--tmpfs", folder]
+        for name in sorted({name for record in records for name in _files(record or "")}):
+            path = str(Path(folder) / name)
+            mounts += ["--ro-bind-try", path, path]
+        mounts += ["--remount-ro", folder]
+    return tuple(mounts)
+
+
+def _files(record: str) -> set[str]:
+    """Return a package's files and folders that lie directly in the folder of packages."""
+    names = {line.strip('"').partition(",")[0].partition("/")[0] for line in record.split("\n")}
+    return names - {"", "..", "__pycache__"}
+
+
+def _installed(folder: str) -> _Packages:
+    """Return the packages in a folder, except for those without a name.
+
+    Only the first lines of their metadata are read: importlib's parser takes half a second for all.
+    """
+    packages = {}
+    for distribution in distributions(path=[folder]):
+        head = (distribution.read_text("METADATA") or "").partition("\n\n")[0]
+        if names := re.findall(r"^Name: *(.+)", head, re.MULTILINE):
+            requires = re.findall(r"^Requires-Dist: *(.+)", head, re.MULTILINE)
+            packages[_normalized(names[0].strip())] = requires, distribution
+    return packages
+
+
+def _required(names: Iterable[str], installed: _Packages) -> set[str]:
+    """Return packages with all that they require, as far as it is installed."""
+    from packaging.requirements import Requirement  # an environment without it is rebuilt first
+
+    waiting = [(_normalized(name), frozenset[str]()) for name in names]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        name, extras = waiting.pop()
+        if name not in installed or (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        for text in installed[name][0]:
+            if _normalized(re.split(r"[^\w.-]", text, maxsplit=1)[0]) not in installed:
+                continue  # most are: parsing them takes longest
+            needed = Requirement(text)
+            environments = ({"extra": extra} for extra in ("", *extras))
+            if needed.marker is None or any(map(needed.marker.evaluate, environments)):
+                waiting.append((_normalized(needed.name), frozenset(needed.extras)))
+    return {name for name, _ in seen}
+
+
+def _normalized(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from . import recorder
-from .values import EntryCount
 from .wire import WireError
 
 
@@ -75,16 +74,18 @@ class ReceivedTensors:
 
     Args:
         tensors: As they came.
-        count: Counts their entries.
+        most: The number of their entries that the message may use, a tensor counted as often as it
+            occurs; None for any number.
         as_leaves: Whether those with gradients become leaves, here where the call runs.
 
     Attributes:
         leaves: Those that did.
     """
 
-    def __init__(self, tensors: list[Tensor], count: EntryCount, *, as_leaves: bool) -> None:
+    def __init__(self, tensors: list[Tensor], most: int | None, *, as_leaves: bool) -> None:
         self._tensors = tensors
-        self._count = count
+        self._most = most
+        self._entries = 0
         self._as_leaves = as_leaves
         self._made: dict[int, Tensor] = {}
         self.leaves: list[Tensor] = []
@@ -96,6 +97,11 @@ class ReceivedTensors:
         if index not in self._made:
             self._made[index] = self._make(code)
         return self._made[index]
+
+    def _count(self, tensor: Tensor) -> None:
+        self._entries += max(tensor.numel(), *tensor.shape, 0)  # without entries, still many rows
+        if self._most is not None and self._entries > self._most:
+            raise WireError(f"one message brought over {self._most:,} entries of tensors")
 
     def _make(self, code: dict[str, Any]) -> Tensor:
         tensor = self._at_home(code)

@@ -1,13 +1,11 @@
 """Shuts the current process into namespaces of its own, with limits and no privileges.
 
-Linux only. Called in a fresh fork, before any of a student's code runs. The sandbox around the
-forking process (see ``sandbox.py``) already hides the network and the file system; this keeps
-one submission from another: own processes, own /tmp, own shared memory, own sockets and terminals,
-nothing left behind.
+Called in a fresh fork, before any of a student's code runs. The sandbox around the forking process
+already hides the network and the files; this separates submissions: each has its own processes,
+/tmp, shared memory, sockets and terminals.
 """
 
 import ctypes
-import errno
 import os
 import resource
 import signal
@@ -34,8 +32,6 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
-_KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's number
-_KEYCTL_JOIN_SESSION_KEYRING = 1
 _STUDENT_ID = 1000
 NO_CORE = 1  # byte; where a machine pipes cores to a program, 0 starts it all the same, as root
 _LOCKED_BYTES = 1 << 16  # those of files count for no process
@@ -67,12 +63,8 @@ class Limits:
 def enter_own_namespaces(limits: Limits) -> None:
     """Move into new user, PID, mount, IPC and network namespaces; returns in their first process.
 
-    The network has no interface that is up, not even to itself. Workers' own processes have Unix
-    sockets.
-
-    The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
-    makes it end the inner one, and with that one's namespace all that was started there. So does
-    the end of the process that forked it: nobody would watch it any more.
+    The caller's process stays outside. It waits, then ends the way the inner one ended. SIGTERM, or
+    the end of the process that forked it, makes it end the inner one and all that it started.
     """
     user, group, parent = os.geteuid(), os.getegid(), os.getppid()
     _check(_libc.unshare(_OWN_NAMESPACES), "unshare")
@@ -82,8 +74,7 @@ def enter_own_namespaces(limits: Limits) -> None:
     inner = os.fork()
     if inner:
         _end_as(inner, parent)
-    # Many small processes can fill the machine: the kernel then ends these, not the judge, nor the
-    # process around them.
+    # If the machine is out of memory, the kernel ends these, and not the judge.
     Path("/proc/self/oom_score_adj").write_text("1000")
     os.setsid()  # a signal to the own process group must not reach the process outside
     die_with_parent()
@@ -104,10 +95,9 @@ def enter_own_namespaces(limits: Limits) -> None:
 
 
 def _cover_proc() -> None:
-    """Show no /proc: what the kernel writes there for who reads it, it keeps while it is open.
+    """Show no /proc, whose open files would hold memory that no process is charged for.
 
-    But with a GPU what CUDA does not start without: what is mapped, and a place where each thread
-    writes its name. These have numbers of this namespace, which the /proc around it does not know.
+    CUDA needs the mapped addresses, and a place where each thread writes its name.
     """
     if os.environ.get("COURSE_DEVICE") != "cuda":
         _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
@@ -130,7 +120,7 @@ def _cover_proc() -> None:
 
 
 def mapped_bytes() -> int:
-    """Return the address space that this process maps; to be read while there is a /proc."""
+    """Return the size of this process's address space; reads /proc."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
@@ -155,7 +145,7 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     no_capabilities = (ctypes.c_uint32 * 6)()
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _check(_libc.capset(header, no_capabilities), "capset")
-    # Who watches may count what it maps. No other process of its own may look into it all the same.
+    # So that the zygote may read its memory; ptrace is refused to the worker's own processes.
     _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl(DUMPABLE)")
     filter_system_calls()
 
@@ -166,31 +156,13 @@ def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
 
 
 def let_descriptors_travel() -> None:
-    """Raise this process's soft limit on open files as far as it goes.
-
-    So many descriptors its user may have on their way through sockets when it sends one, those of
-    all workers counted; each of these can have some ten thousand of them there.
-    """
+    """Raise the soft limit on open files, which also limits descriptors inside a user's sockets."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def leave_keyring() -> None:
-    """Begin a session keyring of one's own, and an empty one.
-
-    Namespaces leave a process the keyring from which it was started, with the passwords and tickets
-    of whoever runs the judge, and the kernel uses them, for files on a network say. (A worker can't
-    ask for keys itself: the calls are refused.) Where there are no keys, in most containers,
-    nothing is left behind.
-    """
-    if _libc.syscall(_KEYCTL, _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
-        number = ctypes.get_errno()
-        if number not in (errno.ENOSYS, errno.EPERM):  # a system or a container without keys
-            raise OSError(number, f"keyctl: {os.strerror(number)}")
-
-
 def _python_below_tmp() -> dict[str, int]:
-    """Open this Python's folders that a new /tmp would hide: a course may lie in /tmp."""
+    """Open the folders of this Python that a new /tmp would hide."""
     tmp = "/tmp/"  # noqa: S108
     folders = {os.path.realpath(folder) for folder in (sys.prefix, sys.base_prefix)}
     hidden = sorted(folder for folder in folders if folder.startswith(tmp))
@@ -218,7 +190,3 @@ def _check(result: int, step: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{step}: {os.strerror(number)}")
-
-
-if sys.platform != "linux":  # pragma: no cover
-    raise ImportError("the judge's worker runs on Linux only")

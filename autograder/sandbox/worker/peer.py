@@ -14,17 +14,14 @@ import torch
 from torch import Tensor
 
 from .gradients import Backward, ReceivedTensors
-from .values import MAX_ITEMS, EntryCount, NamedItems, TensorTable, decode, encode
+from .values import MAX_ITEMS, NamedItems, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
 MAX_RETURNED = 1 << 20
-"""Entries of the tensors in one result: who checks it computes with it, and may blow it up."""
+"""Entries of the tensors in a worker's reply, because the judge computes with them."""
 
 MAX_BROUGHT = 1 << 23
-"""Entries of the tensors that calls of what was handed over may bring during one call there."""
-
-MAX_SAID = 1 << 25
-"""Bytes of text in all messages that come before a call returns, see ``Wire.received``."""
+"""Entries of the tensors in a worker's call of something that the judge handed to it."""
 
 
 class RemoteError(Exception):
@@ -155,10 +152,6 @@ class Peer:
         self._next_export = 0
         self._next_call = 0
         self._released: list[int] = []
-        self._awaited = 0  # calls whose replies have not come: more than one if calls are nested
-        self._brought = self._entries(MAX_BROUGHT)  # by such calls, during the outermost
-        self._carried = self._entries(2 * MAX_BROUGHT)  # likewise, used or not
-        self._most_received = MAX_SAID  # likewise
 
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -182,11 +175,6 @@ class Peer:
             "grad": torch.is_grad_enabled(),
         }
         inputs = [t for t in table.tensors if t.requires_grad]
-        if not self._awaited:
-            self._brought = self._entries(MAX_BROUGHT)
-            self._carried = self._entries(2 * MAX_BROUGHT)
-            self._most_received = self.wire.received + MAX_SAID
-        self._awaited += 1
         try:
             self._send(request, table)
             message, tensors = self._await_reply(number)
@@ -198,8 +186,6 @@ class Peer:
             # Without its frames: they hold this, and all that the check has computed so far.
             self.failure = type(error)(*error.args)
             raise
-        finally:
-            self._awaited -= 1
 
     def serve(self) -> None:
         """Answer calls until the other side is gone."""
@@ -215,10 +201,6 @@ class Peer:
     def _await_reply(self, number: int) -> tuple[dict[str, Any], list[Tensor]]:
         while True:
             message, tensors = self.wire.receive()
-            if self.wire.received > self._most_received and not self.is_asked_by_name:
-                raise WireError(f"one call brought over {MAX_SAID:,} bytes of messages")
-            for tensor in tensors:
-                self._carried(tensor)
             if message.get("reply") == number:
                 return message, tensors
             self._drop(message.get("released", []))
@@ -280,7 +262,7 @@ class Peer:
     def _perform(
         self, message: dict[str, Any], tensors: list[Tensor]
     ) -> tuple[dict[str, Any], TensorTable]:
-        received = ReceivedTensors(tensors, self._brought, as_leaves=True)
+        received = ReceivedTensors(tensors, self._most(MAX_BROUGHT), as_leaves=True)
         target = self._target(message.get("target"))
         args = decode(message.get("args"), received, self._resolve)
         kwargs = decode(message.get("kwargs"), received, self._resolve)
@@ -295,9 +277,8 @@ class Peer:
             reply["backward"] = self._refer(Backward(received.leaves, outputs))
         return reply, table
 
-    def _entries(self, most: int) -> EntryCount:
-        # Who may be called by name is held to limits from outside; the judge is held to none.
-        return EntryCount(None if self.is_asked_by_name else most)
+    def _most(self, entries: int) -> int | None:
+        return None if self.is_asked_by_name else entries  # a worker trusts the judge
 
     def _target(self, target: Any) -> Callable[..., Any]:
         if isinstance(target, str) and self.is_asked_by_name:
@@ -314,7 +295,7 @@ class Peer:
     ) -> Any:
         if "error" in message:
             raise _read_error(message["error"])
-        received = ReceivedTensors(tensors, self._entries(MAX_RETURNED), as_leaves=False)
+        received = ReceivedTensors(tensors, self._most(MAX_RETURNED), as_leaves=False)
         if "backward" in message:
             backward = decode(message["backward"], received, self._resolve)
             received.attach_gradient(message.get("outputs"), backward, inputs)

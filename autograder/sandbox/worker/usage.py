@@ -1,4 +1,4 @@
-"""Measures the processor time and the memory of a worker and of all processes that it started."""
+"""Measures and ends a worker: it and all processes that it started."""
 
 import contextlib
 import os
@@ -24,8 +24,8 @@ class Usage:
 
     def __init__(self, pid: int, *, most_bytes: int, isolated: bool) -> None:
         self.pid = pid
-        self.isolated = isolated
         self.was_greedy = False
+        self._isolated = isolated
         self._most_bytes = most_bytes
         self._inherited = _held(os.getpid())
         self._inner: psutil.Process | None = None  # the first process inside the namespaces
@@ -48,16 +48,15 @@ class Usage:
         return held > self._most_bytes
 
     def kill(self) -> None:
-        """Kill the worker and the processes that it started."""
-        for process in reversed(self._processes()):
+        """Kill the worker and the processes that it started.
+
+        The process around an isolated worker ends by itself, when all inside are gone.
+        """
+        found = self._processes()
+        inside = [process for process in found if process.pid != self.pid]
+        for process in reversed(inside if inside and self._isolated else found):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-
-    def kill_inner(self) -> None:
-        """Kill the first process inside the namespaces, and with it all others there."""
-        if self._inner:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                self._inner.kill()
 
     def _processes(self) -> list[psutil.Process]:
         """Return the processes, parents before children.
@@ -65,7 +64,7 @@ class Usage:
         The first inside is remembered, because it can outlive the process around it.
         """
         found = _tree(self.pid)
-        if self.isolated and not self._inner:
+        if self._isolated and not self._inner:
             self._inner = found[1] if len(found) > 1 else None
         if self._inner and self._inner not in found and self._inner.is_running():
             found += _tree(self._inner.pid)

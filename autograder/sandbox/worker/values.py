@@ -81,24 +81,6 @@ class NamedItems(tuple[Any, ...]):
         return self._origin.__call_beside__(function, args, kwargs)
 
 
-class EntryCount:
-    """Counts the entries of tensors that have come, each tensor as often as it occurs.
-
-    Args:
-        most: How many there may be; any number if None.
-    """
-
-    def __init__(self, most: int | None) -> None:
-        self._most = most
-        self._count = 0
-
-    def __call__(self, tensor: Tensor) -> None:
-        """Count a tensor; raise WireError if there are too many entries."""
-        self._count += max(tensor.numel(), *tensor.shape, 0)  # without entries, still many rows
-        if self._most is not None and self._count > self._most:
-            raise WireError(f"one call brought over {self._most:,} entries of tensors")
-
-
 def encode(
     value: Any,
     table: TensorTable,

@@ -20,7 +20,6 @@ _LENGTHS = struct.Struct(">II")
 
 MAX_TEXT_BYTES = 4 << 20
 MAX_TENSOR_BYTES = 32 << 20
-LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without any
 _AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
 _MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
@@ -46,8 +45,6 @@ class Wire:
         self._ahead = b""  # has come, and belongs to what is received next
         self.time_left: Callable[[], float] | None = None
         """Says for how long to wait before asking it again; at 0 or less the time is up."""
-        self.received = 0
-        """How much has come, in bytes of text; a message counts as at least LEAST_BYTES."""
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
@@ -83,7 +80,6 @@ class Wire:
         text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
             raise WireError(f"a message of {text_len} + {blob_len} bytes is too large")
-        self.received += max(text_len, LEAST_BYTES)
         text = self._receive_exactly(text_len)
         blob = self._receive_exactly(blob_len)
         try:

@@ -1,10 +1,9 @@
-"""The forking process: imports everything once, then forks a worker for each submission.
+"""The forking process (zygote): imports everything once, then forks a worker for each submission.
 
-It speaks over a Unix socket with the judge: one JSON object a line, one answer each. With
-``start`` comes a socket over which the new worker sends another, of its own network, that it will
-answer on, and where there are control groups the entrance to its own group; with ``share`` the
-socket on which a copy of this process will serve another judge. It runs no code of students, starts
-no thread and touches no GPU, so that its forks are sound.
+It answers a judge over a Unix socket, one JSON object a line. ``start`` brings the socket over
+which the new worker sends the one that it will answer on, and perhaps the entrance to a control
+group; ``share`` brings the socket on which a copy of this process will answer another judge. It
+runs no code of students, starts no thread and touches no GPU, so that its forks are sound.
 """
 
 import contextlib
@@ -20,20 +19,18 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, TypeVar
 
 from .isolation import (
     Limits,
     drop_privileges,
     enter_own_namespaces,
-    leave_keyring,
     let_descriptors_travel,
     mapped_bytes,
 )
 from .usage import Usage
 
-_TRIES = 10  # of a second each
+_TRIES = 10  # of a second each, to end a worker
 _LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
 _NO_PROCESS_MORE = (
     "the machine starts no process more: grade with fewer workers, or raise the limit on the "
@@ -47,8 +44,6 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     isolated = sys.argv[2] == "isolated"
     sys.argv[1:] = ["-f", "kernel.json"]  # as a kernel's process has them: some cells read them
-    if isolated:
-        leave_keyring()
     let_descriptors_travel()
     gc.disable()  # looking for garbage while modules are imported takes a fifth of the time
     _import_everything()
@@ -123,58 +118,52 @@ class _Zygote:
                     data = data if more else b""
                 if not data:
                     break
-                answer = self._answer_if_allowed(json.loads(data), descriptors)
+                answer = self._answer(json.loads(data), descriptors)
                 self._control.sendall(json.dumps(answer).encode() + b"\n")
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
                 self._end_the_greedy()
                 self._looked = time.monotonic()
         for usage in self._workers.values():
-            _kill(usage)
-
-    def _answer_if_allowed(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
-        try:
-            return self._answer(request, descriptors)
-        except OSError as error:  # of a fork: what runs already goes on
-            if error.errno not in (errno.EAGAIN, errno.ENOMEM):
-                raise
-            for descriptor in descriptors:
-                os.close(descriptor)
-            return {"refused": _NO_PROCESS_MORE}
+            _end(usage)
 
     def _answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         if "preload" in request:
             return _preload(request["preload"])
         if "watch" in request:
             return _prepare(request["watch"])
-        if "share" in request:
-            return self._share(descriptors[0])
-        if "start" in request:
-            return self._start(request["start"], *descriptors)
         if "used" in request:
             return {"seconds": self._look(request["used"], Usage.seconds, 0.0)}
-        return {"ended": self._stop(request["stop"], request["grace"])}
+        if "stop" in request:
+            return {"ended": self._stop(request["stop"], request["grace"])}
+        try:
+            if "share" in request:
+                return self._share(descriptors[0])
+            return self._start(Limits(**request["start"]), *descriptors)
+        except OSError as error:  # of a fork: workers that run already go on
+            if error.errno not in (errno.EAGAIN, errno.ENOMEM):
+                raise
+            return {"refused": _NO_PROCESS_MORE}
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def _share(self, descriptor: int) -> dict[str, Any]:
         self._copies -= {pid for pid in self._copies if os.waitpid(pid, os.WNOHANG)[0]}
         if pid := os.fork():
             self._copies.add(pid)
-            os.close(descriptor)
             return {}
         self._control.close()
         _Zygote(socket.socket(fileno=descriptor), self._isolated).serve()
         os._exit(0)
 
-    def _start(self, limits: dict[str, Any], *descriptors: int) -> dict[str, Any]:
-        given = Limits(**{f.name: limits[f.name] for f in fields(Limits)})
+    def _start(self, limits: Limits, descriptor: int, *entrances: int) -> dict[str, Any]:
         pid = os.fork()
         if pid == 0:
-            descriptor, *entrances = descriptors
-            for entrance in entrances:
-                _enter_group(entrance)
-            _become_worker(descriptor, given, self._isolated, self._control)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        self._workers[pid] = Usage(pid, most_bytes=given.memory_mb << 20, isolated=self._isolated)
+            for entrance in entrances:  # to a control group; where it is refused, stay outside
+                with contextlib.suppress(OSError):
+                    os.write(entrance, b"0")
+            _become_worker(descriptor, limits, self._isolated, self._control)
+        self._workers[pid] = Usage(pid, most_bytes=limits.memory_mb << 20, isolated=self._isolated)
         return {"worker": pid}
 
     def _stop(self, pid: int, grace: float) -> int | None:
@@ -184,16 +173,16 @@ class _Zygote:
         # A worker that has ended may not be reaped yet: give it a moment before killing it.
         ended = _wait(pid, grace)
         if ended is None:
-            _kill(usage)
-        usage.kill_inner()  # where the process around it was killed alone
+            _end(usage)
+        usage.kill()  # where the process around it was killed alone
         return -signal.SIGKILL if usage.was_greedy else ended
 
     def _end_the_greedy(self) -> None:
-        """Kill what is in a worker, if its processes together hold more than one of them may."""
+        """Kill the workers whose processes together hold more than a worker may."""
         for pid, usage in self._workers.items():
             if self._look(pid, Usage.is_greedy, False):
-                usage.was_greedy = True  # it may take long to end, and give back all that it holds
-                _end(usage)  # reaped when the judge, who sees it gone, asks
+                usage.was_greedy = True
+                usage.kill()  # reaped when the judge, who sees it gone, asks
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
         """Look at what a worker uses; one that can't be looked at is ended, and no other."""
@@ -201,15 +190,15 @@ class _Zygote:
         try:
             return look(usage) if usage else otherwise
         except Exception:
-            _end(self._workers[pid])
+            self._workers[pid].kill()
             return otherwise
 
 
 def _preload(modules: list[str]) -> dict[str, Any]:
     gc.disable()
     for name in modules:
-        with contextlib.suppress(Exception):  # withheld, not there, or not at ease here: the cell
-            importlib.import_module(name)  # that imports it is told
+        with contextlib.suppress(Exception):  # the cell that imports it gets the error
+            importlib.import_module(name)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].get_backend()
     _settle()
@@ -233,29 +222,12 @@ def _wait(pid: int, seconds: float) -> int | None:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if ready else None
 
 
-def _kill(usage: Usage) -> None:
-    """End and reap a worker; one that does not end keeps nobody waiting for ever."""
-    _end(usage)
+def _end(usage: Usage) -> None:
+    """Kill and reap a worker; give up on one that does not end."""
     for _ in range(_TRIES):
+        usage.kill()
         if _wait(usage.pid, 1.0) is not None:
             return
-        usage.kill()
-
-
-def _end(usage: Usage) -> None:
-    """End a worker; asked to end, the process around an isolated one ends it, if it still can."""
-    with contextlib.suppress(ProcessLookupError):
-        if usage.isolated:
-            os.kill(usage.pid, signal.SIGTERM)
-        else:
-            os.killpg(usage.pid, signal.SIGKILL)
-    usage.kill_inner()
-
-
-def _enter_group(entrance: int) -> None:
-    """Enter a control group, with all that will be forked; where that is refused, stay outside."""
-    with contextlib.suppress(OSError):
-        os.write(entrance, b"0")  # whoever writes it
 
 
 def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: socket.socket) -> None:
@@ -298,10 +270,8 @@ def _answer_judge(connection: socket.socket, limits: Limits) -> None:
     keep_text(limits.output_characters)
     wire = Wire(connection)
     peer = Peer(wire, describe_error=describe_error, is_asked_by_name=True, contains=BaseException)
-    try:
+    with contextlib.suppress(WireClosed):
         peer.serve()
-    except WireClosed:
-        return
 
 
 if __name__ == "__main__":
