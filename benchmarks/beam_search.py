@@ -14,9 +14,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from benchmarks.measure import Comparison, compare, devices, table
 from course_lib.generation.beam_search import beam_search
-from course_lib.generation.cached import CachedDecoder
-from course_lib.generation.recomputing import RecomputingModel
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import CachedDecoder, RecurrentStepModel, UncachedModel
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.weights import copy_gpt2
@@ -124,11 +122,13 @@ def state_row(device: str) -> Comparison:
         def language_model(tokens: Tensor) -> Tensor:
             return model(src.expand(len(tokens), -1), tokens)
 
-        return beam_search(RecomputingModel(language_model), start, **options)
+        return beam_search(UncachedModel(language_model), start, **options)
 
     return compare(
         f"beam of {BEAM_SIZE}, recurrent model of 256: a step, with its state",
-        lambda: beam_search(SteppedDecoder(model.decoder, model.encoder(src)), start, **options),
+        lambda: beam_search(
+            RecurrentStepModel(model.decoder, model.encoder(src)), start, **options
+        ),
         "ours, all read again",
         recomputed,
         pairs=9,

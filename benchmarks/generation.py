@@ -13,8 +13,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from benchmarks.measure import Comparison, compare, devices, readable, table
 from course_lib.generation.beam_search import beam_search
-from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.greedy_search import greedy
+from course_lib.generation.step_models import CachedDecoder
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.weights import copy_gpt2
 

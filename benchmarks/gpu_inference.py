@@ -7,10 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks.gpu_models import Bench, draw_tokens, gpt_models
-from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.static import StaticDecoder
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.step_models import CachedDecoder, StaticDecoder, StepModel
 from course_lib.layers.attention import scaled_dot_product_attention
 
 

@@ -24,7 +24,7 @@ from benchmarks.__main__ import machine
 from course_lib.analysis.depth_experiment import DeepReader, DeepReaderConfig, take_small_steps
 from course_lib.data.toy_tasks import BOS_ID, PAD_ID, AlignedBatch, draw_reverse
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import RecurrentStepModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from course_lib.training.loop import DivergenceError, TrainingConfig, train
 
@@ -107,7 +107,7 @@ def reversing_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
 def share_without_mistake(model: Seq2Seq, length: int, count: int = 400) -> float:
     """Write new sequences of one length greedily; the share that is right to the end."""
     batch = draw_sequences(1_000_000 + length, count, length, length)
-    stepped = SteppedDecoder(model.decoder, model.encoder(batch.src, batch.lengths))
+    stepped = RecurrentStepModel(model.decoder, model.encoder(batch.src, batch.lengths))
     prompt = torch.full((count, 1), BOS_ID)
     written = greedy(stepped, prompt, eos_id=EOS_ID, max_new_tokens=length + 4)
     truth = [(*row, EOS_ID) for row in batch.tgt.tolist()]

@@ -22,18 +22,10 @@ def check_fields(
 ) -> None:
     """Check the fields of a dataclass by the types that it declares.
 
-    An int is at least 1, a float finite and at least 0, a Literal one of its values. Fields of
-    other types than these, bool, str and dataclasses are not checked.
-
-    Args:
-        config: The dataclass.
-        zero: Names of ints that may be 0 too.
-        positive: Names of floats that may not be 0.
-        shares: Names of floats that are below 1.
-
-    Raises:
-        TypeError: A value is of another type; the message names the field.
-        ValueError: A value is out of range; likewise.
+    An int is at least 1, or 0 if named in ``zero``; a float finite and at least 0, above 0 if named
+    in ``positive``, below 1 if named in ``shares``; a Literal one of its values. bool, str and
+    dataclasses are checked for their types, other fields not at all. The TypeError or ValueError
+    names the field.
     """
     for name, kind in get_type_hints(type(config)).items():
         value = getattr(config, name)
@@ -55,16 +47,7 @@ def check_fields(
 
 
 def check_at_least(least: int, **values: int) -> None:
-    """Check sizes and counts.
-
-    Args:
-        least: What each must be at least.
-        values: The values, by what the caller calls them.
-
-    Raises:
-        TypeError: A value is no int; the message names it.
-        ValueError: A value is smaller; likewise.
-    """
+    """Check that named sizes are ints and at least ``least``."""
     for name, value in values.items():
         _check_type(name, value, int)
         if value < least:
@@ -72,42 +55,21 @@ def check_at_least(least: int, **values: int) -> None:
 
 
 def check_divisible(**values: int) -> None:
-    """Check that the first of two values is divisible by the second.
-
-    Args:
-        values: Both, by what the caller calls them.
-
-    Raises:
-        ValueError: It is not.
-    """
+    """Check that the first of two named values is divisible by the second."""
     (name, value), (divisor_name, divisor) = values.items()
     if value % divisor != 0:
         raise ValueError(f"{name}={value} must be divisible by {divisor_name}={divisor}")
 
 
 def check_not_string(**values: object) -> None:
-    """Check that a caller gives several strings: one string is taken for its letters otherwise.
-
-    Args:
-        values: The values, by what the caller calls them.
-
-    Raises:
-        TypeError: A value is a string; the message names it.
-    """
+    """Check that named values are not strings, which would be taken for their letters."""
     for name, value in values.items():
         if isinstance(value, str):
             raise TypeError(f"{name} must hold strings, got the string {value!r:.60}")
 
 
 def check_batch(**tensors: "Tensor") -> None:
-    """Check that tensors are batches of sequences of vectors, as many in each.
-
-    Args:
-        tensors: The tensors, ``(batch, length, width)`` each, by what the caller calls them.
-
-    Raises:
-        ValueError: One is of other dimensions, or they differ in batch; the message says which.
-    """
+    """Check that named tensors are ``(batch, length, width)``, and agree in batch."""
     for name, tensor in tensors.items():
         if len(tensor.shape) != 3:
             raise ValueError(
@@ -120,15 +82,7 @@ def check_batch(**tensors: "Tensor") -> None:
 
 
 def check_width(x: "Tensor", **width: int) -> None:
-    """Check that a tensor's vectors have the width of a layer: one of 1 would be broadcast.
-
-    Args:
-        x: A tensor, its vectors along the last dimension.
-        width: The layer's width, by what the layer calls it.
-
-    Raises:
-        ValueError: The vectors are of another width; the message names both.
-    """
+    """Check that the last dimension of ``x`` has a layer's width: 1 would be broadcast."""
     for name, size in width.items():
         if len(x.shape) < 1 or x.shape[-1] != size:
             raise ValueError(f"x must have shape (..., {name}={size}), got {tuple(x.shape)}")

@@ -1753,12 +1753,12 @@ hint = "write max_new_tokens tokens where the end does not come sooner, and no m
 assert_equal(len(short), 2, what="the number of tokens when two are allowed", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.greedy_search import greedy as reference_search
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 
 
 def reference_of(logits_after, limit, eos_id=EOS, bos_id=BOS):
     """Return the reference's tokens for a language."""
-    model = RecomputingModel(lambda tokens: logits_after(tokens)[:, None])
+    model = UncachedModel(lambda tokens: logits_after(tokens)[:, None])
     prompt = torch.tensor([[bos_id]]).to(device)
     return list(reference_search(model, prompt, eos_id=eos_id, max_new_tokens=limit)[0].tokens)
 
@@ -1962,14 +1962,14 @@ assert_equal(
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.beam_search import beam_search as reference_search
 from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 
 
 def reference_tokens(language, beam_size, eos_id=EOS, limit=6):
     """Return the reference's best tokens, with alpha 0."""
 
     (found,) = reference_search(
-        RecomputingModel(lambda tokens: language.logits_after(tokens)[:, None]),
+        UncachedModel(lambda tokens: language.logits_after(tokens)[:, None]),
         torch.tensor([[language.bos]]).to(device),
         beam_size=beam_size,
         eos_id=eos_id,
@@ -2092,7 +2092,7 @@ for tokens, score in results:
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.beam_search import beam_search as reference_search
 from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 
 
 def searched(language, beam_size, limit, added, alpha, ranked=True, every_ending=False):
@@ -2166,7 +2166,7 @@ for language, beam_size, limit in (
 ):
     rule = language.logits_after
     (found,) = reference_search(
-        RecomputingModel(lambda tokens, rule=rule: rule(tokens)[:, None]),
+        UncachedModel(lambda tokens, rule=rule: rule(tokens)[:, None]),
         torch.tensor([[BOS]]).to(device),
         beam_size=beam_size,
         eos_id=EOS,

@@ -46,7 +46,7 @@
 #
 # **The rule of this homework:** what you hand in is yours. `GRUCell` and all else that `course_lib`
 # has here may be used, but an `alignment_error` that leads to the `alignment_error` or the
-# `misplaced_weight` of the whole library loses the points of its tests; so does an
+# `unaligned_attention` of the whole library loses the points of its tests; so does an
 # `AdditiveAttention` or an `AttentionDecoder` that leads to the library's own.
 #
 # **If you are stuck,** print shapes. Every tensor here has a batch first, then queries, then keys.
@@ -1632,7 +1632,7 @@ if device == "cpu":  # a GPU would compute nothing more after such an error
 # *ay* comes from nowhere. They are marked -1, and do not count.
 
 
-# %% solution="alignment_error" withholds="course_lib.metrics.alignment.alignment_error course_lib.metrics.alignment.misplaced_weight"
+# %% solution="alignment_error" withholds="course_lib.metrics.alignment.alignment_error course_lib.metrics.alignment.unaligned_attention"
 def alignment_error(weights: Tensor, alignment: Tensor) -> float:
     """Return how often the largest weight lies elsewhere than at the true key.
 

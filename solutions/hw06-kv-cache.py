@@ -64,15 +64,15 @@ from course_lib.gradient_checks import assert_gradients_like
 from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
-from course_lib.generation.hypothesis import Hypothesis, cut_at_end
+from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
 from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 from course_lib.layers.masks import causal_mask, check_mask, without_hidden
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 from course_lib.analysis.recorders import RecordingCache, count_places, projected_tokens
 from course_lib.layers.residual import Residual
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.step_models import StepModel
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
@@ -156,7 +156,7 @@ def which_stay(left, logits, paid_in):
 
 def tokens_of(written, prompts, vocab_size):
     """Give the tokens of each hypothesis, once there is one a prompt, and they are token ids."""
-    hint = "a Hypothesis for each prompt: cut_at_end makes them"
+    hint = "a Hypothesis for each prompt: cut_at_eos makes them"
     if not isinstance(written, list | tuple) or len(written) != prompts:
         raise CheckFailure(f"sample should return a list of {prompts} hypotheses", hint=hint)
     rows = [getattr(hypothesis, "tokens", None) for hypothesis in written]
@@ -1610,7 +1610,7 @@ for p in (-0.5, 0, 1.0001):
 # - Chance comes from `generator`, which `torch.multinomial` takes: so that a text can be written
 #   again, and so that nobody else's dice are touched.
 # - Temperature first, then the top k, then the top p of what is left.
-# - The hypotheses are made by `cut_at_end`, which is there: give it the tokens and the
+# - The hypotheses are made by `cut_at_eos`, which is there: give it the tokens and the
 #   log-probabilities, `(batch, len)` each. These are the *model's own*, as if nothing had been
 #   ruled out. It also refuses what is NaN; the tests give you sound logits.
 
@@ -1633,7 +1633,7 @@ def watched(scores, seen, beside):
         seen.append(tokens.cpu().clone())
         return logits[:, None].to(tokens.device)  # (batch, 1, vocab_size)
 
-    return call_beside(RecomputingModel, language_model, beside=beside)
+    return call_beside(UncachedModel, language_model, beside=beside)
 
 
 def dice(seed):
@@ -1866,7 +1866,7 @@ for eos_id, ends in ((3, [2, 5, 3]), (0, [4, 3, 4]), (1, [3, 7, 1]), (None, [7, 
     )
     expected = [likeliest[:end, row].tolist() for row, end in enumerate(ends)]
     tokens = tokens_of(written, 3, 8)
-    hint = "one hypothesis for each prompt, up to its end token and with it: see cut_at_end"
+    hint = "one hypothesis for each prompt, up to its end token and with it: see cut_at_eos"
     stop = "stop when all texts have ended, not when one has"
     mistakes = {
         stop: [text[: min(ends)] for text in expected],
@@ -1887,7 +1887,7 @@ for eos_id, ends in ((3, [2, 5, 3]), (0, [4, 3, 4]), (1, [3, 7, 1]), (None, [7, 
             if abs(checked_number(getattr(hypothesis, name), what=name) - own) > 1e-3:
                 hint = "the log-probabilities are those of the logits before temperature and top k"
                 raise CheckFailure(f"{name} is not the model's own", hint=hint)
-        assert_equal(hypothesis.finished, end <= 6, what="finished", hint="see cut_at_end")
+        assert_equal(hypothesis.finished, end <= 6, what="finished", hint="see cut_at_eos")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2080,7 +2080,7 @@ def seconds_a_token(model, length=300):
 
 writer = TextModel(1000, 128, 4, num_layers=3)
 figure, axes = plt.subplots(figsize=(7, 3))
-for name, model in (("with your cache", Reader(writer)), ("without", RecomputingModel(writer))):
+for name, model in (("with your cache", Reader(writer)), ("without", UncachedModel(writer))):
     seconds = seconds_a_token(model).view(-1, 10).median(dim=-1).values  # of ten tokens each
     axes.plot(range(0, 300, 10), 1000 * seconds, label=name)
 axes.set_xlabel("tokens before")
@@ -2099,7 +2099,7 @@ plt.show()
 # from yours.
 
 # %% demo="my-language-model"
-from course_lib.training.export_language_models import export_language_model
+from course_lib.training.export import export_language_model
 
 try:
     file = export_language_model(

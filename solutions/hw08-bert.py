@@ -1698,7 +1698,7 @@ fill_in(
 # its heads look, and how far the page's numbers are from yours.
 
 # %% demo="my-bert"
-from course_lib.training.export_language_models import export_masked_language_model
+from course_lib.training.export import export_masked_language_model
 
 try:
     blanks = [

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from course_lib.data.toy_tasks import PAD_ID, AlignedBatch
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.masks import padding_mask
-from course_lib.metrics.alignment import alignment_error, misplaced_weight
+from course_lib.metrics.alignment import alignment_error, unaligned_attention
 from course_lib.validation import check_divisible, check_fields
 
 
@@ -83,19 +83,10 @@ class AttentionReader(nn.Module):
     def forward(
         self, query_tokens: Tensor, key_tokens: Tensor, *, return_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Name a token for each query.
+        """Return a token's logits for each query, ``(batch, query_len, vocab_size)``.
 
-        Args:
-            query_tokens: ``(batch, query_len)``, token ids that ask.
-            key_tokens: ``(batch, key_len)``, token ids that are read; padding is not.
-            return_weights: Also return the attention weights.
-
-        Returns:
-            Logits ``(batch, query_len, vocab_size)``; with ``return_weights`` the pair of logits
-            and weights ``(batch, num_heads, query_len, key_len)``.
-
-        Raises:
-            ValueError: A sequence is longer than ``max_length``.
+        With ``return_weights`` also the weights, ``(batch, num_heads, query_len, key_len)``.
+        Tokens are ``(batch, query_len)`` and ``(batch, key_len)``; padding is not read.
         """
         query, key = self._embed(query_tokens), self._embed(key_tokens)
         mask = padding_mask(key_tokens, PAD_ID)  # (batch, 1, 1, key_len)
@@ -123,43 +114,34 @@ class Reading:
     """How well a reader with one head reads a batch, and where it looks.
 
     >>> weights = torch.full((1, 2, 2), 0.5)
-    >>> print(Reading(accuracy=0.9, alignment_error=0.25, misplaced_weight=0.5, weights=weights))
+    >>> print(Reading(accuracy=0.9, alignment_error=0.25, unaligned_attention=0.5, weights=weights))
     right 90.0%, alignment error 25.0%, misplaced weight 50.0%
 
     Attributes:
         accuracy: Share of tokens that it names right, 0 to 1; padding is not counted.
         alignment_error: Share of tokens whose largest weight is at a wrong place, 0 to 1.
-        misplaced_weight: Share of all weight that is at a wrong place, 0 to 1.
+        unaligned_attention: Share of all weight that is at a wrong place, 0 to 1.
         weights: ``(batch, query_len, key_len)``, the attention weights.
     """
 
     accuracy: float
     alignment_error: float
-    misplaced_weight: float
+    unaligned_attention: float
     weights: Tensor
 
     def __str__(self) -> str:
         """Return the three measures in words."""
         return (
             f"right {self.accuracy:.1%}, alignment error {self.alignment_error:.1%}, "
-            f"misplaced weight {self.misplaced_weight:.1%}"
+            f"misplaced weight {self.unaligned_attention:.1%}"
         )
 
 
 @torch.no_grad()
 def judge_reading(reader: AttentionReader, batch: AlignedBatch, query_tokens: Tensor) -> Reading:
-    """Let a reader with one head read, and hold it against the truth.
+    """Let a reader with one head read a batch, and compare with the truth.
 
-    Args:
-        reader: The reader; ``num_heads`` is 1.
-        batch: What is read, named and looked at.
-        query_tokens: ``(batch, query_len)``, token ids that ask, such as ``batch.src``.
-
-    Returns:
-        The measures and the weights.
-
-    Raises:
-        ValueError: The reader has several heads.
+    ``query_tokens``, ``(batch, query_len)``, are the tokens that ask, such as ``batch.src``.
     """
     if reader.config.num_heads != 1:
         raise ValueError(f"reader must have num_heads=1, got {reader.config.num_heads}")
@@ -170,6 +152,6 @@ def judge_reading(reader: AttentionReader, batch: AlignedBatch, query_tokens: Te
     return Reading(
         accuracy=float(is_right[is_counted].double().mean()),
         alignment_error=alignment_error(weights, batch.alignment),
-        misplaced_weight=misplaced_weight(weights, batch.alignment),
+        unaligned_attention=unaligned_attention(weights, batch.alignment),
         weights=weights,
     )

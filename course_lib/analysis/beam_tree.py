@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.step_models import StepModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,23 +51,10 @@ def beam_tree(
     length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
     candidates: int = 3,
 ) -> list[BeamNode]:
-    """Run ``beam_search`` for one prompt and keep what it looked at.
+    """Run ``beam_search`` for one prompt, ``(1, prompt_len)``, and return what it looked at.
 
-    Args:
-        model: The model, fresh.
-        prompt: ``(1, prompt_len)``, int64.
-        beam_size: As for ``beam_search``; as many results are asked for.
-        eos_id: As for ``beam_search``.
-        max_new_tokens: As for ``beam_search``.
-        length_penalty: As for ``beam_search``.
-        candidates: For each sequence in play, how many of its most probable extensions to show at
-            least; the search itself looks at all.
-
-    Returns:
-        The tree; a parent stands before its children, the prompt first.
-
-    Raises:
-        ValueError: ``prompt`` holds several prompts, or ``beam_search`` refuses an argument.
+    Of each sequence in play at least ``candidates`` extensions are shown; the other arguments are
+    those of ``beam_search``. In the tree a parent stands before its children, the prompt first.
 
     Source: chapter "Decoding".
     """

@@ -14,13 +14,7 @@ from course_lib.models.transformer import TransformerConfig
 
 
 def attention_parameters(d_model: int) -> int:
-    """Count the parameters of ``MultiHeadAttention``: four square projections.
-
-    Args:
-        d_model: Width.
-
-    Returns:
-        ``4 d_model^2``, and ``4 d_model`` biases. The number of heads does not matter.
+    """Count the parameters of ``MultiHeadAttention``, for any number of heads.
 
     Source: Vaswani et al. (2017), section 3.2.2; chapter "The Transformer".
     """
@@ -30,13 +24,6 @@ def attention_parameters(d_model: int) -> int:
 def feed_forward_parameters(d_model: int, d_ff: int) -> int:
     """Count the parameters of ``FeedForward``.
 
-    Args:
-        d_model: Width of input and output.
-        d_ff: Width inside.
-
-    Returns:
-        ``2 d_model d_ff``, and ``d_ff + d_model`` biases.
-
     Source: Vaswani et al. (2017), section 3.3; chapter "The Transformer".
     """
     return 2 * d_model * d_ff + d_ff + d_model
@@ -45,13 +32,7 @@ def feed_forward_parameters(d_model: int, d_ff: int) -> int:
 def encoder_layer_parameters(d_model: int, d_ff: int) -> int:
     """Count the parameters of ``EncoderLayer``, or of ``DecoderBlock``.
 
-    Args:
-        d_model: Width.
-        d_ff: Width inside the feed-forward layer.
-
-    Returns:
-        Those of an attention, a feed-forward layer and two norms; ``12 d_model^2`` and a little if
-        ``d_ff = 4 d_model``.
+    About ``12 d_model^2`` if ``d_ff = 4 d_model``.
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
@@ -61,13 +42,6 @@ def encoder_layer_parameters(d_model: int, d_ff: int) -> int:
 def decoder_layer_parameters(d_model: int, d_ff: int) -> int:
     """Count the parameters of ``DecoderLayer``.
 
-    Args:
-        d_model: Width.
-        d_ff: Width inside the feed-forward layer.
-
-    Returns:
-        Those of two attentions, a feed-forward layer and three norms.
-
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
     return (
@@ -76,13 +50,7 @@ def decoder_layer_parameters(d_model: int, d_ff: int) -> int:
 
 
 def transformer_parameters(config: TransformerConfig) -> int:
-    """Count the parameters of ``Transformer``.
-
-    Args:
-        config: Its sizes and choices.
-
-    Returns:
-        Those of all layers, and of the embeddings, each shared matrix once.
+    """Count the parameters of ``Transformer``, each shared matrix once.
 
     Source: Vaswani et al. (2017), section 3; chapter "The Transformer".
     """
@@ -111,17 +79,7 @@ def attention_flops(
     """Count the operations of ``MultiHeadAttention``.
 
     The projections grow with the length, the scores and the averages with its square.
-
-    Args:
-        batch: Number of sequences.
-        query_len: Queries of each (tokens).
-        key_len: Keys of each (tokens).
-        d_model: Width.
-        projected_len: Keys that must be projected (tokens): those that no cache holds. All if None.
-
-    Returns:
-        ``4 batch (query_len + projected_len) d_model^2`` for the projections and
-        ``4 batch query_len key_len d_model`` for scores and averages.
+    ``projected_len`` are the keys that no cache holds; all if None.
 
     Source: Vaswani et al. (2017), section 4, table 1; chapter "The cost of attention".
     """
@@ -133,15 +91,6 @@ def attention_flops(
 def feed_forward_flops(batch: int, length: int, d_model: int, d_ff: int) -> int:
     """Count the operations of ``FeedForward``.
 
-    Args:
-        batch: Number of sequences.
-        length: Of each (tokens).
-        d_model: Width of input and output.
-        d_ff: Width inside.
-
-    Returns:
-        ``4 batch length d_model d_ff``.
-
     Source: Vaswani et al. (2017), section 3.3; chapter "The Transformer".
     """
     return 4 * batch * length * d_model * d_ff
@@ -150,18 +99,9 @@ def feed_forward_flops(batch: int, length: int, d_model: int, d_ff: int) -> int:
 def recurrent_flops(
     batch: int, length: int, input_size: int, hidden_size: int, *, gates: int = 1
 ) -> int:
-    """Count the operations of a recurrent layer, for comparison.
+    """Count the operations of a recurrent layer, whose steps can't run side by side.
 
-    Args:
-        batch: Number of sequences.
-        length: Of each (tokens); the steps cannot run side by side.
-        input_size: Width of the input.
-        hidden_size: Width of the state.
-        gates: Matrices for each of input and state: 1 for a plain cell, 3 for a GRU, 4 for an
-            LSTM.
-
-    Returns:
-        ``2 batch length gates (input_size + hidden_size) hidden_size``.
+    ``gates`` is 1 for a plain cell, 3 for a GRU, 4 for an LSTM.
 
     Source: Vaswani et al. (2017), section 4, table 1; chapter "The cost of attention".
     """
@@ -169,17 +109,9 @@ def recurrent_flops(
 
 
 def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: int = 0) -> int:
-    """Count the operations of ``DecoderLM``.
+    """Count the operations of ``DecoderLM`` after ``past`` tokens that a cache holds.
 
-    Args:
-        config: Its sizes.
-        batch: Number of sequences.
-        length: Of each, without what a cache holds (tokens).
-        past: Tokens that a cache holds.
-
-    Returns:
-        Those of all layers and of the output projection; about two for each parameter and token
-        while ``past + length`` is small beside ``6 d_model``.
+    About two for each parameter and token while ``past + length`` is small beside ``6 d_model``.
 
     Source: Kaplan et al. (2020), section 2.1; chapter "Caching keys and values".
     """
@@ -193,18 +125,9 @@ def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: 
 
 
 def attention_weights_bytes(batch: int, num_heads: int, query_len: int, key_len: int) -> int:
-    """Count the bytes of the attention weights of one layer, where they are written out.
+    """Count the bytes of one layer's attention weights in float32, where they are stored.
 
-    The fused kernel never writes them out, which is why it can read long texts.
-
-    Args:
-        batch: Number of sequences.
-        num_heads: Number of heads.
-        query_len: Queries of each (tokens).
-        key_len: Keys of each (tokens).
-
-    Returns:
-        Bytes, in float32.
+    The fused kernel never stores them, so it can read long texts.
 
     Source: Dao et al. (2022), section 1; chapter "The cost of attention".
     """

@@ -106,31 +106,11 @@ class DeepReader(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """Name a token at each position.
-
-        Args:
-            token_ids: ``(batch, length)``.
-
-        Returns:
-            Logits ``(batch, length, vocab_size)``.
-
-        Raises:
-            ValueError: The sequence is longer than ``max_length``.
-        """
+        """Return logits ``(batch, length, vocab_size)`` for token ids ``(batch, length)``."""
         return self.output_projection(self.norm(self.stream(token_ids)[-1]))
 
     def stream(self, token_ids: Tensor) -> list[Tensor]:
-        """Give what each sublayer hands to the next.
-
-        Args:
-            token_ids: ``(batch, length)``.
-
-        Returns:
-            The embeddings and then one tensor a sublayer, ``(batch, length, d_model)`` each.
-
-        Raises:
-            ValueError: The sequence is longer than ``max_length``.
-        """
+        """Return the embeddings and each sublayer's output, ``(batch, length, d_model)`` each."""
         x = self.positions(self.embedding(token_ids))
         passed = [x]
         for index, sublayer in enumerate(self.sublayers):
@@ -146,13 +126,7 @@ class DeepReader(nn.Module):
 
 
 def take_small_steps(reader: DeepReader) -> DeepReader:
-    """Multiply the last matrix of each of the n sublayers by 1 / sqrt(n).
-
-    Args:
-        reader: Changed in place; meant for one that has not been trained yet.
-
-    Returns:
-        The same reader.
+    """Multiply the last matrix of each of the n sublayers by 1 / sqrt(n), in place.
 
     Source: Radford et al. (2019), section 2.3; chapter "Residual connections".
     """
@@ -188,15 +162,9 @@ class DepthProfile:
 def measure_depth(
     reader: DeepReader, token_ids: Tensor, compute_loss: Callable[[Tensor], Tensor]
 ) -> DepthProfile:
-    """Send one batch forward and its loss back, and measure both ways.
+    """Send a batch ``(batch, length)`` forward and its loss back, and measure both ways.
 
-    Args:
-        reader: The model; its gradients are cleared before and after.
-        token_ids: ``(batch, length)``.
-        compute_loss: From logits ``(batch, length, vocab_size)`` to a scalar.
-
-    Returns:
-        The profile.
+    ``compute_loss`` maps logits ``(batch, length, vocab_size)`` to a scalar.
 
     Source: chapter "Residual connections".
     """

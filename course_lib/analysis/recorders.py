@@ -19,26 +19,24 @@ from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """Collect the attention weights of every call of a model within a ``with`` block.
 
-    A layer that is called twice leaves the weights of the last call.
+    The model computes what it always does, by the formula instead of the fused kernel. A layer
+    that is called twice leaves the weights of the last call.
+
+    >>> import torch
+    >>> layer = nn.ModuleDict({"reader": MultiHeadAttention(4, 2)})
+    >>> with recorded_attention(layer) as weights:
+    ...     _ = layer["reader"](*[torch.zeros(1, 3, 4)] * 3)
+    >>> weights["reader"].shape
+    torch.Size([1, 2, 3, 3])
 
     Args:
-        model: Any model whose attention layers are ``MultiHeadAttention``; it computes what it
-            always does, by the formula instead of the fused kernel.
+        model: Any model whose attention layers are ``MultiHeadAttention``.
 
     Yields:
-        A dictionary, empty at first, from the name of each attention layer, such as
-        ``decoder.layers.0.cross_attention``, to its weights
+        From the name of each layer, such as ``decoder.layers.0.cross_attention``, to its weights
         ``(batch, num_heads, query_len, key_len)``.
 
     Source: chapter "The Transformer".
-
-    Example:
-        >>> import torch
-        >>> layer = nn.ModuleDict({"reader": MultiHeadAttention(4, 2)})
-        >>> with recorded_attention(layer) as weights:
-        ...     _ = layer["reader"](*[torch.zeros(1, 3, 4)] * 3)
-        >>> weights["reader"].shape
-        torch.Size([1, 2, 3, 3])
     """
     weights: dict[str, Tensor] = {}
     asked: dict[nn.Module, bool] = {}  # whether the caller wants a layer's weights too
@@ -71,26 +69,19 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 @contextmanager
 def recorded_outputs(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Collect what every part of a model gives, within a ``with`` block.
+    """Collect the output tensor of every part of a model, within a ``with`` block.
 
-    A part that is called twice leaves its last output; one that gives no tensor, none.
+    The names are such as ``encoder.layers.0.feed_forward``. A part that is called twice leaves its
+    last output.
 
-    Args:
-        model: Any model.
-
-    Yields:
-        A dictionary, empty at first, from the name of each part, such as
-        ``encoder.layers.0.feed_forward.up_projection``, to what it gave.
+    >>> import torch
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    >>> with recorded_outputs(model) as outputs:
+    ...     _ = model(torch.zeros(1, 2))
+    >>> {name: tuple(output.shape) for name, output in outputs.items()}
+    {'0': (1, 3), '1': (1, 3)}
 
     Source: chapter "A Transformer to take apart".
-
-    Example:
-        >>> import torch
-        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
-        >>> with recorded_outputs(model) as outputs:
-        ...     _ = model(torch.zeros(1, 2))
-        >>> {name: tuple(output.shape) for name, output in outputs.items()}
-        {'0': (1, 3), '1': (1, 3)}
     """
     outputs: dict[str, Tensor] = {}
 
@@ -139,15 +130,7 @@ class RecordingCache:
         self._values: list[Tensor] = []
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Add the keys and values of new tokens.
-
-        Args:
-            keys: ``(batch, num_heads, new_len, head_dim)``.
-            values: ``(batch, num_heads, new_len, head_dim)``.
-
-        Returns:
-            Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
-        """
+        """Add keys and values of new tokens; return those of all tokens so far."""
         self.shapes.append((tuple(keys.shape), tuple(values.shape)))
         self._keys.append(keys)
         self._values.append(values)
@@ -165,25 +148,15 @@ class RecordingCache:
 
 
 def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str, int]:
-    """Call an attention layer, and count the vectors that each of its projections maps.
+    """Call an attention layer, and count the tokens that each of its projections maps.
 
-    Args:
-        layer: Has projections, ``nn.Linear``, among its children.
-        *args: What to call it with.
-        **settings: Likewise, by keyword.
-
-    Returns:
-        For each projection's name the number of tokens, over all rows and all times that it was
-        used; 0 where it was not.
+    >>> import torch
+    >>> layer = MultiHeadAttention(4, 2)
+    >>> counts = projected_tokens(layer, torch.zeros(1, 1, 4), *[torch.zeros(1, 3, 4)] * 2)
+    >>> counts["query_projection"], counts["key_projection"]
+    (1, 3)
 
     Source: chapter "Caching keys and values".
-
-    Example:
-        >>> import torch
-        >>> layer = MultiHeadAttention(4, 2)
-        >>> counts = projected_tokens(layer, torch.zeros(1, 1, 4), *[torch.zeros(1, 3, 4)] * 2)
-        >>> counts["query_projection"], counts["key_projection"]
-        (1, 3)
     """
     named = {name: child for name, child in layer.named_children() if isinstance(child, nn.Linear)}
     counts = dict.fromkeys(named, 0)
@@ -204,19 +177,10 @@ def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str,
 
 
 def count_places(cache: AttentionCache, keys: Tensor, values: Tensor, *, updates: int) -> int:
-    """Update a cache again and again, and count the places in memory in which its answers lie.
+    """Update a cache with the same keys and values, and count the buffers of its answers.
 
-    A cache that joins old and new gives each answer a place of its own; views of one buffer share
-    theirs.
-
-    Args:
-        cache: An empty cache.
-        keys: ``(batch, num_heads, new_len, head_dim)``.
-        values: ``(batch, num_heads, new_len, head_dim)``.
-        updates: How often.
-
-    Returns:
-        The number of places, for keys and values together.
+    A cache that joins old and new gives each answer a buffer of its own; views of one buffer share
+    it.
 
     Source: chapter "Caching keys and values".
     """
@@ -260,22 +224,11 @@ class RecordingOptimizer:
         ]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the model's gradients.
-
-        Args:
-            set_to_none: As torch's optimizers have it.
-        """
+        """Clear the model's gradients."""
         self._model.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Write the gradients down.
-
-        Args:
-            closure: As torch's optimizers have it: computes the loss and its gradients, first.
-
-        Returns:
-            What the closure gives; None without one.
-        """
+        """Record the gradients, after those that the closure computes, if there is one."""
         with torch.enable_grad():
             loss = None if closure is None else closure()
         self.steps += 1

@@ -29,17 +29,7 @@ _NOUNS = (*SINGULAR_NOUNS, *PLURAL_NOUNS)
 
 
 def encode(sentence: str) -> torch.Tensor:
-    """Turn words into token ids.
-
-    Args:
-        sentence: Words of ``WORDS``, separated by blanks.
-
-    Returns:
-        ``(length,)``, token ids.
-
-    Raises:
-        ValueError: A word is not in the vocabulary.
-    """
+    """Turn words of ``WORDS``, separated by blanks, into token ids ``(length,)``."""
     unknown = [word for word in sentence.split() if word not in _ID]
     if unknown:
         raise ValueError(f"sentence must be of words in WORDS, got {unknown[0]!r}")

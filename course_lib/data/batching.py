@@ -119,20 +119,7 @@ class Batch:
         bos_id: int,
         eos_id: int,
     ) -> Self:
-        """Put pairs together.
-
-        Args:
-            pairs: Token ids of source and target, without start and end; at least one pair.
-            pad_id: The token id to fill with.
-            bos_id: The token id to begin targets with.
-            eos_id: The token id to end sources and targets with.
-
-        Returns:
-            The batch.
-
-        Raises:
-            ValueError: There is no pair.
-        """
+        """Pad pairs of token ids, given without start and end, with both added."""
         sources = [[*src, eos_id] for src, _ in pairs]
         targets = [[bos_id, *tgt, eos_id] for _, tgt in pairs]
         return cls(
@@ -168,12 +155,5 @@ class Batch:
         return int((self.tgt_output != self.pad_id).sum())
 
     def to(self, device: torch.device | str) -> Self:
-        """Move both tensors.
-
-        Args:
-            device: Where to.
-
-        Returns:
-            The batch on that device.
-        """
+        """Move both tensors."""
         return type(self)(src=self.src.to(device), tgt=self.tgt.to(device), pad_id=self.pad_id)

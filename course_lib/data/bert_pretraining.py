@@ -180,20 +180,7 @@ def draw_ordinary_tokens(
     excluded_ids: Sequence[int],
     generator: torch.Generator,
 ) -> Tensor:
-    """Draw token ids at random, but never a special one.
-
-    Args:
-        shape: Of the result.
-        vocab_size: Number of token ids.
-        excluded_ids: Those never drawn; all others are equally likely.
-        generator: Source of the random numbers.
-
-    Returns:
-        Ids of that shape, int64, on the CPU.
-
-    Raises:
-        ValueError: An excluded id is out of range, or all ids are excluded.
-    """
+    """Draw token ids evenly, except for the excluded ones: int64, on the CPU."""
     for excluded in excluded_ids:
         if not 0 <= excluded < vocab_size:
             raise ValueError(f"special ids must lie in 0 to {vocab_size - 1}, got {excluded}")

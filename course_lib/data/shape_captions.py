@@ -36,24 +36,13 @@ SHAPE_WORDS = 4
 
 
 def caption_vocabulary() -> Vocabulary:
-    """Number every word of the grammar, and the special tokens.
-
-    Returns:
-        The vocabulary, the same each time.
-    """
+    """Return the vocabulary of the grammar and the special tokens, the same each time."""
     relations = tuple(itertools.chain.from_iterable(RELATIONS))
     return Vocabulary.build([["a", *SIZES, *COLORS, *KINDS, *dict.fromkeys(relations)]])
 
 
 def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say what is in a scene, in both orders.
-
-    Args:
-        scene: Two shapes.
-
-    Returns:
-        The caption that begins with the first shape, and the one that begins with the second.
-    """
+    """Return the captions of a scene that begin with its first and with its second shape."""
     first, second = scene
     return (
         (*_name(first), *_relation(first, second), *_name(second)),
@@ -62,14 +51,9 @@ def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def mentioned_shapes(words: tuple[str, ...], *, first: int) -> tuple[int, ...]:
-    """Say for each word of a caption which shape it tells of.
+    """Return for each word of a caption the shape that it describes, 0 or 1; -1 for neither.
 
-    Args:
-        words: A caption.
-        first: 0 if the caption begins with the scene's first shape, 1 if with its second.
-
-    Returns:
-        For each word 0 or 1, a place in the scene; -1 for the words of the relation.
+    ``first`` is the shape of the scene with which the caption begins.
     """
     relation = len(words) - 2 * SHAPE_WORDS
     return (first,) * SHAPE_WORDS + (-1,) * relation + (1 - first,) * SHAPE_WORDS

@@ -66,15 +66,9 @@ Scene = tuple[Shape, Shape]
 
 
 def draw_scene(generator: torch.Generator) -> Scene:
-    """Draw two shapes at random, far enough apart for their relation to be clear.
+    """Draw two different shapes at random, far enough apart for their relation to be clear.
 
     Along one axis their centres are at least 11.5 pixels apart, across it at most 5.
-
-    Args:
-        generator: Where chance comes from.
-
-    Returns:
-        The scene; the two differ in kind, colour or size.
     """
 
     def choose(options: tuple[str, ...]) -> str:
@@ -105,17 +99,10 @@ def draw_scene(generator: torch.Generator) -> Scene:
 
 
 def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -> Tensor:
-    """Paint shapes on a grey ground, later ones over earlier ones.
+    """Paint shapes on grey, later ones over earlier ones: ``(3, SIDE, SIDE)``, float32, 0 to 1.
 
     Each shape is given by its signed distance, negative inside; a pixel within half a pixel of the
-    edge is mixed, so edges are smooth.
-
-    Args:
-        scene: The shapes.
-        generator: Where noise comes from; none is added if None.
-
-    Returns:
-        ``(3, SIDE, SIDE)``, float32, from 0 to 1.
+    edge is mixed, so edges are smooth. With a generator noise is added.
     """
     picture = torch.full((3, SIDE, SIDE), _BACKGROUND)
     centres = torch.arange(SIDE) + 0.5  # of the pixels

@@ -41,24 +41,13 @@ class AlignedBatch:
 
     @property
     def previous(self) -> Tensor:
-        """What a decoder has just written when it is to write ``tgt``: ``tgt`` shifted right.
-
-        Returns:
-            ``(batch, length)``, token ids: ``BOS_ID``, then the target without its last token.
-        """
+        """The tokens before those of ``tgt``: ``BOS_ID``, then ``tgt`` without its last token."""
         shifted = self.tgt.roll(1, dims=1)
         shifted[:, 0] = BOS_ID
         return shifted
 
     def to(self, device: torch.device | str) -> "AlignedBatch":
-        """Move every tensor.
-
-        Args:
-            device: Where to.
-
-        Returns:
-            The batch on that device.
-        """
+        """Move every tensor."""
         return AlignedBatch(
             src=self.src.to(device),
             tgt=self.tgt.to(device),
@@ -110,21 +99,9 @@ def draw_reverse(
     generator: torch.Generator,
     distinct: bool = False,
 ) -> AlignedBatch:
-    """Draw sequences to be written backwards.
+    """Draw sequences to be written backwards: ``alignment[b, t] = lengths[b] - 1 - t``.
 
-    Args:
-        batch_size: Number of sequences.
-        min_length: Fewest tokens of a sequence.
-        max_length: Most tokens of a sequence; every length between is equally likely.
-        num_symbols: How many symbols there are, see ``draw_copy``.
-        generator: Source of the random numbers, on the CPU.
-        distinct: Draw no symbol twice in a sequence.
-
-    Returns:
-        The batch; ``alignment[b, t] = lengths[b] - 1 - t``.
-
-    Raises:
-        ValueError: A size is out of range.
+    The arguments and errors are those of ``draw_copy``.
 
     Source: chapter "What attention learns, and what it can't".
     """
@@ -145,20 +122,8 @@ def draw_sort(
 ) -> AlignedBatch:
     """Draw sequences to be written in ascending order of their token ids.
 
-    Args:
-        batch_size: Number of sequences.
-        min_length: Fewest tokens of a sequence.
-        max_length: Most tokens of a sequence; every length between is equally likely.
-        num_symbols: How many symbols there are, see ``draw_copy``.
-        generator: Source of the random numbers, on the CPU.
-        distinct: Draw no symbol twice in a sequence. Otherwise equal symbols keep their order, and
-            the alignment is one of several that lead to the same target.
-
-    Returns:
-        The batch; ``alignment[b, t]`` is where the t-th smallest symbol stands.
-
-    Raises:
-        ValueError: A size is out of range.
+    The arguments and errors are those of ``draw_copy``; ``alignment[b, t]`` is where the t-th
+    smallest symbol stands. Equal symbols keep their order, where ``distinct`` allows any.
 
     Source: chapter "What attention learns, and what it can't".
     """

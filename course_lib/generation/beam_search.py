@@ -5,14 +5,14 @@ beam_size where the vocabulary allows); candidates; written (tokens); vocab_size
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
-from course_lib.generation.hypothesis import Hypothesis, no_distribution
+from course_lib.generation.hypothesis import Hypothesis, invalid_logits_error
 from course_lib.generation.length_penalty import PowerPenalty, check_length_penalty
-from course_lib.generation.step_model import StepModel, begin_search
+from course_lib.generation.step_models import StepModel, begin_search
 
 
 @torch.no_grad()
@@ -76,65 +76,44 @@ def beam_search(
     totals = torch.zeros(batch, 1, device=device)  # (batch, beams), log-probability in nats
     some_impossible = False  # whether a total is -inf
     for length in range(1, max_new_tokens + 1):
-        beams, vocab_size = totals.size(1), logits.size(-1)
-
-        # Extend every beam by every token; take the best candidates. Each beam can end in one way
-        # only, so of twice as many candidates as beams at least half go on.
-        step = logits.log_softmax(dim=-1).view(batch, beams, vocab_size)
-        # What follows what can't be said can't be said either, be it NaN.
+        beams = totals.size(1)
+        # Extend every beam by every token; beginnings that are impossible stay so, be it by NaN.
+        step = logits.log_softmax(dim=-1).view(batch, beams, -1)
         if some_impossible:
             step.masked_fill_((totals == -math.inf)[:, :, None], 0.0)
-        likeliest = step[:, 0].argmax(dim=1, keepdim=True) if beams == 1 else None
-        extended = step.add_(totals[:, :, None]).flatten(1)  # (batch, beams * vocab_size)
-        candidates, where = extended.topk(min(2 * beam_size, extended.size(1)), dim=1)
-        if likeliest is not None:
-            # A single beam is greedy search: of equals the lowest token comes first, which topk
-            # leaves open; and the step decides, as the sum may round a difference away.
-            others = where[:, 1:].where(where[:, 1:] != likeliest, where[:, :1])
-            where = torch.cat([likeliest, others], dim=1)
-        parent, token = where // vocab_size, where % vocab_size  # (batch, candidates) each
+        # Each beam can end in one way only, so of twice as many candidates at least half go on.
+        candidates, parent, token = _best_extensions(totals, step, 2 * beam_size)
         ends = torch.zeros_like(token, dtype=torch.bool) if eos_id is None else token == eos_id
 
-        # What ends among the best goes to the results; at the limit, whatever is among the best.
-        leaves = ends.clone() if length < max_new_tokens else torch.ones_like(ends)
-        leaves[:, beam_size:] = False
-        leaves &= candidates != -math.inf  # what can't be said is no result
-        leaves |= candidates.isnan()  # to be refused
-        row, rank = leaves.nonzero(as_tuple=True)  # (leaves,) each
+        # Of the best candidates those that end become results; at the limit, all of them.
+        is_result = ends.clone() if length < max_new_tokens else torch.ones_like(ends)
+        is_result[:, beam_size:] = False
+        is_result &= candidates != -math.inf  # impossible
+        is_result |= candidates.isnan()  # to be rejected
+        row, rank = is_result.nonzero(as_tuple=True)  # (new results,) each
         columns = [row, token[row, rank], candidates[row, rank], ends[row, rank]]
-        columns.append(written[row, parent[row, rank]])  # (leaves, written)
-        # A column at a time: on a GPU every reading is a wait.
-        read = zip(*(column.tolist() for column in columns), strict=True)
-        for number, last, total, finished, tokens in read:
-            if math.isnan(total):
-                raise no_distribution(number, length)
-            hypothesis = Hypothesis(
-                tokens=(*tokens, last),
-                log_probability=total,
-                score=total / length_penalty(length),
-                finished=finished,
-            )
-            results[number].append(hypothesis)
-            results[number].sort(key=lambda found: found.score, reverse=True)
+        columns.append(written[row, parent[row, rank]])
+        for number, found in _hypotheses(columns, length, length_penalty):
+            results[number].append(found)
+            results[number].sort(key=lambda hypothesis: hypothesis.score, reverse=True)
             del results[number][num_results:]
-        going_on = extended.size(1) - beams if eos_id is not None else extended.size(1)
-        if length == max_new_tokens or going_on == 0:
+        open_ends = beams * (logits.size(-1) - (eos_id is not None))  # candidates that go on
+        if length == max_new_tokens or open_ends == 0:
             break
 
-        # What does not end stays in play, best first, as the candidates are.
-        kept = ends.byte().argsort(dim=1, stable=True)[:, : min(beam_size, going_on)]
-        totals = candidates.masked_fill(ends, -math.inf).gather(1, kept)  # (batch, beams)
-        parent, token = parent.gather(1, kept), token.gather(1, kept)  # (batch, beams) each
-
+        # The best that do not end stay in play, best first, as the candidates are.
+        chosen = ends.byte().argsort(dim=1, stable=True)[:, : min(beam_size, open_ends)]
+        totals = candidates.masked_fill(ends, -math.inf).gather(1, chosen)  # (batch, beams)
+        parent, token = parent.gather(1, chosen), token.gather(1, chosen)  # (batch, beams) each
+        in_play = totals.tolist()
+        some_impossible = any(sums[-1] == -math.inf for sums in in_play)
         # A log-probability only falls, so this is the most that a sequence in play can reach.
-        in_play = totals.tolist()  # best first
         longest = length_penalty(max_new_tokens)
         if all(
             best == -math.inf or (len(found) == num_results and found[-1].score >= best / longest)
             for found, (best, *_) in zip(results, in_play, strict=True)
         ):
             break
-        some_impossible = any(sums[-1] == -math.inf for sums in in_play)
 
         written = torch.cat([written[first_row, parent], token[:, :, None]], dim=2)
         rows = (first_row * beams + parent).flatten()
@@ -142,3 +121,41 @@ def beam_search(
             model.reorder(rows)
         logits = model.advance(token.flatten()[:, None])  # (batch * beams, vocab_size)
     return results
+
+
+def _best_extensions(totals: Tensor, step: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the best of ``(batch, beams)`` beginnings with ``(batch, beams, vocab_size)`` tokens.
+
+    Log-probabilities, numbers of the beams and tokens, ``(batch, candidates)`` each; changes
+    ``step``.
+    """
+    beams, vocab_size = step.shape[1:]
+    likeliest = step[:, 0].argmax(dim=1, keepdim=True) if beams == 1 else None
+    extended = step.add_(totals[:, :, None]).flatten(1)  # (batch, beams * vocab_size)
+    candidates, where = extended.topk(min(count, extended.size(1)), dim=1)
+    if likeliest is not None:
+        # A single beam is greedy search: of equals the lowest token comes first, which topk
+        # leaves open; and the step decides, as the sum may round a difference away.
+        others = where[:, 1:].where(where[:, 1:] != likeliest, where[:, :1])
+        where = torch.cat([likeliest, others], dim=1)
+    return candidates, where // vocab_size, where % vocab_size
+
+
+def _hypotheses(
+    columns: list[Tensor], length: int, length_penalty: Callable[[int], float]
+) -> Iterator[tuple[int, Hypothesis]]:
+    """Yield new results with the numbers of their prompts; NaN is a ``ValueError``."""
+    # A column at a time: on a GPU every reading is a wait.
+    read = zip(*(column.tolist() for column in columns), strict=True)
+    for number, last, total, finished, tokens in read:
+        if math.isnan(total):
+            raise invalid_logits_error(number, length)
+        yield (
+            number,
+            Hypothesis(
+                tokens=(*tokens, last),
+                log_probability=total,
+                score=total / length_penalty(length),
+                finished=finished,
+            ),
+        )

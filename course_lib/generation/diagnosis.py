@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_lib.generation.hypothesis import Hypothesis, cut_at_end
+from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
 from course_lib.generation.length_penalty import PowerPenalty, check_length_penalty
-from course_lib.generation.step_model import StepModel, begin_search
+from course_lib.generation.step_models import StepModel, begin_search
 
 
 class Fault(enum.StrEnum):
@@ -38,9 +38,9 @@ class Fault(enum.StrEnum):
 class Diagnosis:
     """What the model thinks of an output and of the reference.
 
-    >>> from course_lib.generation.recomputing import RecomputingModel
+    >>> from course_lib.generation.step_models import UncachedModel
     >>> logits = torch.tensor([0.1, 0.2, 0.7]).log()
-    >>> model = RecomputingModel(lambda tokens: logits.expand(*tokens.shape, 3))
+    >>> model = UncachedModel(lambda tokens: logits.expand(*tokens.shape, 3))
     >>> found = diagnose(model, torch.tensor([[0]]), output=[1], reference=[2], eos_id=None)
     >>> found.fault, round(found.reference.score, 2)
     (<Fault.SEARCH: 'search'>, -0.36)
@@ -152,6 +152,6 @@ def score_sequences(
         terms.append(logits.log_softmax(dim=-1).gather(1, tokens[:, t : t + 1]))
     each = torch.cat(terms, dim=1)  # (sequences, len), in nats
     return [
-        cut_at_end(tokens[i : i + 1, : len(s)], each[i : i + 1], eos_id)[0]
+        cut_at_eos(tokens[i : i + 1, : len(s)], each[i : i + 1], eos_id)[0]
         for i, s in enumerate(sequences)
     ]

@@ -6,8 +6,8 @@ Dimensions: batch; prompt_len (tokens); vocab_size.
 import torch
 from torch import Tensor
 
-from course_lib.generation.hypothesis import Hypothesis, cut_at_end
-from course_lib.generation.step_model import StepModel, begin_search
+from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
+from course_lib.generation.step_models import StepModel, begin_search
 
 
 @torch.no_grad()
@@ -54,4 +54,4 @@ def greedy(
                 break
         # Sequences that have ended go on with the others; what they write is cut off.
         logits = model.advance(token[:, None])
-    return cut_at_end(torch.stack(tokens, dim=1), torch.stack(log_probabilities, dim=1), eos_id)
+    return cut_at_eos(torch.stack(tokens, dim=1), torch.stack(log_probabilities, dim=1), eos_id)

@@ -31,11 +31,11 @@ class Hypothesis:
     finished: bool
 
 
-def cut_at_end(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) -> list[Hypothesis]:
+def cut_at_eos(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) -> list[Hypothesis]:
     """Make a hypothesis of each row, up to and with its first end token.
 
     Args:
-        tokens: ``(batch, len)``, int64; what stands after an end token does not count.
+        tokens: ``(batch, len)``, int64; tokens after an end token do not count.
         log_probabilities: ``(batch, len)``, that of each token given those before it, in nats.
         eos_id: The end token, or None if there is none.
 
@@ -52,7 +52,7 @@ def cut_at_end(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) ->
         length = row.index(eos_id) + 1 if finished else len(row)
         total = terms[:length].sum().item()
         if math.isnan(total):
-            raise no_distribution(number, int(terms.isnan().int().argmax()) + 1)
+            raise invalid_logits_error(number, int(terms.isnan().int().argmax()) + 1)
         hypotheses.append(
             Hypothesis(
                 tokens=tuple(row[:length]), log_probability=total, score=total, finished=finished
@@ -61,16 +61,8 @@ def cut_at_end(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) ->
     return hypotheses
 
 
-def no_distribution(row: int, step: int) -> ValueError:
-    """Make the error of a search whose model did not say what may come next.
-
-    Args:
-        row: Of the batch, from 0.
-        step: Number of the token written, from 1.
-
-    Returns:
-        The error, to be raised.
-    """
+def invalid_logits_error(row: int, step: int) -> ValueError:
+    """Return the error of a search whose model gave no distribution; rows from 0, steps from 1."""
     return ValueError(
         f"row {row}, step {step}: the model's logits give no distribution, "
         "since one is NaN or infinite, or all are -inf"

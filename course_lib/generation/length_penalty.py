@@ -39,26 +39,12 @@ class PowerPenalty:
             raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}")
 
     def __call__(self, length: int) -> float:
-        """Return the penalty of a length.
-
-        Args:
-            length: Tokens written, the end token among them.
-
-        Returns:
-            What to divide the log-probability by.
-        """
+        """Return the divisor of a log-probability for a length in tokens, the end token counted."""
         return float(length**self.alpha)
 
 
 def check_length_penalty(length_penalty: Callable[[int], float]) -> None:
-    """Check that a length penalty is a function, and no exponent as in other libraries.
-
-    Args:
-        length_penalty: From the number of tokens to what the log-probability is divided by.
-
-    Raises:
-        TypeError: It can't be called.
-    """
+    """Check that a length penalty is a function, not an exponent as in other libraries."""
     if not callable(length_penalty):
         raise TypeError(
             "length_penalty must be a function of the length, such as PowerPenalty(alpha=0.6), "

@@ -8,8 +8,8 @@ import math
 import torch
 from torch import Tensor
 
-from course_lib.generation.hypothesis import Hypothesis, cut_at_end
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
+from course_lib.generation.step_models import StepModel
 
 
 @torch.no_grad()
@@ -73,7 +73,7 @@ def sample(
             kept = keep_top_k(kept, top_k)
         if top_p is not None:
             kept = keep_top_p(kept, top_p)
-        # NaN would break the GPU here. Any token will do: cut_at_end refuses it in the end, as
+        # NaN would break the GPU here. Any token will do: cut_at_eos refuses it in the end, as
         # asking at each step would be to wait for the GPU.
         probabilities = kept.softmax(dim=-1).nan_to_num(1.0)  # (batch, vocab_size)
         token = torch.multinomial(probabilities, 1, generator=generator)  # (batch, 1)
@@ -86,7 +86,7 @@ def sample(
             if not bool(is_open.any()):
                 break
         logits = model.advance(token)
-    return cut_at_end(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)
+    return cut_at_eos(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)
 
 
 def keep_top_k(logits: Tensor, k: int) -> Tensor:

@@ -98,12 +98,9 @@ class TokenEmbedding(nn.Embedding):
 
 
 def keep_tied(model: nn.Module) -> None:
-    """Call a model's ``tie_weights`` now, and whenever ``load_state_dict`` has given it weights.
+    """Call a model's ``tie_weights`` now, and after each ``load_state_dict``.
 
     ``load_state_dict(..., assign=True)`` and ``to_empty`` give each layer a tensor of its own.
-
-    Args:
-        model: Has a method ``tie_weights``.
     """
     _tie_again(model)
     model.register_load_state_dict_post_hook(_tie_again)

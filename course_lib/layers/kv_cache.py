@@ -274,11 +274,7 @@ class KVCache:
         return sum(cache.num_bytes for layer in self.layers for cache in layer)
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``, as beam search needs.
-
-        Args:
-            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
-        """
+        """Make row i go on from row ``indices[i]``, int64 ``(new batch,)``, for beam search."""
         for layer in self.layers:
             for cache in layer:
                 cache.reorder(indices)

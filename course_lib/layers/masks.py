@@ -138,16 +138,10 @@ class CausalMask:
 
 
 def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | None = None) -> None:
-    """Refuse a mask that is not boolean, or would not broadcast to the scores or enlarge them.
+    """Check that a mask is boolean and broadcasts to the scores without enlarging them.
 
-    Args:
-        mask: What a caller gave; None masks nothing.
-        shape: Of the scores, keys last. Each size of the mask must be theirs or 1.
-        min_dims: How many dimensions the mask must have, counted from the last; all if None.
-
-    Raises:
-        TypeError: ``mask`` is not boolean.
-        ValueError: ``mask`` does not fit ``shape``.
+    ``shape`` is that of the scores, keys last. ``min_dims`` is the fewest dimensions of the mask,
+    counted from the last; all if None.
     """
     if mask is None:
         return
@@ -168,14 +162,7 @@ def fused_attention(
 ) -> Tensor:
     """Call PyTorch's fused kernel; tell it if the mask is causal, and keep NaN behind the mask.
 
-    Args:
-        query: ``(..., query_len, head_dim)``.
-        key: ``(..., key_len, head_dim)``.
-        value: ``(..., key_len, value_dim)``.
-        mask: As for ``scaled_dot_product_attention``.
-
-    Returns:
-        The output ``(..., query_len, value_dim)``.
+    Arguments and output are those of ``scaled_dot_product_attention``.
     """
     if isinstance(mask, Tensor) and _is_causal(mask):
         return F.scaled_dot_product_attention(query, key, value, is_causal=True)
@@ -193,14 +180,8 @@ def without_hidden(
 ) -> tuple[Tensor, Tensor]:
     """Put zeros where no query may attend: 0 times NaN would be NaN, in gradients too.
 
-    Args:
-        key: ``(..., key_len, width)``.
-        value: ``(..., key_len, width)``.
-        mask: Boolean, True where a query may attend to a key; None hides nothing.
-        dim: The mask's dimensions that ``(..., key_len)`` lacks, those of queries and heads.
-
-    Returns:
-        Key and value; as they are where both are known to be finite.
+    Key and value are ``(..., key_len, width)``, and left as they are where both are finite. ``dim``
+    are the mask's dimensions that ``(..., key_len)`` lacks, those of queries and heads.
     """
     both = (key,) if value is key else (key, value)
     if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all

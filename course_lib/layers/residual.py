@@ -86,13 +86,6 @@ def final_norm(norm: nn.Module, norm_position: NormPosition) -> nn.Module:
 
 
 def check_norm_position(norm_position: str) -> None:
-    """Refuse a position that does not exist.
-
-    Args:
-        norm_position: What a caller gave.
-
-    Raises:
-        ValueError: It is neither ``pre`` nor ``post``.
-    """
+    """Check that a position is ``pre`` or ``post``."""
     if norm_position not in get_args(NormPosition):
         raise ValueError(f"norm_position must be 'pre' or 'post', got {norm_position!r}")

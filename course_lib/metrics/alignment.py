@@ -34,7 +34,7 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
     return float(1 - right[links.any(dim=-1)].double().mean())
 
 
-def misplaced_weight(weights: Tensor, alignment: Tensor) -> float:
+def unaligned_attention(weights: Tensor, alignment: Tensor) -> float:
     """Return how much of the weight lies elsewhere than at the true sources.
 
     Args:

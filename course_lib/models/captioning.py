@@ -108,14 +108,9 @@ class CaptionModel(nn.Module):
         self.decoder = decoder
 
     def forward(self, pictures: Tensor, tgt: Tensor) -> Tensor:
-        """Score captions with teacher forcing.
+        """Score captions with teacher forcing: logits ``(batch, tgt_len, vocab_size)``.
 
-        Args:
-            pictures: ``(batch, 3, height, width)``, from 0 to 1.
-            tgt: ``(batch, tgt_len)``, int64: the start token, then the caption.
-
-        Returns:
-            Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
-            ``tgt[:, t]``.
+        Pictures are ``(batch, 3, height, width)``, from 0 to 1; ``tgt`` is ``(batch, tgt_len)``:
+        the start token, then the caption.
         """
         return self.decoder(tgt, self.encoder(pictures))

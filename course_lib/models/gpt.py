@@ -184,16 +184,7 @@ class DecoderLM(nn.Module):
     def forward(
         self, token_ids: Tensor, *, padding: Tensor | None = None, cache: KVCache | None = None
     ) -> Tensor:
-        """Say for each token what comes next, given what came before it.
-
-        Args:
-            token_ids: As for ``hidden``.
-            padding: As for ``hidden``.
-            cache: As for ``hidden``.
-
-        Returns:
-            Logits ``(batch, length, vocab_size)``.
-        """
+        """Return the logits of each next token, ``(batch, length, vocab_size)``; see ``hidden``."""
         return self.output_projection(self.hidden(token_ids, padding=padding, cache=cache))
 
     def hidden(
@@ -241,16 +232,9 @@ class DecoderLM(nn.Module):
     ) -> Tensor:
         """Compute ``hidden`` where the caller knows mask and offset, such as ``StaticDecoder``.
 
-        Args:
-            token_ids: ``(batch, length)``.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``: who sees
-                whom, padding included; or a ``CausalMask``; None if all see all.
-            offset: Position of the first token; a number, or int64 ``(1,)``.
-            padding: As for ``hidden``; here only positions ask for it.
-            caches: One for each layer.
-
-        Returns:
-            ``(batch, length, d_model)``.
+        The mask is boolean, each size of ``(batch, num_heads, length, key_len)`` or 1, or a
+        ``CausalMask``; ``offset`` is the position of the first token, a number or int64 ``(1,)``;
+        only positions depend on ``padding``; ``caches`` holds one for each layer.
         """
         x = self.embedding(token_ids)  # (batch, length, d_model)
         if self.positions is not None:
@@ -312,14 +296,7 @@ class SequenceClassifier(nn.Module):
         nn.init.normal_(self.classifier.weight, std=0.02)
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """Sort each sequence.
-
-        Args:
-            token_ids: ``(batch, length)``, padded at the end with ``pad_id``.
-
-        Returns:
-            Logits ``(batch, num_labels)``.
-        """
+        """Return logits ``(batch, num_labels)`` for ``(batch, length)``, padded at the end."""
         hidden = self.decoder.hidden(token_ids)  # (batch, length, d_model)
         places = torch.arange(token_ids.size(1), device=token_ids.device)
         last = (places * (token_ids != self.pad_id)).argmax(dim=-1)  # (batch,)

@@ -64,15 +64,9 @@ class NeuralLanguageModel(nn.Module):
         self.output = nn.Linear(d_hidden, vocab_size)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Predict each next token from the window that ends before it.
+        """Return the logits of each next token, ``(batch, length, vocab_size)``.
 
-        Args:
-            tokens: ``(batch, length)``, int64: what has been written before each step, that is the
-                start token, then the sentence.
-
-        Returns:
-            Logits ``(batch, length, vocab_size)``, at position t those of the token after
-            ``tokens[:, t]``.
+        ``tokens``, int64 ``(batch, length)``, are the start token, then the sentence.
         """
         e = self.embedding(tokens)  # (batch, length, d_embedding)
         start = self.embedding.weight[self.bos_id].expand(e.size(0), self.context_size - 1, -1)

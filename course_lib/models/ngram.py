@@ -12,12 +12,7 @@ from torch import Tensor
 
 
 class _Followers:
-    """How often each token came after a history.
-
-    Attributes:
-        counts: Of each token; 0 for those that never came.
-        total: Their sum.
-    """
+    """How often each token came after a history."""
 
     def __init__(self) -> None:
         self.counts: Counter[int] = Counter()
@@ -110,14 +105,9 @@ class NGramModel:
         self._followers: defaultdict[tuple[int, ...], _Followers] = defaultdict(_Followers)
 
     def count(self, sentences: Iterable[Sequence[int]]) -> None:
-        """Count the n-grams of a corpus, of every order, beside those counted before.
+        """Count the n-grams of sentences, of every order, beside those counted before.
 
-        Args:
-            sentences: Token ids of each: its tokens and the end token, no start token, no padding.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            ValueError: A sentence holds the start token.
+        A sentence is its tokens and the end token, without start token or padding.
         """
         for sentence in sentences:
             self._check(sentence)
@@ -127,14 +117,10 @@ class NGramModel:
                     self._add(window[self.order - n :], token)
 
     def next_token_distribution(self, history: Sequence[int]) -> Tensor:
-        """Say how probable each token is to come next.
+        """Return the probabilities of the next token, float64 ``(vocab_size,)``.
 
-        Args:
-            history: The tokens so far, of which the last ``order - 1`` matter; none at the
-                beginning of a sentence. Start tokens before them change nothing.
-
-        Returns:
-            ``(vocab_size,)``, float64, probabilities of sum 1; 0 for the start token.
+        The start token has 0. The last ``order - 1`` tokens of the history matter; at the beginning
+        of a sentence it is empty.
         """
         mixture = torch.zeros(self.vocab_size, dtype=torch.float64)
         for weight, followers, total in self._estimates(self._window(history, len(history))):
@@ -148,17 +134,9 @@ class NGramModel:
         return mixture / mixture.sum()
 
     def log_probabilities(self, sentence: Sequence[int]) -> Tensor:
-        """Say how probable the tokens of a sentence are, each after those before it.
+        """Return the log-probability of each token of a sentence, float64 ``(length,)``, in nats.
 
-        Args:
-            sentence: Its tokens and the end token, no start token.
-
-        Returns:
-            ``(length,)``, float64, in nats; ``-inf`` for a token that the model finds impossible.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            ValueError: The sentence holds the start token.
+        ``-inf`` for a token that the model finds impossible.
         """
         self._check(sentence)
         probabilities = [
@@ -168,15 +146,10 @@ class NGramModel:
         return torch.tensor(probabilities, dtype=torch.float64).log()
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """Predict as the neural models do, for training's figures and the decoding algorithms.
+        """Return log-probabilities ``(batch, length, vocab_size)``, float64, as logits.
 
-        Args:
-            tokens: ``(batch, length)``, int64: what has been written before each step, that is the
-                start token, then the sentence.
-
-        Returns:
-            ``(batch, length, vocab_size)``, float64: log-probabilities, in nats, of the token after
-            ``tokens[:, t]``. They serve as logits.
+        ``tokens``, ``(batch, length)``, are the start token, then the sentence; position t is about
+        the token after ``tokens[:, t]``.
         """
         return torch.stack(
             [
@@ -191,18 +164,15 @@ class NGramModel:
         ).log()
 
     def generate(self, *, eos_id: int, max_length: int, generator: torch.Generator) -> list[int]:
-        """Write a sentence by chance, each token as probable as the model finds it.
+        """Sample a sentence of at most ``max_length`` tokens, the end token among them.
 
         Args:
-            eos_id: The token that ends it.
-            max_length: Most tokens to write, the end token among them.
+            eos_id: The end token, the last unless ``max_length`` came first.
+            max_length: Most tokens.
             generator: Source of the random numbers, on the CPU.
 
         Returns:
-            The token ids, the end token the last unless ``max_length`` came first.
-
-        Raises:
-            ValueError: ``max_length`` is not positive, or there is no token ``eos_id``.
+            The token ids.
         """
         if not 0 <= eos_id < self.vocab_size:
             raise ValueError(f"eos_id must be from 0 to {self.vocab_size - 1}, got {eos_id}")
@@ -289,15 +259,7 @@ class KneserNeyModel(NGramModel):
         self._predecessors: defaultdict[tuple[int, ...], _Followers] = defaultdict(_Followers)
 
     def next_token_distribution(self, history: Sequence[int]) -> Tensor:
-        """Say how probable each token is to come next.
-
-        Args:
-            history: The tokens so far, of which the last ``order - 1`` matter; none at the
-                beginning of a sentence. Start tokens before them change nothing.
-
-        Returns:
-            ``(vocab_size,)``, float64, probabilities of sum 1; 0 for the start token.
-        """
+        """Return the probabilities of the next token; see ``NGramModel``."""
         window = self._window(history, len(history))
         estimate = torch.ones(self.vocab_size, dtype=torch.float64)
         estimate[self.bos_id] = 0.0

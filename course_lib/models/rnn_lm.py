@@ -56,30 +56,20 @@ class RecurrentLanguageModel(nn.Module):
         self.output = nn.Linear(d_hidden, vocab_size)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Predict each next token of whole sequences.
+        """Return the logits of each next token, ``(batch, length, vocab_size)``.
 
-        Args:
-            tokens: ``(batch, length)``, int64: what has been written before each step, that is the
-                start token, then the sentence. Padding at the end changes nothing before it.
-
-        Returns:
-            Logits ``(batch, length, vocab_size)``, at position t those of the token after
-            ``tokens[:, t]``.
+        ``tokens``, int64 ``(batch, length)``, are the start token, then the sentence; padding at
+        the end changes nothing before it.
         """
         logits, _ = self.read(tokens)
         return logits
 
     def read(self, tokens: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Go on from a state: to write step by step, or to train on a long text in pieces.
+        """Read further tokens ``(batch, length)`` from a state, zeros if None.
 
-        Args:
-            tokens: ``(batch, length)``, int64: the tokens that come next.
-            state: What the last ``read`` returned; zeros if None. Detach it to let no gradient flow
-                back into the piece before (truncated backpropagation through time).
-
-        Returns:
-            Logits ``(batch, length, vocab_size)``, as of ``forward``; and the state after the last
-            token, ``(num_layers, batch, d_hidden)``, an LSTM's a pair of such tensors.
+        Returns the logits ``(batch, length, vocab_size)`` and the new state ``(num_layers, batch,
+        d_hidden)``, an LSTM's a pair. Detach it to let no gradient flow back into the piece before
+        (truncated backpropagation through time).
         """
         hidden, state = self.recurrent(self.embedding(tokens), state)  # (batch, length, d_hidden)
         return self.output(hidden), state

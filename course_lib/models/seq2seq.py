@@ -125,14 +125,7 @@ class RecurrentDecoderState:
     context: Tensor
 
     def select(self, indices: Tensor) -> "RecurrentDecoderState":
-        """Return the state of chosen rows of the batch.
-
-        Args:
-            indices: ``(new_batch,)``, int64.
-
-        Returns:
-            A state whose row i is row ``indices[i]`` of this one.
-        """
+        """Return the state of chosen rows: row i is row ``indices[i]`` of this one."""
         if isinstance(self.recurrent, tuple):
             hidden, memory = self.recurrent
             chosen: State = hidden.index_select(1, indices), memory.index_select(1, indices)
@@ -216,14 +209,7 @@ class RecurrentDecoder(nn.Module):
         return logits
 
     def start(self, encoded: Encoded) -> RecurrentDecoderState:
-        """Make the state before the first target token.
-
-        Args:
-            encoded: The encoded sources.
-
-        Returns:
-            The state.
-        """
+        """Make the state before the first target token."""
         layers = torch.tanh(self.bridge(encoded.context))  # (batch, num_layers * d_hidden)
         hidden = torch.stack(layers.chunk(self.recurrent.num_layers, dim=1))
         state = (hidden, torch.zeros_like(hidden)) if self._has_memory else hidden
@@ -232,14 +218,9 @@ class RecurrentDecoder(nn.Module):
     def step(
         self, tgt: Tensor, state: RecurrentDecoderState
     ) -> tuple[Tensor, RecurrentDecoderState]:
-        """Go on by one token, or by several that are known.
+        """Read further target tokens, int64 ``(batch, new_len)``, from a state.
 
-        Args:
-            tgt: ``(batch, new_len)``, int64: the tokens after those that led to ``state``.
-            state: What ``start`` or the last ``step`` returned.
-
-        Returns:
-            Logits ``(batch, new_len, vocab_size)``, each of the token after; and the new state.
+        Returns logits ``(batch, new_len, vocab_size)``, each of the token after; and the state.
         """
         if tgt.size(0) != state.context.size(0):
             raise ValueError(
@@ -278,15 +259,9 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder
 
     def forward(self, src: Tensor, tgt: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Score target sentences with teacher forcing.
+        """Score target sentences with teacher forcing: logits ``(batch, tgt_len, vocab_size)``.
 
-        Args:
-            src: ``(batch, src_len)``, int64, source token ids, filled up at the end.
-            tgt: ``(batch, tgt_len)``, int64: the start token, then the target without its last.
-            lengths: ``(batch,)``, integers: how many source tokens are real; all if None.
-
-        Returns:
-            Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
-            ``tgt[:, t]``.
+        ``src`` is ``(batch, src_len)``, padded at the end, of which ``lengths``, ``(batch,)``, are
+        real; ``tgt`` is ``(batch, tgt_len)``: the start token, then the target without its last.
         """
         return self.decoder(tgt, self.encoder(src, lengths))

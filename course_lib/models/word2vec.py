@@ -40,26 +40,11 @@ class SkipGram(nn.Module):
         self.embedding, self.output = _two_tables(vocab_size, d_embedding)
 
     def forward(self, words: Tensor) -> Tensor:
-        """Score every word of the vocabulary as a neighbour.
-
-        Args:
-            words: ``(batch,)``, int64, the given words.
-
-        Returns:
-            Logits ``(batch, vocab_size)``, for the softmax over all words.
-        """
+        """Score every word as a neighbour of ``(batch,)`` words: logits ``(batch, vocab_size)``."""
         return self.embedding(words) @ self.output.weight.T  # (batch, vocab_size)
 
     def score(self, words: Tensor, candidates: Tensor) -> Tensor:
-        """Score some words as neighbours: all that negative sampling needs.
-
-        Args:
-            words: ``(batch,)``, int64, the given words.
-            candidates: ``(batch, num_candidates)``, int64.
-
-        Returns:
-            Logits ``(batch, num_candidates)``.
-        """
+        """Return logits of candidates ``(batch, num_candidates)`` as neighbours of words."""
         return _dot_products(self.embedding(words), self.output(candidates))
 
 
@@ -94,35 +79,14 @@ class CBOW(nn.Module):
         self.pad_id = pad_id
 
     def forward(self, context: Tensor) -> Tensor:
-        """Score every word of the vocabulary as the one in the middle.
+        """Score every word as the one in the middle: logits ``(batch, vocab_size)``.
 
-        Args:
-            context: ``(batch, context)``, int64, the neighbours, filled up with ``pad_id``; at
-                least one of each row is none.
-
-        Returns:
-            Logits ``(batch, vocab_size)``, for the softmax over all words.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            ValueError: A row holds padding alone.
+        The context is ``(batch, context)``, padded with ``pad_id``, at least one word in each row.
         """
         return self._mean(context) @ self.output.weight.T  # (batch, vocab_size)
 
     def score(self, context: Tensor, candidates: Tensor) -> Tensor:
-        """Score some words as the one in the middle: all that negative sampling needs.
-
-        Args:
-            context: ``(batch, context)``, int64, as for ``forward``.
-            candidates: ``(batch, num_candidates)``, int64.
-
-        Returns:
-            Logits ``(batch, num_candidates)``.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            ValueError: A row holds padding alone.
-        """
+        """Score some ``(batch, num_candidates)`` as the word in the middle: their logits."""
         return _dot_products(self._mean(context), self.output(candidates))
 
     def _mean(self, context: Tensor) -> Tensor:

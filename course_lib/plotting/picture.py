@@ -66,11 +66,7 @@ class Picture:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Write the picture as a file of its own, in the light theme's colours.
-
-        Args:
-            path: Where to; ends in ``.svg``.
-        """
+        """Write an SVG file in the light theme's colours."""
         svg = re.sub(r"var\(--course-\w+, (#\w+)\)", r"\1", self.svg).replace("currentColor", INK)
         header = (
             '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -80,28 +76,13 @@ class Picture:
 
 @contextmanager
 def course_style() -> Iterator[None]:
-    """Draw in the course's style inside a ``with`` block.
-
-    Yields:
-        Nothing.
-    """
+    """Draw in the course's style inside a ``with`` block."""
     with mpl.rc_context(fname=STYLE_FILE):
         yield
 
 
 def to_picture(figure: Figure, *, alt: str) -> Picture:
-    """Turn a matplotlib figure into a picture for the page.
-
-    Args:
-        figure: Drawn inside ``course_style``, in colours of ``COLORS`` and ``INK``.
-        alt: What it shows, in words.
-
-    Returns:
-        The picture.
-
-    Raises:
-        ValueError: ``alt`` is empty.
-    """
+    """Turn a figure drawn inside ``course_style`` into a picture; ``alt`` says what it shows."""
     if not alt.strip():
         raise ValueError("alt must say what the figure shows, got an empty text")
     buffer = StringIO()

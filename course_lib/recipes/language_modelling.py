@@ -20,8 +20,8 @@ import typer
 from torch import Tensor, nn
 
 from course_lib.data.corpora.readers import read_tiny_shakespeare
-from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import sample as sample_tokens
+from course_lib.generation.step_models import UncachedModel
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.recipes.command_line import (
     Device,
@@ -226,7 +226,7 @@ def generate_text(
         raise ValueError(f"prompt must be made of the text's characters, got {prompt!r}")
     context = model.config.max_length  # it was never trained to read further back
     (written,) = sample_tokens(
-        RecomputingModel(lambda tokens: model(tokens[:, -context:])),
+        UncachedModel(lambda tokens: model(tokens[:, -context:])),
         torch.tensor([vocabulary.encode(prompt)], device=device),
         eos_id=None,
         max_new_tokens=length,

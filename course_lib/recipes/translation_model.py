@@ -14,9 +14,7 @@ from torch import Tensor, nn
 
 from course_lib.data.batching import Batch
 from course_lib.data.corpora.readers import Language
-from course_lib.generation.cached import CachedTransformer
-from course_lib.generation.recurrent_step import SteppedDecoder
-from course_lib.generation.step_model import StepModel
+from course_lib.generation.step_models import CachedTransformer, RecurrentStepModel, StepModel
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentEncoder, Seq2Seq
 from course_lib.models.transformer import Transformer, TransformerConfig
@@ -253,7 +251,7 @@ def step_model(model: nn.Module, src: Tensor) -> StepModel:
     """Encode sources ``(batch, src_len)``, padded, for a search over their translations."""
     if isinstance(model, Seq2Seq):
         assert isinstance(model.decoder, AttentionDecoder)
-        return SteppedDecoder(model.decoder, model.encoder(src, _source_lengths(src)))
+        return RecurrentStepModel(model.decoder, model.encoder(src, _source_lengths(src)))
     assert isinstance(model, Transformer)
     return CachedTransformer(model, *model.encode(src))
 

@@ -48,27 +48,12 @@ def basic_tokenize(
 
 
 def clean_text(text: str) -> str:
-    """Drop what can't be seen, and make every kind of space the same.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The text without control, format and private characters and U+FFFD (which marks bytes that
-        could not be read), with a plain space for each tab, line end and other space.
-    """
+    """Drop invisible characters and U+FFFD; make every kind of space a plain one."""
     return "".join(map(_clean_character, text))
 
 
 def remove_accents(text: str) -> str:
-    """Take letters apart into letter and accent, and leave the accents out.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The text, decomposed (Unicode's NFD), without the marks of category Mn.
-    """
+    """Decompose letters (Unicode's NFD) and leave out the accents (category Mn)."""
     if text.isascii():
         return text
     # Letter by letter: to put the marks of a whole text in order, before they are left out, takes
@@ -77,14 +62,7 @@ def remove_accents(text: str) -> str:
 
 
 def split_punctuation(word: str) -> list[str]:
-    """Cut a word before and after each punctuation mark.
-
-    Args:
-        word: Text without spaces.
-
-    Returns:
-        Its parts: marks one by one, and what stands between them; none is empty.
-    """
+    """Cut a word, without spaces, before and after each punctuation mark."""
     parts: list[str] = []
     for is_mark, characters in groupby(word, is_punctuation):
         part = "".join(characters)
@@ -96,12 +74,7 @@ def split_punctuation(word: str) -> list[str]:
 def is_punctuation(character: str) -> bool:
     """Tell whether a character is a token by itself.
 
-    Args:
-        character: One character.
-
-    Returns:
-        True for Unicode's punctuation, and for all signs of ASCII, also those that Unicode counts
-        as symbols, such as $ and +.
+    Besides Unicode's punctuation all signs of ASCII are, also symbols such as $ and +.
     """
     code = ord(character)
     is_ascii_sign = 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126

@@ -197,18 +197,9 @@ class BytePairEncoding:
 
     @classmethod
     def read(cls, path: str | Path, *, specials: tuple[str, ...] = ()) -> Self:
-        """Read ``merges.txt``, as GPT-2, ``transformers`` and ``write`` make it.
+        """Read ``merges.txt``, as GPT-2, ``transformers`` and ``write`` make it: a pair a line.
 
-        Args:
-            path: The file, in UTF-8: a pair a line, the first learned first.
-            specials: Tokens that stand for no text; they are not in the file.
-
-        Returns:
-            The encoding.
-
-        Raises:
-            OSError: The file can't be read.
-            ValueError: A line is no pair of tokens.
+        The specials are not in the file. A line that is no pair of tokens is a ``ValueError``.
         """
         lines = Path(path).read_text(encoding="utf-8").splitlines()
         merges = []
@@ -225,14 +216,7 @@ class BytePairEncoding:
         return cls(merges=tuple(merges), specials=specials)
 
     def write(self, path: str | Path) -> None:
-        """Write the merges as ``merges.txt``, whole or not at all; the specials are not in it.
-
-        Args:
-            path: The file. Its folder is made if it is not there.
-
-        Raises:
-            OSError: It can't be written; what was there before still is.
-        """
+        """Write the merges as ``merges.txt``, whole or not at all; the specials are not in it."""
         lines = ["#version: 0.2"]
         lines += (" ".join("".join(_SIGNS[b] for b in token) for token in p) for p in self.merges)
         with atomic_write(path) as unfinished:
@@ -270,25 +254,11 @@ class BytePairEncoding:
         return len(self.tokens)
 
     def tokenize(self, text: str) -> list[bytes]:
-        """Split text into tokens.
-
-        Args:
-            text: Any text that has a UTF-8 form.
-
-        Returns:
-            The tokens; joined, they are the text in UTF-8.
-        """
+        """Split text into tokens; joined, they are the text in UTF-8."""
         return [self.tokens[token_id] for token_id in self.encode(text)]
 
     def encode(self, text: str) -> list[int]:
-        """Turn text into ids.
-
-        Args:
-            text: Any text that has a UTF-8 form; special tokens in it are text like any other.
-
-        Returns:
-            The ids; joined again by ``decode`` they are the text.
-        """
+        """Turn text into ids; special tokens in it are text like any other."""
         ids: list[int] = []
         for chunk in split_chunks(text):
             if chunk not in self._known:
@@ -299,16 +269,9 @@ class BytePairEncoding:
         return ids
 
     def decode(self, token_ids: Iterable[int]) -> str:
-        """Turn ids into text.
+        """Turn ids into text, special tokens left out.
 
-        Args:
-            token_ids: The ids; those of special tokens are left out.
-
-        Returns:
-            The text; U+FFFD where bytes are no UTF-8, as when a letter is cut in the middle.
-
-        Raises:
-            IndexError: An id is negative, or too large.
+        U+FFFD stands where bytes are no UTF-8, as when a letter is cut in the middle.
         """
         joined = bytearray()
         for token_id in token_ids:

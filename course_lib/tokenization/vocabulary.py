@@ -118,15 +118,7 @@ class Vocabulary:
         return cls(tokens=tokens, specials=specials, unknown=unknown)
 
     def write(self, path: str | Path) -> None:
-        """Write one token a line, as BERT's ``vocab.txt``, whole or not at all.
-
-        Args:
-            path: The file. Its folder is made if it is not there.
-
-        Raises:
-            OSError: It can't be written; what was there before still is.
-            ValueError: A token holds the end of a line.
-        """
+        """Write the tokens, a line each, whole or not at all."""
         for token in self.tokens:
             if "\n" in token or "\r" in token:
                 raise ValueError(f"tokens must not hold the end of a line, got {token!r}")

@@ -106,14 +106,7 @@ class WordPiece:
         return frozenset(self.vocabulary.tokens)  # a long word looks for thousands of pieces
 
     def tokenize(self, text: str) -> list[str]:
-        """Split text into pieces.
-
-        Args:
-            text: Any text.
-
-        Returns:
-            The pieces; one for each word that is in the vocabulary.
-        """
+        """Split text into pieces."""
         specials = "|".join(map(re.escape, self.vocabulary.specials))
         parts = re.split(f"({specials})", text) if specials else [text]
         pieces: list[str] = []
@@ -132,14 +125,7 @@ class WordPiece:
         return pieces
 
     def encode(self, text: str) -> list[int]:
-        """Turn text into ids, without ``[CLS]`` and ``[SEP]``: see ``join_sentences``.
-
-        Args:
-            text: Any text.
-
-        Returns:
-            One id a piece.
-        """
+        """Turn text into ids, one a piece."""
         return self.vocabulary.encode(self.tokenize(text))
 
     def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> str:

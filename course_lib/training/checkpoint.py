@@ -76,11 +76,7 @@ def load_checkpoint(
 
 
 def random_state() -> dict[str, torch.Tensor]:
-    """Give the state of PyTorch's random numbers.
-
-    Returns:
-        By device (``cpu``, and ``cuda`` where there is one) the state, on the CPU.
-    """
+    """Return the state of PyTorch's random numbers by device, on the CPU."""
     state = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["cuda"] = torch.cuda.get_rng_state()
@@ -88,11 +84,7 @@ def random_state() -> dict[str, torch.Tensor]:
 
 
 def restore_random_state(state: dict[str, torch.Tensor]) -> None:
-    """Put the state of PyTorch's random numbers back.
-
-    Args:
-        state: What ``random_state`` gave; on any device.
-    """
+    """Restore what ``random_state`` returned."""
     torch.set_rng_state(state["cpu"].cpu())
     if "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"].cpu())

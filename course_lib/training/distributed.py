@@ -57,32 +57,17 @@ def process_group(device: str | None = None) -> Iterator[torch.device]:
 
 
 def world_size() -> int:
-    """Say how many processes train together.
-
-    Returns:
-        1 outside ``process_group``.
-    """
+    """Return the number of processes that train together."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Say which of them this one is.
-
-    Returns:
-        From 0. The process with number 0 writes files and shows progress.
-    """
+    """Return this process's number, from 0; process 0 writes files and shows progress."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
 def all_reduce_sum(tensor: Tensor) -> Tensor:
-    """Add up a tensor that each process has; all get the same sum.
-
-    Args:
-        tensor: This process's, on its device; of the same shape and dtype in all.
-
-    Returns:
-        The sum.
-    """
+    """Sum a tensor over the processes."""
     if world_size() == 1:
         return tensor
     total = tensor.clone()
@@ -91,15 +76,7 @@ def all_reduce_sum(tensor: Tensor) -> Tensor:
 
 
 def broadcast(value: float, device: torch.device) -> float:
-    """Make all processes go on with the number that the first one has.
-
-    Args:
-        value: This process's number.
-        device: Of this process.
-
-    Returns:
-        The first one's.
-    """
+    """Return the first process's number in all of them."""
     if world_size() == 1:
         return value
     shared = torch.tensor(value, dtype=torch.float64, device=device)
@@ -108,15 +85,7 @@ def broadcast(value: float, device: torch.device) -> float:
 
 
 def all_gather(tensor: Tensor, device: torch.device) -> list[Tensor]:
-    """Collect a tensor that each process has.
-
-    Args:
-        tensor: This process's; of the same shape and dtype in all.
-        device: Of this process.
-
-    Returns:
-        By the processes' numbers, their tensors, on the CPU.
-    """
+    """Return the tensors of all processes, in order, on the CPU."""
     if world_size() == 1:
         return [tensor]
     own = tensor.to(device)
@@ -126,7 +95,7 @@ def all_gather(tensor: Tensor, device: torch.device) -> list[Tensor]:
 
 
 def barrier() -> None:
-    """Wait until all have come here."""
+    """Wait for all processes."""
     if world_size() > 1:
         dist.barrier()
 
@@ -150,15 +119,8 @@ def data_parallel(
 ) -> Callable[[Batch], Tensor]:
     """Make a loss whose gradient is averaged over the processes.
 
-    With one process it is just the loss. With several ``DistributedDataParallel`` sends the first
-    one's weights to all at the start, and each gradient as soon as it is there.
-
-    Args:
-        model: The model, the same in all processes; every parameter must be used by the loss.
-        compute_loss: Maps model and batch to the loss.
-
-    Returns:
-        Maps this process's batch to its loss.
+    With several processes ``DistributedDataParallel`` sends the first one's weights to all at the
+    start, and each gradient as soon as it is there; every parameter must be used by the loss.
 
     Source: Li et al. (2020), section 3.2.
     """
@@ -167,12 +129,5 @@ def data_parallel(
 
 
 def no_sync(loss: Callable[[Batch], Tensor]) -> AbstractContextManager[None]:
-    """Send no gradients for now: more will be added to them.
-
-    Args:
-        loss: What ``data_parallel`` gave.
-
-    Returns:
-        The context in which to call it, and ``backward``.
-    """
+    """Return a context in which ``backward`` of a ``data_parallel`` loss sends no gradients."""
     return loss.no_sync() if isinstance(loss, DistributedDataParallel) else nullcontext()

@@ -1,29 +1,30 @@
 """Export: a trained model as text, for a page that runs the model in the reader's browser.
 
-Dimensions: src_len, tgt_len (tokens); d_model; d_ff.
+A model's code does not travel, only its parameters; the page computes with formulas of its own. So
+a file also holds the logits that the reader's own code gives for a few texts, and the page shows
+the difference. Sizes are read off the parameters: a model from a homework has no config.
+
+Dimensions: length, src_len, tgt_len (tokens); vocab_size; d_model; d_ff.
 """
 
 import base64
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 import torch
 from torch import Tensor, nn
 
-from course_lib.training.exported_file import (
-    check_words,
-    checked_heads,
-    evaluating,
-    finite_sizes,
-    size_of,
-    write_json,
-)
-
 TRANSLATOR_FORMAT = "course translator, version 1"
-"""What a translator's file says of itself; the page takes no other."""
-LONGEST = 20
-"""Tokens that are written at most, in the page as here."""
+LANGUAGE_MODEL_FORMAT = "course language model, version 1"
+MASKED_LANGUAGE_MODEL_FORMAT = "course masked language model, version 1"
+"""The formats of files, which the page checks."""
+MAX_LENGTH = 20
+"""Most tokens of a translation, in the page as here."""
+
+_UP = "feed_forward.up_projection.weight"
 
 
 class ExportedParameters(TypedDict):
@@ -43,23 +44,15 @@ class ExportedParameters(TypedDict):
 def export_parameters(
     model: nn.Module, dtype: Literal["float32", "float16"] = "float32"
 ) -> ExportedParameters:
-    """Write a model's parameters as text.
+    """Write a model's parameters as text; a shared one once, under the name that comes first.
 
-    Args:
-        model: Any model; it is left as it is.
-        dtype: How exactly; half precision takes half the bytes, and keeps three digits.
-
-    Returns:
-        The parameters. What several modules share is there once, under the name that comes first.
+    >>> exported = export_parameters(nn.LayerNorm(2))
+    >>> exported["shapes"]
+    {'weight': [2], 'bias': [2]}
+    >>> len(exported["float32"])  # 4 numbers of 4 bytes; 3 bytes are 4 letters
+    24
 
     Source: chapter "A Transformer to take apart".
-
-    Example:
-        >>> exported = export_parameters(nn.LayerNorm(2))
-        >>> exported["shapes"]
-        {'weight': [2], 'bias': [2]}
-        >>> len(exported["float32"])  # 4 numbers of 4 bytes; 3 bytes are 4 letters
-        24
     """
     named = dict(model.named_parameters())
     numbers = torch.cat([p.detach().to("cpu", torch.float32).flatten() for p in named.values()])
@@ -69,6 +62,9 @@ def export_parameters(
     if dtype == "float16":
         return {"shapes": shapes, "float16": written}
     return {"shapes": shapes, "float32": written}
+
+
+# ---- translators ----
 
 
 def export_translator(
@@ -82,21 +78,17 @@ def export_translator(
 ) -> Path:
     """Write a translator that you have trained to a file, to open it in the book.
 
-    The model's code does not travel, only its parameters; the page computes with formulas of its
-    own. So the file also holds what *your* code makes of the sentences, and the page says how far
-    both are apart.
-
     Args:
         model: A ``Transformer`` with the attributes of that in ``course_lib.models.transformer``,
-            called as ``model(src, tgt)``, with ReLU and sinusoidal positions. It is left as it is.
+            called as ``model(src, tgt)``, with ReLU and sinusoidal positions.
         path: The file, such as ``my-model.json``.
-        src_words: The source vocabulary, the id of each word being its place; it holds ``<end>``.
+        src_words: The source vocabulary, in the order of the ids; it holds ``<end>``.
         tgt_words: The target vocabulary, likewise; it holds ``<start>`` and ``<end>``.
         sentences: Sentences of the source, words with spaces between; at least one.
         num_heads: The model's attention heads, which its parameters do not show.
 
     Returns:
-        The file that was written.
+        The file.
 
     Raises:
         ValueError: A parameter is missing or holds numbers that are not finite, the vocabularies
@@ -105,74 +97,272 @@ def export_translator(
     Source: chapter "A Transformer to take apart".
     """
     config = _translator_config(model, num_heads)
-    check_words("src_words", src_words, config["src_vocab_size"], ["<end>"])
-    check_words("tgt_words", tgt_words, config["tgt_vocab_size"], ["<start>", "<end>"])
-    sources = _read_sentences(sentences, src_words)
-    with evaluating(model):
-        runs = [_translate(model, src, list(tgt_words)) for src in sources]
-    written = {
-        "format": TRANSLATOR_FORMAT,
-        "config": config,
-        "words": {"src": list(src_words), "tgt": list(tgt_words)},
-        "parameters": export_parameters(model),
-        "sentences": [
-            {"src": src, "read": tokens, "logits": logits.tolist()}
-            for src, (tokens, logits) in zip(sources, runs, strict=True)
-        ],
-    }
-    return write_json(path, written)
+    _check_words("src_words", src_words, config["src_vocab_size"], ["<end>"])
+    _check_words("tgt_words", tgt_words, config["tgt_vocab_size"], ["<start>", "<end>"])
+    sources = _encode("sentences", "src_words", sentences, src_words)
+    end = src_words.index("<end>")
+    with _evaluating(model):
+        runs = [_translate(model, [*src, end], list(tgt_words)) for src in sources]
+    return _write(
+        path,
+        TRANSLATOR_FORMAT,
+        {
+            "config": config,
+            "words": {"src": list(src_words), "tgt": list(tgt_words)},
+            "parameters": export_parameters(model),
+        },
+        runs,
+    )
 
 
 def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
     """Read a Transformer's sizes and choices off its parameters."""
-    sizes = finite_sizes(model)
-    tgt_vocab_size, d_model = size_of(sizes, "tgt_embedding.weight")
+    sizes = _finite_sizes(model)
+    tgt_vocab_size, d_model = _size(sizes, "tgt_embedding.weight")
     source = "src_embedding.weight" if "src_embedding.weight" in sizes else "tgt_embedding.weight"
-    layers = {
-        side: sum(
-            name.startswith(f"{side}.layers.")
-            and name.endswith("feed_forward.up_projection.weight")
-            for name in sizes
-        )
-        for side in ("encoder", "decoder")
-    }
-    d_ff, _ = size_of(sizes, "encoder.layers.0.feed_forward.up_projection.weight")
     return {
-        "src_vocab_size": size_of(sizes, source)[0],
+        "src_vocab_size": _size(sizes, source)[0],
         "tgt_vocab_size": tgt_vocab_size,
         "d_model": d_model,
-        "num_heads": checked_heads(num_heads, d_model),
-        "d_ff": d_ff,
-        "num_encoder_layers": layers["encoder"],
-        "num_decoder_layers": layers["decoder"],
+        "num_heads": _checked_heads(num_heads, d_model),
+        "d_ff": _size(sizes, f"encoder.layers.0.{_UP}")[0],
+        "num_encoder_layers": _num_layers(sizes, "encoder."),
+        "num_decoder_layers": _num_layers(sizes, "decoder."),
         "norm_position": "pre" if "encoder.norm.weight" in sizes else "post",
         "positions": "sinusoidal",
         "activation": "relu",
     }
 
 
-def _read_sentences(sentences: Sequence[str], words: Sequence[str]) -> list[list[int]]:
-    if not sentences:
-        raise ValueError("sentences must hold at least 1 sentence, got none")
-    ids = {word: i for i, word in enumerate(words)}
-    read = [sentence.split() for sentence in sentences]
-    for sentence in read:
-        if not sentence:
-            raise ValueError("sentences must hold words, got an empty one")
-        if unknown := [word for word in sentence if word not in ids]:
-            raise ValueError(f"sentences must hold words of src_words, got {unknown}")
-    return [[*(ids[word] for word in sentence), ids["<end>"]] for sentence in read]
-
-
 @torch.no_grad()
-def _translate(model: nn.Module, src: list[int], words: list[str]) -> tuple[list[int], Tensor]:
-    """Write the likeliest word each time; return what was read and the logits of the last time."""
-    device = next(model.parameters()).device
-    source = torch.tensor([src], device=device)
+def _translate(model: nn.Module, src: list[int], words: list[str]) -> dict[str, Any]:
+    """Translate greedily; return source, target tokens that were read, and the last logits."""
     read, end = [words.index("<start>")], words.index("<end>")
     while True:
-        logits = model(source, torch.tensor([read], device=device))[0]  # (tgt_len, tgt_vocab_size)
+        logits = model(_row(src, model), _row(read, model))[0]  # (tgt_len, tgt_vocab_size)
         chosen = int(logits[-1].argmax())
-        if chosen == end or len(read) == LONGEST:
-            return read, logits.to("cpu", torch.float32)
+        if chosen == end or len(read) == MAX_LENGTH:
+            return {"src": src, "read": read, "logits": logits.float().tolist()}
         read.append(chosen)
+
+
+# ---- language models ----
+
+
+def language_model_data(
+    model: nn.Module, *, words: Sequence[str], start: str, end: str, num_heads: int
+) -> dict[str, Any]:
+    """Return a decoder's ``config``, ``words`` and ``parameters``, ready for JSON.
+
+    Args:
+        model: A ``DecoderLM`` with learned positions, or one with its attributes.
+        words: The vocabulary, in the order of the ids.
+        start: The word with which a text begins.
+        end: The word with which it ends.
+        num_heads: Attention heads, which the parameters do not show.
+
+    Returns:
+        The data.
+
+    Raises:
+        ValueError: A parameter is missing or holds numbers that are not finite, or ``words``,
+            ``start``, ``end`` or ``num_heads`` do not go with the model.
+
+    Source: chapter "Transformer families".
+    """
+    sizes = _finite_sizes(model)
+    vocab_size, d_model = _size(sizes, "embedding.weight")
+    _check_words("words", words, vocab_size, (start, end))
+    config = {
+        "vocab_size": vocab_size,
+        "max_length": _size(sizes, "positions.weight")[0],
+        "d_model": d_model,
+        "num_heads": _checked_heads(num_heads, d_model),
+        "d_ff": _size(sizes, f"layers.0.{_UP}")[0],
+        "num_layers": _num_layers(sizes),
+        "start": words.index(start),
+        "end": words.index(end),
+    }
+    return {"config": config, "words": list(words), "parameters": export_parameters(model)}
+
+
+def masked_language_model_data(
+    model: nn.Module, *, words: Sequence[str], num_heads: int, causal: bool = False
+) -> dict[str, Any]:
+    """Return a BERT's ``config``, ``words`` and ``parameters``, ready for JSON.
+
+    Args:
+        model: Its parts ``embeddings``, ``encoder`` and ``head`` are those of a BERT with a
+            ``MaskedLanguageModelHead``.
+        words: The vocabulary, in the order of the ids.
+        num_heads: Attention heads, which the parameters do not show.
+        causal: Whether each position attends to itself and to its left alone.
+
+    Returns:
+        The data.
+
+    Raises:
+        ValueError: A parameter is missing or holds numbers that are not finite, or ``words`` or
+            ``num_heads`` do not go with the model.
+
+    Source: chapter "BERT".
+    """
+    sizes = _finite_sizes(model)
+    vocab_size, d_model = _size(sizes, "embeddings.tokens.weight")
+    _check_words("words", words, vocab_size, ("[CLS]", "[SEP]", "[MASK]"))
+    _size(sizes, "head.output_projection.bias")
+    parts = dict(model.named_modules())
+    config = {
+        "vocab_size": vocab_size,
+        "max_length": _size(sizes, "embeddings.positions.weight")[0],
+        "num_segments": _size(sizes, "embeddings.segments.weight")[0],
+        "d_model": d_model,
+        "num_heads": _checked_heads(num_heads, d_model),
+        "d_ff": _size(sizes, f"encoder.layers.0.{_UP}")[0],
+        "num_layers": _num_layers(sizes),
+        "norm_position": "pre" if "encoder.norm.weight" in sizes else "post",
+        "causal": causal,
+        "eps_embeddings": _epsilon(parts, "embeddings.norm"),
+        "eps_layers": _epsilon(parts, "encoder.layers.0.attention_residual.norm"),
+        "eps_head": _epsilon(parts, "head.norm"),
+    }
+    return {"config": config, "words": list(words), "parameters": export_parameters(model)}
+
+
+def export_language_model(
+    model: nn.Module,
+    path: str | Path,
+    *,
+    words: Sequence[str],
+    start: str,
+    end: str,
+    num_heads: int,
+    begin: Callable[[], Callable[[Tensor], Tensor]],
+    texts: Sequence[str],
+) -> Path:
+    """Write a language model that you have trained to a file, to open it in the book.
+
+    ``model`` to ``num_heads`` are those of ``language_model_data``. ``begin`` starts a text: it
+    returns a function that reads further tokens ``(1, length)`` and returns the logits
+    ``(1, vocab_size)`` of the next, such as the ``advance`` of a ``StepModel``. ``texts`` are words
+    with spaces between, at least one text. Returns the file; wrong arguments are a ValueError.
+
+    Source: chapter "Transformer families".
+    """
+    data = language_model_data(model, words=words, start=start, end=end, num_heads=num_heads)
+    runs = []
+    for read in _encode("texts", "words", texts, words):
+        with torch.no_grad(), _evaluating(model):
+            advance = begin()
+            for token in read:
+                logits = advance(_row([token], model))
+        runs.append({"read": read, "logits": logits[0].float().tolist()})
+    return _write(path, LANGUAGE_MODEL_FORMAT, data, runs)
+
+
+def export_masked_language_model(
+    model: nn.Module,
+    path: str | Path,
+    *,
+    words: Sequence[str],
+    num_heads: int,
+    texts: Sequence[Sequence[int]],
+) -> Path:
+    """Write a BERT that you have trained to a file, to open it in the book.
+
+    ``model``, ``words`` and ``num_heads`` are those of ``masked_language_model_data``; called with
+    token ids ``(1, length)`` the model returns logits ``(1, length, vocab_size)``. ``texts`` are
+    token ids without padding, ``[CLS]`` first and ``[SEP]`` last, at least one text. Returns the
+    file; wrong arguments are a ValueError.
+
+    Source: chapter "BERT".
+    """
+    data = masked_language_model_data(model, words=words, num_heads=num_heads)
+    if not texts:
+        raise ValueError("texts must hold at least 1 text, got none")
+    with torch.no_grad(), _evaluating(model):
+        runs = [
+            {"read": list(read), "logits": model(_row(read, model))[0].float().tolist()}
+            for read in texts
+        ]
+    return _write(path, MASKED_LANGUAGE_MODEL_FORMAT, data, runs)
+
+
+# ---- parts ----
+
+
+def _finite_sizes(model: nn.Module) -> dict[str, torch.Size]:
+    """Return the sizes of a model's parameters, whose numbers must be finite."""
+    for name, parameter in model.named_parameters():
+        if not parameter.isfinite().all():
+            raise ValueError(f"model must hold finite numbers, {name!r} has others")
+    return {name: parameter.shape for name, parameter in model.named_parameters()}
+
+
+def _size(sizes: dict[str, torch.Size], name: str) -> torch.Size:
+    if name not in sizes:
+        raise ValueError(f"model must be a Transformer, its parameter {name!r} is missing")
+    return sizes[name]
+
+
+def _num_layers(sizes: dict[str, torch.Size], prefix: str = "") -> int:
+    return sum(name.startswith(prefix) and name.endswith(_UP) for name in sizes)
+
+
+def _checked_heads(num_heads: int, d_model: int) -> int:
+    if num_heads < 1 or d_model % num_heads != 0:
+        raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
+    return num_heads
+
+
+def _epsilon(parts: dict[str, nn.Module], name: str) -> float:
+    epsilon = getattr(parts.get(name), "eps", None)
+    if not isinstance(epsilon, float):
+        raise ValueError(f"model must have a normalisation {name!r} that says its eps")
+    return epsilon
+
+
+def _check_words(name: str, words: Sequence[str], size: int, specials: Sequence[str]) -> None:
+    """Check that a vocabulary is the model's, and holds the special words."""
+    if len(words) != size or len(set(words)) != size:
+        raise ValueError(f"{name} must hold {size} different words, got {len(words)}")
+    if missing := sorted({*specials} - {*words}):
+        raise ValueError(f"{name} must hold {missing}")
+
+
+def _encode(
+    name: str, words_name: str, texts: Sequence[str], words: Sequence[str]
+) -> list[list[int]]:
+    """Turn texts into ids; there must be one, each of words in the vocabulary."""
+    split = [text.split() for text in texts]
+    if not split or not all(split):
+        raise ValueError(f"{name} must hold at least 1 text, each of words, got {list(texts)}")
+    if unknown := [word for text in split for word in text if word not in words]:
+        raise ValueError(f"{name} must hold words of {words_name}, got {unknown}")
+    return [[words.index(word) for word in text] for text in split]
+
+
+def _row(token_ids: Sequence[int], model: nn.Module) -> Tensor:
+    """Put a text's tokens where the model is, ``(1, length)``."""
+    return torch.tensor([list(token_ids)], device=next(model.parameters()).device)
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Put the model into evaluation mode in the block."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def _write(
+    path: str | Path, file_format: str, data: dict[str, Any], runs: list[dict[str, Any]]
+) -> Path:
+    """Write a file that a page can open; a number that is not finite is a ValueError."""
+    path = Path(path)
+    written = {"format": file_format} | data | {"sentences": runs}
+    path.write_text(json.dumps(written, allow_nan=False), encoding="ascii")
+    return path

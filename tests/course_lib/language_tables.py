@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 
 START, EOS = 1, 0
 
@@ -32,8 +32,8 @@ class LanguageTable:
         before = torch.cat([torch.full_like(tokens[:, :1], EOS), tokens[:, :-1]], dim=1)
         return self.logits[before, tokens]
 
-    def begin(self) -> RecomputingModel:
-        return RecomputingModel(self)
+    def begin(self) -> UncachedModel:
+        return UncachedModel(self)
 
     def log_probability(self, prompt: list[int], tokens: tuple[int, ...]) -> float:
         """Sum of the tokens' log-probabilities, by a plain loop."""
@@ -65,4 +65,4 @@ def breaking(logits, *, row, step):
             given[row, -1] = torch.tensor(logits)
         return given
 
-    return RecomputingModel(language_model)
+    return UncachedModel(language_model)

@@ -429,7 +429,7 @@ def keep_top_p(logits, p):
         logs = torch.cat([logs, logits.log_softmax(-1).gather(1, token)], dim=1)
         ended = eos_id is not None and (tokens == eos_id).any(dim=1).all()
         if ended or tokens.size(1) == max_new_tokens:
-            return cut_at_end(tokens, logs, eos_id)
+            return cut_at_eos(tokens, logs, eos_id)
         logits = model.advance(token)
 """,
     "kv_cache_bytes": '''
@@ -610,7 +610,7 @@ def keep_top_p(logits, p):
         steps.append((token, (logits - logits.logsumexp(-1, keepdim=True)).gather(-1, token)))
         alive = alive & (token.squeeze(1) != (-1 if eos_id is None else eos_id))
     tokens, logs = (torch.cat(column, dim=1) for column in zip(*steps))
-    return cut_at_end(tokens, logs, eos_id)
+    return cut_at_eos(tokens, logs, eos_id)
 """,
     "kv_cache_bytes": '''
 def kv_cache_bytes(
@@ -768,7 +768,7 @@ DRAW = "token = torch.multinomial(probabilities, 1, generator=generator)"
 TEMPERED = "kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature"
 READ_ON = "        logits = model.advance(token)\n"
 OWN = "logits.log_softmax(dim=-1).gather(1, token)"
-WRITTEN = "return cut_at_end(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)"
+WRITTEN = "return cut_at_eos(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)"
 MADE_ANEW = (
     WRITTEN.replace("return", "found =")
     + """
@@ -877,7 +877,7 @@ ONE_LOOP = (
             finished = finished | (inputs.squeeze(-1) == eos_id)
             if finished.all():
                 break
-    return cut_at_end(torch.hstack(ids), torch.hstack(logps), eos_id)
+    return cut_at_eos(torch.hstack(ids), torch.hstack(logps), eos_id)
 """
 )
 
@@ -1880,9 +1880,9 @@ MISTAKES: tuple[Submission, ...] = (
          (("is_open &= token[:, 0] != eos_id", "is_open = token[:, 0] != eos_id"),), "end", ""),
         ("nothing cut at the end",
          ((
-           "return cut_at_end(torch.cat(tokens, dim=1), "
+           "return cut_at_eos(torch.cat(tokens, dim=1), "
            "torch.cat(log_probabilities, dim=1), eos_id)",
-           "return cut_at_end(torch.cat(tokens, dim=1), "
+           "return cut_at_eos(torch.cat(tokens, dim=1), "
            "torch.cat(log_probabilities, dim=1), None)"),), "end", ""),
         ("one token too few",
          (("len(tokens) == max_new_tokens", "len(tokens) == max_new_tokens - 1"),),
@@ -1946,7 +1946,7 @@ MISTAKES: tuple[Submission, ...] = (
          "end", "an end token of the prompt ends nothing"),
         ("who never ends is finished",
          ((WRITTEN, MADE_ANEW.format("h.tokens").replace("h.finished", "eos_id is not None")),),
-         "end", "see cut_at_end"),
+         "end", "see cut_at_eos"),
     ),
     *table(
         "GrowingCache",

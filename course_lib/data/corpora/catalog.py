@@ -49,11 +49,7 @@ class Corpus:
 
 
 def data_folder() -> Path:
-    """Say where the corpora lie.
-
-    Returns:
-        What ``COURSE_DATA`` names, or ``seq2seq-to-bert`` in the user's cache. It need not exist.
-    """
+    """Return the folder of the corpora, which need not exist."""
     named = os.environ.get("COURSE_DATA")
     if named:
         return Path(named).expanduser()

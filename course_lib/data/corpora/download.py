@@ -53,14 +53,7 @@ class RemoteFile:
 def download(remote: RemoteFile, path: Path, *, timeout: float = 30.0) -> None:
     """Fetch a file that fits into memory, with a progress bar on a terminal.
 
-    Args:
-        remote: What to fetch.
-        path: The file to write. Its folder is made if it is not there.
-        timeout: Seconds without an answer after which a connection counts as broken.
-
-    Raises:
-        DownloadError: There is no such file, no network, no room on the disk, no right to write.
-        WrongFileError: The bytes are not those that were expected.
+    A failure is a ``DownloadError``; ``timeout`` is in seconds without an answer.
     """
     content = _receive(remote, timeout)
     _check(content, remote, "what was sent")
@@ -79,16 +72,7 @@ def download(remote: RemoteFile, path: Path, *, timeout: float = 30.0) -> None:
 
 
 def check_file(path: Path, remote: RemoteFile) -> None:
-    """Hold a file on the disk to what it should be.
-
-    Args:
-        path: The file.
-        remote: What it should be.
-
-    Raises:
-        WrongFileError: Its bytes are others.
-        OSError: It can't be read.
-    """
+    """Compare a file with its checksum; other bytes are a ``WrongFileError``."""
     _check(path.read_bytes(), remote, str(path))
 
 

@@ -34,13 +34,7 @@ _MOST_TRIES = 2_000  # draws in a row that are thrown away
 
 @cache
 def english_french_grammar() -> SynchronousGrammar:
-    """Build the grammar, once.
-
-    Returns:
-        The grammar, from English to French.
-
-    Source: chapter "Sequence to sequence".
-    """
+    """Build the grammar, from English to French, once."""
     return SynchronousGrammar(
         RULES, start="Sentence", features=FEATURES, src_language=ENGLISH, tgt_language=FRENCH
     )

@@ -26,11 +26,7 @@ AGREEMENTS = ("I", "singular", "we", "plural")
 
 
 def lexical_rules() -> Iterator[Rule]:
-    """Build a rule for each form of each word of the lexicon.
-
-    Yields:
-        The rules.
-    """
+    """Build a rule for each form of each word of the lexicon."""
     for noun in NOUNS:
         for number, src, tgt in zip(NUMBERS, noun.src, noun.tgt, strict=True):
             yield _word(f"Noun[{noun.kind},{number},{noun.gender}]", src, tgt)

@@ -1,60 +1,60 @@
-"""Lexicon: the words of the translation grammar; data, nothing else.
+"""Lexicon: the words of the translation grammar, as tables.
 
 Every noun stands for one kind of thing. The kind says which verbs, adjectives and prepositions go
-with it, so that what the grammar says makes some sense, and words of a kind turn up in the same
-surroundings. *small* and *little* are true synonyms, and so are the other English words that share
-their French.
+with it, so that sentences make some sense, and words of a kind turn up in the same surroundings.
+*small* and *little* are true synonyms, and so are the other English words that share their French.
+A slash separates the form before a consonant and that before a vowel.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-PERSON, ANIMAL, TEXT, FOOD, PLACE, THING = "person", "animal", "text", "food", "place", "thing"
-KINDS = (PERSON, ANIMAL, TEXT, FOOD, PLACE, THING)
-MASCULINE, FEMININE = "masculine", "feminine"
-_ALIVE = (PERSON, ANIMAL)
-_THINGS = (TEXT, FOOD, THING)
+KINDS = ("person", "animal", "text", "food", "place", "thing")
+_GROUPS = {
+    "all": KINDS,
+    "alive": ("person", "animal"),
+    "things": ("text", "food", "thing"),
+    "movable": ("person", "animal", "text", "food", "thing"),
+    "lifeless": ("animal", "text", "food", "place", "thing"),
+}
 
 
-@dataclass(frozen=True)
-class Noun:
-    """A noun.
+def _kinds(text: str) -> tuple[str, ...]:
+    return _GROUPS.get(text) or tuple(text.split())
 
-    >>> Noun(("owl", "owls"), ("hibou", "hiboux"), MASCULINE, ANIMAL) in NOUNS
+
+def _rows(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")] for line in table.strip().split("\n")]
+
+
+class Noun(NamedTuple):
+    """A noun: singular and plural in both languages, French gender, kind.
+
+    >>> Noun(("owl", "owls"), ("hibou", "hiboux"), "masculine", "animal") in NOUNS
     True
-
-    Attributes:
-        src: English singular and plural.
-        tgt: French singular and plural.
-        gender: The French noun's; of persons also what *he* and *she* go by.
-        kind: What it is.
     """
 
-    src: tuple[str, str]
-    tgt: tuple[str, str]
+    src: tuple[str, ...]
+    tgt: tuple[str, ...]
     gender: str
     kind: str
 
 
-@dataclass(frozen=True)
-class Adjective:
-    """An adjective.
+class Adjective(NamedTuple):
+    """An adjective: the English word, French forms, kinds of nouns, place in French.
+
+    The forms are masculine and feminine singular, then masculine and feminine plural;
+    ``before_vowel`` is the masculine singular between article and vowel, if it is another.
 
     >>> [adjective.tgt[1] for adjective in ADJECTIVES if adjective.src == "old"]
     ['vieille']
-
-    Attributes:
-        src: The English word.
-        tgt: The French masculine singular, feminine singular, masculine plural, feminine plural.
-        kinds: The nouns that it goes with.
-        before_noun: Whether the French adjective stands before the noun.
-        before_vowel: The French masculine singular between article and vowel, if it is another.
     """
 
     src: str
-    tgt: tuple[str, str, str, str]
+    tgt: tuple[str, ...]
     kinds: tuple[str, ...]
-    before_noun: bool = False
-    before_vowel: str | None = None
+    before_noun: bool
+    before_vowel: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,19 +83,13 @@ class Verb:
     preposition: str = ""
 
 
-@dataclass(frozen=True)
-class Preposition:
-    """A preposition.
+class Preposition(NamedTuple):
+    """A preposition: both languages, the kinds of nouns before and after it.
 
-    >>> Preposition("under", "sous", heads=(ANIMAL,), objects=(THING,)).says_where
+    ``says_where`` tells whether it can also follow a verb, to say where something happens.
+
+    >>> Preposition("under", "sous", ("animal",), ("thing",)).says_where
     True
-
-    Attributes:
-        src: English words.
-        tgt: French words; those that are several correspond as a whole.
-        heads: Kinds of the nouns that it follows.
-        objects: Kinds of the nouns that follow it.
-        says_where: Whether it can also follow a verb, to say where something happens.
     """
 
     src: str
@@ -105,18 +99,14 @@ class Preposition:
     says_where: bool = True
 
 
-@dataclass(frozen=True)
-class Determiner:
-    """What a noun phrase begins with.
+class Determiner(NamedTuple):
+    """A determiner: English singular and plural, French masculine, feminine, plural; "" for none.
+
+    ``negated`` is the French word in the object of a negated verb, if it is another, ``weight`` how
+    often it is drawn.
 
     >>> Determiner(("a", ""), ("un", "une", "des"), negated="de").tgt[1]
     'une'
-
-    Attributes:
-        src: English singular and plural; an empty one is missing.
-        tgt: French masculine singular, feminine singular, and plural.
-        negated: The French word for it in the object of a negated verb, if it is another.
-        weight: How often it is drawn, beside others.
     """
 
     src: tuple[str, str]
@@ -125,229 +115,151 @@ class Determiner:
     weight: float = 1.0
 
 
-NOUNS = (
-    Noun(("boy", "boys"), ("garçon", "garçons"), MASCULINE, PERSON),
-    Noun(("girl", "girls"), ("fille", "filles"), FEMININE, PERSON),
-    Noun(("man", "men"), ("homme", "hommes"), MASCULINE, PERSON),
-    Noun(("woman", "women"), ("femme", "femmes"), FEMININE, PERSON),
-    Noun(("writer", "writers"), ("écrivain", "écrivains"), MASCULINE, PERSON),
-    Noun(("actress", "actresses"), ("actrice", "actrices"), FEMININE, PERSON),
-    Noun(("child", "children"), ("enfant", "enfants"), MASCULINE, PERSON),
-    Noun(("nurse", "nurses"), ("infirmière", "infirmières"), FEMININE, PERSON),
-    Noun(("hero", "heroes"), ("héros", "héros"), MASCULINE, PERSON),
-    Noun(("queen", "queens"), ("reine", "reines"), FEMININE, PERSON),
-    Noun(("cat", "cats"), ("chat", "chats"), MASCULINE, ANIMAL),
-    Noun(("dog", "dogs"), ("chien", "chiens"), MASCULINE, ANIMAL),
-    Noun(("bird", "birds"), ("oiseau", "oiseaux"), MASCULINE, ANIMAL),
-    Noun(("owl", "owls"), ("hibou", "hiboux"), MASCULINE, ANIMAL),
-    Noun(("horse", "horses"), ("cheval", "chevaux"), MASCULINE, ANIMAL),
-    Noun(("mouse", "mice"), ("souris", "souris"), FEMININE, ANIMAL),
-    Noun(("hen", "hens"), ("poule", "poules"), FEMININE, ANIMAL),
-    Noun(("bee", "bees"), ("abeille", "abeilles"), FEMININE, ANIMAL),
-    Noun(("book", "books"), ("livre", "livres"), MASCULINE, TEXT),
-    Noun(("newspaper", "newspapers"), ("journal", "journaux"), MASCULINE, TEXT),
-    Noun(("article", "articles"), ("article", "articles"), MASCULINE, TEXT),
-    Noun(("poem", "poems"), ("poème", "poèmes"), MASCULINE, TEXT),
-    Noun(("letter", "letters"), ("lettre", "lettres"), FEMININE, TEXT),
-    Noun(("story", "stories"), ("histoire", "histoires"), FEMININE, TEXT),
-    Noun(("cake", "cakes"), ("gâteau", "gâteaux"), MASCULINE, FOOD),
-    Noun(("egg", "eggs"), ("œuf", "œufs"), MASCULINE, FOOD),
-    Noun(("apple", "apples"), ("pomme", "pommes"), FEMININE, FOOD),
-    Noun(("orange", "oranges"), ("orange", "oranges"), FEMININE, FOOD),
-    Noun(("garden", "gardens"), ("jardin", "jardins"), MASCULINE, PLACE),
-    Noun(("castle", "castles"), ("château", "châteaux"), MASCULINE, PLACE),
-    Noun(("hotel", "hotels"), ("hôtel", "hôtels"), MASCULINE, PLACE),
-    Noun(("house", "houses"), ("maison", "maisons"), FEMININE, PLACE),
-    Noun(("school", "schools"), ("école", "écoles"), FEMININE, PLACE),
-    Noun(("church", "churches"), ("église", "églises"), FEMININE, PLACE),
-    Noun(("tree", "trees"), ("arbre", "arbres"), MASCULINE, THING),
-    Noun(("umbrella", "umbrellas"), ("parapluie", "parapluies"), MASCULINE, THING),
-    Noun(("chair", "chairs"), ("chaise", "chaises"), FEMININE, THING),
-    Noun(("table", "tables"), ("table", "tables"), FEMININE, THING),
-    Noun(("clock", "clocks"), ("horloge", "horloges"), FEMININE, THING),
+# kind | gender | English singular, plural | French singular, plural
+_NOUNS = """
+person | masculine | boy boys | garçon garçons
+person | feminine | girl girls | fille filles
+person | masculine | man men | homme hommes
+person | feminine | woman women | femme femmes
+person | masculine | writer writers | écrivain écrivains
+person | feminine | actress actresses | actrice actrices
+person | masculine | child children | enfant enfants
+person | feminine | nurse nurses | infirmière infirmières
+person | masculine | hero heroes | héros héros
+person | feminine | queen queens | reine reines
+animal | masculine | cat cats | chat chats
+animal | masculine | dog dogs | chien chiens
+animal | masculine | bird birds | oiseau oiseaux
+animal | masculine | owl owls | hibou hiboux
+animal | masculine | horse horses | cheval chevaux
+animal | feminine | mouse mice | souris souris
+animal | feminine | hen hens | poule poules
+animal | feminine | bee bees | abeille abeilles
+text | masculine | book books | livre livres
+text | masculine | newspaper newspapers | journal journaux
+text | masculine | article articles | article articles
+text | masculine | poem poems | poème poèmes
+text | feminine | letter letters | lettre lettres
+text | feminine | story stories | histoire histoires
+food | masculine | cake cakes | gâteau gâteaux
+food | masculine | egg eggs | œuf œufs
+food | feminine | apple apples | pomme pommes
+food | feminine | orange oranges | orange oranges
+place | masculine | garden gardens | jardin jardins
+place | masculine | castle castles | château châteaux
+place | masculine | hotel hotels | hôtel hôtels
+place | feminine | house houses | maison maisons
+place | feminine | school schools | école écoles
+place | feminine | church churches | église églises
+thing | masculine | tree trees | arbre arbres
+thing | masculine | umbrella umbrellas | parapluie parapluies
+thing | feminine | chair chairs | chaise chaises
+thing | feminine | table tables | table tables
+thing | feminine | clock clocks | horloge horloges
+"""
+NOUNS = tuple(
+    Noun(tuple(src.split()), tuple(tgt.split()), gender, kind)
+    for kind, gender, src, tgt in _rows(_NOUNS)
 )
 
-ADJECTIVES = (
-    Adjective("small", ("petit", "petite", "petits", "petites"), KINDS, True),
-    Adjective("little", ("petit", "petite", "petits", "petites"), KINDS, True),
-    Adjective("big", ("grand", "grande", "grands", "grandes"), KINDS, True),
-    Adjective("large", ("grand", "grande", "grands", "grandes"), KINDS, True),
-    Adjective("beautiful", ("beau", "belle", "beaux", "belles"), KINDS, True, "bel"),
-    Adjective("old", ("vieux", "vieille", "vieux", "vieilles"), KINDS, True, "vieil"),
+# English | French, m. and f. singular, m. and f. plural | kinds | before the noun?
+_ADJECTIVES = """
+small | petit petite petits petites | all | before
+little | petit petite petits petites | all | before
+big | grand grande grands grandes | all | before
+large | grand grande grands grandes | all | before
+beautiful | beau/bel belle beaux belles | all | before
+old | vieux/vieil vieille vieux vieilles | all | before
+new | nouveau/nouvel nouvelle nouveaux nouvelles | text place thing | before
+young | jeune jeune jeunes jeunes | alive | before
+strange | étrange étrange étranges étranges | all | after
+white | blanc blanche blancs blanches | animal place thing | after
+black | noir noire noirs noires | animal place thing | after
+red | rouge rouge rouges rouges | food place thing | after
+expensive | cher chère chers chères | text food place thing | after
+heavy | lourd lourde lourds lourdes | things | after
+happy | heureux heureuse heureux heureuses | alive | after
+tired | fatigué fatiguée fatigués fatiguées | alive | after
+famous | célèbre célèbre célèbres célèbres | person text place | after
+intelligent | intelligent intelligente intelligents intelligentes | alive | after
+"""
+ADJECTIVES = tuple(
     Adjective(
-        "new",
-        ("nouveau", "nouvelle", "nouveaux", "nouvelles"),
-        (TEXT, PLACE, THING),
-        True,
-        "nouvel",
-    ),
-    Adjective("young", ("jeune", "jeune", "jeunes", "jeunes"), _ALIVE, True),
-    Adjective("strange", ("étrange", "étrange", "étranges", "étranges"), KINDS),
-    Adjective("white", ("blanc", "blanche", "blancs", "blanches"), (ANIMAL, PLACE, THING)),
-    Adjective("black", ("noir", "noire", "noirs", "noires"), (ANIMAL, PLACE, THING)),
-    Adjective("red", ("rouge", "rouge", "rouges", "rouges"), (FOOD, PLACE, THING)),
-    Adjective("expensive", ("cher", "chère", "chers", "chères"), (TEXT, FOOD, PLACE, THING)),
-    Adjective("heavy", ("lourd", "lourde", "lourds", "lourdes"), _THINGS),
-    Adjective("happy", ("heureux", "heureuse", "heureux", "heureuses"), _ALIVE),
-    Adjective("tired", ("fatigué", "fatiguée", "fatigués", "fatiguées"), _ALIVE),
-    Adjective("famous", ("célèbre", "célèbre", "célèbres", "célèbres"), (PERSON, TEXT, PLACE)),
-    Adjective(
-        "intelligent",
-        ("intelligent", "intelligente", "intelligents", "intelligentes"),
-        _ALIVE,
-    ),
+        src,
+        tuple(form.partition("/")[0] for form in tgt.split()),
+        _kinds(kinds),
+        place == "before",
+        tgt.split()[0].partition("/")[2] or None,
+    )
+    for src, tgt, kinds, place in _rows(_ADJECTIVES)
 )
 
-VERBS = (
-    Verb(src=("sleeps", "sleep"), tgt=("dors", "dort", "dormons", "dorment"), subjects=_ALIVE),
-    Verb(src=("sings", "sing"), tgt=("chante", "chante", "chantons", "chantent"), subjects=_ALIVE),
-    Verb(src=("laughs", "laugh"), tgt=("ris", "rit", "rions", "rient"), subjects=(PERSON,)),
-    Verb(
-        src=("works", "work"),
-        tgt=("travaille", "travaille", "travaillons", "travaillent"),
-        subjects=(PERSON,),
-    ),
-    Verb(
-        src=("waits", "wait"), tgt=("attends", "attend", "attendons", "attendent"), subjects=_ALIVE
-    ),
-    Verb(
-        src=("arrives", "arrive"),
-        tgt=("arrive", "arrive", "arrivons", "arrivent"),
-        subjects=_ALIVE,
-    ),
-    Verb(
-        src=("falls", "fall"),
-        tgt=("tombe", "tombe", "tombons", "tombent"),
-        subjects=(*_ALIVE, *_THINGS),
-    ),
-    Verb(
-        src=("sees", "see"),
-        tgt=("vois", "voit", "voyons", "voient"),
-        subjects=_ALIVE,
-        objects=KINDS,
-    ),
-    Verb(
-        src=("finds", "find"),
-        tgt=("trouve", "trouve", "trouvons", "trouvent"),
-        subjects=_ALIVE,
-        objects=KINDS,
-    ),
-    Verb(
-        src=("looks", "look"),
-        src_particle="at",
-        tgt=("regarde", "regarde", "regardons", "regardent"),
-        subjects=_ALIVE,
-        objects=KINDS,
-    ),
-    Verb(
-        src=("watches", "watch"),
-        tgt=("regarde", "regarde", "regardons", "regardent"),
-        subjects=_ALIVE,
-        objects=KINDS,
-    ),
-    Verb(
-        src=("follows", "follow"),
-        tgt=("suis", "suit", "suivons", "suivent"),
-        subjects=_ALIVE,
-        objects=_ALIVE,
-    ),
-    Verb(
-        src=("hears", "hear"),
-        tgt=("entends", "entend", "entendons", "entendent"),
-        subjects=_ALIVE,
-        objects=_ALIVE,
-    ),
-    Verb(
-        src=("listens", "listen"),
-        src_particle="to",
-        tgt=("écoute", "écoute", "écoutons", "écoutent"),
-        subjects=(PERSON,),
-        objects=(PERSON, ANIMAL),
-    ),
-    Verb(
-        src=("draws", "draw"),
-        tgt=("dessine", "dessine", "dessinons", "dessinent"),
-        subjects=(PERSON,),
-        objects=(PERSON, ANIMAL, FOOD, PLACE, THING),
-    ),
-    Verb(
-        src=("reads", "read"),
-        tgt=("lis", "lit", "lisons", "lisent"),
-        subjects=(PERSON,),
-        objects=(TEXT,),
-    ),
-    Verb(
-        src=("writes", "write"),
-        tgt=("écris", "écrit", "écrivons", "écrivent"),
-        subjects=(PERSON,),
-        objects=(TEXT,),
-    ),
-    Verb(
-        src=("eats", "eat"),
-        tgt=("mange", "mange", "mangeons", "mangent"),
-        subjects=_ALIVE,
-        objects=(FOOD,),
-    ),
-    Verb(
-        src=("buys", "buy"),
-        tgt=("achète", "achète", "achetons", "achètent"),
-        subjects=(PERSON,),
-        objects=(ANIMAL, TEXT, FOOD, PLACE, THING),
-    ),
-    Verb(
-        src=("hides", "hide"),
-        tgt=("cache", "cache", "cachons", "cachent"),
-        subjects=(PERSON,),
-        objects=_THINGS,
-    ),
-    Verb(
-        src=("answers", "answer"),
-        tgt=("réponds", "répond", "répondons", "répondent"),
-        preposition="à",
-        subjects=(PERSON,),
-        objects=(PERSON, TEXT),
-    ),
-    Verb(
-        src=("speaks", "speak"),
-        src_particle="to",
-        tgt=("parle", "parle", "parlons", "parlent"),
-        preposition="à",
-        subjects=(PERSON,),
-        objects=_ALIVE,
-    ),
-    Verb(
-        src=("talks", "talk"),
-        src_particle="about",
-        tgt=("parle", "parle", "parlons", "parlent"),
-        preposition="de/d'",
-        subjects=(PERSON,),
-        objects=KINDS,
-    ),
-    Verb(
-        src=("needs", "need"),
-        tgt=("ai", "a", "avons", "ont"),
-        tgt_particle="besoin",
-        preposition="de/d'",
-        subjects=(PERSON,),
-        objects=KINDS,
-    ),
-)
+# English after he, after all else, particle | French after je, il, nous, ils, particle, preposition
+# | subjects | objects
+_VERBS = """
+sleeps sleep | dors dort dormons dorment | alive |
+sings sing | chante chante chantons chantent | alive |
+laughs laugh | ris rit rions rient | person |
+works work | travaille travaille travaillons travaillent | person |
+waits wait | attends attend attendons attendent | alive |
+arrives arrive | arrive arrive arrivons arrivent | alive |
+falls fall | tombe tombe tombons tombent | movable |
+sees see | vois voit voyons voient | alive | all
+finds find | trouve trouve trouvons trouvent | alive | all
+looks look at | regarde regarde regardons regardent | alive | all
+watches watch | regarde regarde regardons regardent | alive | all
+follows follow | suis suit suivons suivent | alive | alive
+hears hear | entends entend entendons entendent | alive | alive
+listens listen to | écoute écoute écoutons écoutent | person | person animal
+draws draw | dessine dessine dessinons dessinent | person | person animal food place thing
+reads read | lis lit lisons lisent | person | text
+writes write | écris écrit écrivons écrivent | person | text
+eats eat | mange mange mangeons mangent | alive | food
+buys buy | achète achète achetons achètent | person | lifeless
+hides hide | cache cache cachons cachent | person | things
+answers answer | réponds répond répondons répondent à | person | person text
+speaks speak to | parle parle parlons parlent à | person | alive
+talks talk about | parle parle parlons parlent de/d' | person | all
+needs need | ai a avons ont besoin de/d' | person | all
+"""
+
+
+def _verb(src: str, tgt: str, subjects: str, objects: str) -> Verb:
+    third, other, *src_particle = src.split()
+    first, il, nous, ils, *rest = tgt.split()
+    return Verb(
+        src=(third, other),
+        tgt=(first, il, nous, ils),
+        subjects=_kinds(subjects),
+        objects=_kinds(objects),
+        src_particle="".join(src_particle),
+        tgt_particle="".join(rest[:-1]),
+        preposition="".join(rest[-1:]),
+    )
+
+
+VERBS = tuple(_verb(*row) for row in _rows(_VERBS))
 
 BE = Verb(src=("is", "are"), tgt=("suis", "est", "sommes", "sont"), subjects=KINDS)
 """The verb of adjectives and places; English alone has *am*, see ``AM``."""
 
 AM = "am"
 
-PREPOSITIONS = (
-    Preposition("of", "de/d'", (PERSON,), (PERSON, TEXT), says_where=False),
-    Preposition("of", "de/d'", (ANIMAL, TEXT, FOOD, PLACE, THING), (PERSON,), says_where=False),
-    Preposition("near", "près de/d'", KINDS, KINDS),
-    Preposition("close to", "près de/d'", KINDS, KINDS),
-    Preposition("in front of", "devant", KINDS, KINDS),
-    Preposition("behind", "derrière", KINDS, KINDS),
-    Preposition("with", "avec", _ALIVE, _ALIVE),
-    Preposition("in", "dans", (PERSON, ANIMAL, *_THINGS), (PLACE,)),
-    Preposition("under", "sous", (PERSON, ANIMAL, *_THINGS), (THING,)),
+# English | French | kinds before it | kinds after it | says where?
+_PREPOSITIONS = """
+of | de/d' | person | person text | no
+of | de/d' | lifeless | person | no
+near | près de/d' | all | all | yes
+close to | près de/d' | all | all | yes
+in front of | devant | all | all | yes
+behind | derrière | all | all | yes
+with | avec | alive | alive | yes
+in | dans | movable | place | yes
+under | sous | movable | thing | yes
+"""
+PREPOSITIONS = tuple(
+    Preposition(src, tgt, _kinds(heads), _kinds(objects), where == "yes")
+    for src, tgt, heads, objects, where in _rows(_PREPOSITIONS)
 )
 
 DETERMINERS = (

@@ -16,7 +16,7 @@ from course_lib.data.translation_grammar.lexical_rules import (
     lexical_rules,
 )
 from course_lib.data.translation_grammar.lexicon import BE, KINDS
-from course_lib.data.translation_grammar.synchronous_grammar import Rule
+from course_lib.data.translation_grammar.synchronous_grammar import Rule, read_rules
 
 FEATURES = {
     "kind": KINDS,
@@ -38,62 +38,44 @@ SUBJECTS = {
 }
 """How often a sentence is about each kind, and what its verb then agrees with."""
 
-SENTENCES = (
-    *(
-        Rule(
-            parent="Sentence[]",
-            src=f"Subject[{kind},{agreement},gender] "
-            f"VerbPhrase[{kind},{agreement},gender,finite] .",
-            tgt="Subject VerbPhrase .",
-            links=".=.",
-            binds="VerbPhrase=Subject",
-            weight=weight,
-        )
-        for (kind, agreement), weight in SUBJECTS.items()
-    ),
-    # she: the subject of the main clause, a person
+STATEMENTS = tuple(
     Rule(
         parent="Sentence[]",
-        src=(
-            "NounPhrase[person,number,gender,positive] Intransitive[person,number,polarity,finite] "
-            "because HeOrShe[number,gender] VerbPhrase[person,number,gender,finite] ."
-        ),
-        tgt="NounPhrase Intransitive parce que/qu' HeOrShe VerbPhrase .",
-        links="because=parce because=que .=.",
-        binds="Intransitive=NounPhrase VerbPhrase=HeOrShe",
-        weight=1,
-    ),
-    # it: the object of the main clause, no person
-    Rule(
-        parent="Sentence[]",
-        src=(
-            "Subject[person,agreement,gender] "
-            "Transitive[person,kind,agreement,positive,finite] "
-            "Object[kind,number,gender2,positive] "
-            "because It[kind,number,gender2] VerbPhrase[kind,number,gender2,finite] ."
-        ),
-        tgt="Subject Transitive Object parce que/qu' It VerbPhrase .",
-        links="because=parce because=que .=.",
-        binds="Transitive=Subject VerbPhrase=It",
-        weight=1,
-    ),
-    Rule(
-        parent="Sentence[]",
-        src="who VerbPhrase[person,singular,masculine,finite] ?",
-        tgt="qui VerbPhrase ?",
-        links="who=qui ?=?",
-        binds="VerbPhrase=who VerbPhrase=qui",
-        weight=0.5,
-    ),
+        src=f"Subject[{kind},{agreement},gender] VerbPhrase[{kind},{agreement},gender,finite] .",
+        tgt="Subject VerbPhrase .",
+        links=".=.",
+        binds="VerbPhrase=Subject",
+        weight=weight,
+    )
+    for (kind, agreement), weight in SUBJECTS.items()
 )
+
+# she is the subject of the main clause, a person; it is the object of the main clause, no person
+OTHER_SENTENCES = read_rules("""
+Sentence[]
+    src   NounPhrase[person,number,gender,positive] Intransitive[person,number,polarity,finite]
+          because HeOrShe[number,gender] VerbPhrase[person,number,gender,finite] .
+    tgt   NounPhrase Intransitive parce que/qu' HeOrShe VerbPhrase .
+    links because=parce because=que .=.
+    binds Intransitive=NounPhrase VerbPhrase=HeOrShe
+Sentence[]
+    src   Subject[person,agreement,gender] Transitive[person,kind,agreement,positive,finite]
+          Object[kind,number,gender2,positive]
+          because It[kind,number,gender2] VerbPhrase[kind,number,gender2,finite] .
+    tgt   Subject Transitive Object parce que/qu' It VerbPhrase .
+    links because=parce because=que .=.
+    binds Transitive=Subject VerbPhrase=It
+Sentence[]
+    src   who VerbPhrase[person,singular,masculine,finite] ?
+    tgt   qui VerbPhrase ?
+    links who=qui ?=?
+    binds VerbPhrase=who VerbPhrase=qui
+    weight 0.5
+""")
 
 
 def questions() -> Iterator[Rule]:
-    """Build the rules for questions: English moves or adds an auxiliary, French adds *est-ce que*.
-
-    Yields:
-        The rules.
-    """
+    """Build the rules for questions: English moves or adds an auxiliary, French *est-ce que*."""
     for (kind, agreement), weight in SUBJECTS.items():
         do, be = english_do(agreement), english_be(agreement)
         subject = f"Subject[{kind},{agreement},gender]"
@@ -117,40 +99,27 @@ def questions() -> Iterator[Rule]:
             )
 
 
-VERB_PHRASES = (
-    Rule(
-        parent="VerbPhrase[kind,agreement,gender,form]",
-        src="Intransitive[kind,agreement,polarity,form]",
-        tgt="Intransitive",
-        weight=1,
-    ),
-    Rule(
-        parent="VerbPhrase[kind,agreement,gender,form]",
-        src="Intransitive[kind,agreement,polarity,form] Where[kind]",
-        tgt="Intransitive Where",
-        weight=1,
-    ),
-    Rule(
-        parent="VerbPhrase[kind,agreement,gender,form]",
-        src="Transitive[kind,kind2,agreement,polarity,form] Object[kind2,number,gender2,polarity]",
-        tgt="Transitive Object",
-        weight=3,
-    ),
-    Rule(  # with a preposition in French, the object of a negated verb keeps its determiner
-        parent="VerbPhrase[kind,agreement,gender,form]",
-        src="Oblique[kind,kind2,agreement,polarity,form] Object[kind2,number,gender2,positive]",
-        tgt="Oblique Object",
-        weight=1.5,
-    ),
-)
+# With a preposition in French, the object of a negated verb keeps its determiner.
+VERB_PHRASES = read_rules("""
+VerbPhrase[kind,agreement,gender,form]
+    src   Intransitive[kind,agreement,polarity,form]
+    tgt   Intransitive
+VerbPhrase[kind,agreement,gender,form]
+    src   Intransitive[kind,agreement,polarity,form] Where[kind]
+    tgt   Intransitive Where
+VerbPhrase[kind,agreement,gender,form]
+    src   Transitive[kind,kind2,agreement,polarity,form] Object[kind2,number,gender2,polarity]
+    tgt   Transitive Object
+    weight 3
+VerbPhrase[kind,agreement,gender,form]
+    src   Oblique[kind,kind2,agreement,polarity,form] Object[kind2,number,gender2,positive]
+    tgt   Oblique Object
+    weight 1.5
+""")
 
 
 def copula_phrases() -> Iterator[Rule]:
-    """Build the rules for *is* before an adjective or a place, with *not* and without.
-
-    Yields:
-        The rules.
-    """
+    """Build the rules for *is* before an adjective or a place, with *not* and without."""
     for agreement, est in zip(AGREEMENTS, BE.tgt, strict=True):
         is_ = english_be(agreement)
         for complement in ("Predicate", "Where"):
@@ -172,107 +141,77 @@ def copula_phrases() -> Iterator[Rule]:
                     )
 
 
-NOUN_PHRASES = (
-    Rule(
-        parent="Subject[kind,number,gender]",
-        src="NounPhrase[kind,number,gender,positive]",
-        tgt="NounPhrase",
-        weight=4,
-    ),
-    Rule(
-        parent="Subject[person,agreement,gender]",
-        src="Pronoun[agreement,gender]",
-        tgt="Pronoun",
-        weight=1,
-    ),
-    Rule(
-        parent="Object[kind,number,gender,polarity]",
-        src="NounPhrase[kind,number,gender,polarity]",
-        tgt="NounPhrase",
-    ),
-    Rule(
-        parent="NounPhrase[kind,number,gender,polarity]",
-        src="Determiner[number,gender,polarity] Nominal[kind,number,gender]",
-        tgt="Determiner Nominal",
-        head="Nominal",
-        weight=3,
-    ),
-    Rule(
-        parent="NounPhrase[kind,number,gender,polarity]",
-        src="Determiner[number,gender,polarity] Nominal[kind,number,gender] Prepositional[kind]",
-        tgt="Determiner Nominal Prepositional",
-        head="Nominal",
-        deepens=True,
-        weight=1.5,
-    ),
-    Rule(
-        parent="NounPhrase[kind,number,gender,polarity]",
-        src="Determiner[number,gender,polarity] Nominal[kind,number,gender] "
-        "Relative[kind,number,gender]",
-        tgt="Determiner Nominal Relative",
-        head="Nominal",
-        binds="Relative=Nominal",
-        deepens=True,
-        weight=1.5,
-    ),
-    Rule(
-        parent="Nominal[kind,number,gender]",
-        src="Noun[kind,number,gender]",
-        tgt="Noun",
-        weight=5,
-    ),
-    Rule(
-        parent="Nominal[kind,number,gender]",
-        src="Before[kind,number,gender] Noun[kind,number,gender]",
-        tgt="Before Noun",
-        head="Noun",
-        weight=2,
-    ),
-    Rule(
-        parent="Nominal[kind,number,gender]",
-        src="After[kind,number,gender] Noun[kind,number,gender]",
-        tgt="Noun After",
-        head="Noun",
-        weight=2,
-    ),
-    Rule(
-        parent="Nominal[kind,number,gender]",
-        src="Before[kind,number,gender] After[kind,number,gender] Noun[kind,number,gender]",
-        tgt="Before Noun After",
-        head="Noun",
-        weight=1,
-    ),
-    Rule(
-        parent="Prepositional[kind]",
-        src="Preposition[kind,kind2] NounPhrase[kind2,number,gender,positive]",
-        tgt="Preposition NounPhrase",
-    ),
-    Rule(
-        parent="Where[kind]",
-        src="WherePreposition[kind,kind2] NounPhrase[kind2,number,gender,positive]",
-        tgt="WherePreposition NounPhrase",
-    ),
-    Rule(
-        parent="Relative[kind,number,gender]",
-        src="that VerbPhrase[kind,number,gender,finite]",
-        tgt="qui VerbPhrase",
-        links="that=qui",
-        weight=2,
-    ),
-    Rule(
-        parent="Relative[kind,number,gender]",
-        src="that Subject[kind2,agreement,gender2] "
-        "Transitive[kind2,kind,agreement,polarity,finite]",
-        tgt="que/qu' Subject Transitive",
-        links="that=que",
-        binds="Transitive=Subject",
-        weight=1,
-    ),
-)
+NOUN_PHRASES = read_rules("""
+Subject[kind,number,gender]
+    src   NounPhrase[kind,number,gender,positive]
+    tgt   NounPhrase
+    weight 4
+Subject[person,agreement,gender]
+    src   Pronoun[agreement,gender]
+    tgt   Pronoun
+Object[kind,number,gender,polarity]
+    src   NounPhrase[kind,number,gender,polarity]
+    tgt   NounPhrase
+NounPhrase[kind,number,gender,polarity]
+    src   Determiner[number,gender,polarity] Nominal[kind,number,gender]
+    tgt   Determiner Nominal
+    head  Nominal
+    weight 3
+NounPhrase[kind,number,gender,polarity]
+    src   Determiner[number,gender,polarity] Nominal[kind,number,gender] Prepositional[kind]
+    tgt   Determiner Nominal Prepositional
+    head  Nominal
+    deepens
+    weight 1.5
+NounPhrase[kind,number,gender,polarity]
+    src   Determiner[number,gender,polarity] Nominal[kind,number,gender]
+          Relative[kind,number,gender]
+    tgt   Determiner Nominal Relative
+    head  Nominal
+    binds Relative=Nominal
+    deepens
+    weight 1.5
+Nominal[kind,number,gender]
+    src   Noun[kind,number,gender]
+    tgt   Noun
+    weight 5
+Nominal[kind,number,gender]
+    src   Before[kind,number,gender] Noun[kind,number,gender]
+    tgt   Before Noun
+    head  Noun
+    weight 2
+Nominal[kind,number,gender]
+    src   After[kind,number,gender] Noun[kind,number,gender]
+    tgt   Noun After
+    head  Noun
+    weight 2
+Nominal[kind,number,gender]
+    src   Before[kind,number,gender] After[kind,number,gender] Noun[kind,number,gender]
+    tgt   Before Noun After
+    head  Noun
+Prepositional[kind]
+    src   Preposition[kind,kind2] NounPhrase[kind2,number,gender,positive]
+    tgt   Preposition NounPhrase
+Where[kind]
+    src   WherePreposition[kind,kind2] NounPhrase[kind2,number,gender,positive]
+    tgt   WherePreposition NounPhrase
+Relative[kind,number,gender]
+    src   that VerbPhrase[kind,number,gender,finite]
+    tgt   qui VerbPhrase
+    links that=qui
+    weight 2
+Relative[kind,number,gender]
+    src   that Subject[kind2,agreement,gender2]
+          Transitive[kind2,kind,agreement,polarity,finite]
+    tgt   que/qu' Subject Transitive
+    links that=que
+    binds Transitive=Subject
+""")
 
 
 RULES = (
-    *SENTENCES,
+    *STATEMENTS,
+    *OTHER_SENTENCES,
     *questions(),
     *VERB_PHRASES,
     *copula_phrases(),

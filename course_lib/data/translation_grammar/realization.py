@@ -28,13 +28,7 @@ class _Noun:
 
 @dataclass
 class _Side:
-    """What a phrase is in one language.
-
-    Attributes:
-        leaves: Its words, in order.
-        head: The word that others agree with.
-        open: Words that agree with a subject outside of the phrase.
-    """
+    """A phrase in one language: its words, its head, and words that agree with an outer subject."""
 
     leaves: list[_Leaf] = field(default_factory=list)
     head: _Leaf | None = None
@@ -43,7 +37,7 @@ class _Side:
 
 @dataclass
 class _Notes:
-    """What is noted down while a sentence is put together, by occurrence of a word."""
+    """Links, nouns and agreements of a sentence, by occurrence of a word."""
 
     links: list[tuple[_Leaf, _Leaf]] = field(default_factory=list)
     nouns: dict[_Leaf, _Noun] = field(default_factory=dict)
@@ -51,16 +45,9 @@ class _Notes:
 
 
 def realize(derivation: Derivation, src_language: Language, tgt_language: Language) -> SentencePair:
-    """Write a derivation out.
+    """Write out the derivation of a whole sentence in both languages.
 
-    Args:
-        derivation: Of a whole sentence. The category of its nouns must be called ``Noun``, with
-            number and gender as its last two features.
-        src_language: How the source language writes words that meet.
-        tgt_language: Likewise for the target language.
-
-    Returns:
-        The pair.
+    The category of nouns must be called ``Noun``, with number and gender as its last two features.
     """
     notes = _Notes()
     sides = _put_together(derivation, notes)

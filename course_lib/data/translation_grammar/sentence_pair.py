@@ -77,11 +77,7 @@ class SentencePair:
         return f"{join_words(self.src)}\n{join_words(self.tgt)}"
 
     def alignment_matrix(self) -> Tensor:
-        """Lay the alignment out as attention weights are: targets ask, sources answer.
-
-        Returns:
-            Boolean ``(tgt_len, src_len)``, True where a link is.
-        """
+        """Return the alignment as boolean ``(tgt_len, src_len)``, True where a link is."""
         matrix = torch.zeros(len(self.tgt), len(self.src), dtype=torch.bool)
         for i, j in self.alignment:
             matrix[j, i] = True
@@ -93,11 +89,5 @@ def join_words(words: tuple[str, ...]) -> str:
 
     >>> join_words(("l'", "oiseau", "n'", "arrive", "pas", "."))
     "l'oiseau n'arrive pas."
-
-    Args:
-        words: The words.
-
-    Returns:
-        The text.
     """
     return " ".join(words).replace("' ", "'").replace(" .", ".")

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Word:
-    """A word as a rule lists it.
+    """A word as a rule lists it, and its form before a vowel, if it is another.
 
     >>> Word("beau", before_vowel="bel").before_vowel
     'bel'
-
-    Attributes:
-        text: Its form before a consonant, or at the end.
-        before_vowel: Its form before a vowel; None if it is the same.
     """
 
     text: str
@@ -24,16 +20,10 @@ class Word:
 
     @classmethod
     def read(cls, notation: str) -> "Word":
-        """Read the notation of the rules.
+        """Read a word; a slash separates its form before a vowel.
 
         >>> Word.read("le/l'")
         Word(text='le', before_vowel="l'")
-
-        Args:
-            notation: The word; if it changes before a vowel, a slash and its form there.
-
-        Returns:
-            The word.
         """
         text, _, before_vowel = notation.partition("/")
         return cls(text, before_vowel or None)
@@ -62,25 +52,11 @@ class Language:
     contractions: Mapping[tuple[str, str], str]
 
     def begins_with_vowel(self, text: str) -> bool:
-        """Say whether a word before this one takes its other form.
-
-        Args:
-            text: The word.
-
-        Returns:
-            True if it begins with a vowel and is no exception.
-        """
+        """Tell whether a word before this one takes its other form."""
         return text[0] in self.vowels and text not in self.exceptions
 
     def write(self, words: Sequence[Word]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Write words that follow each other.
-
-        Args:
-            words: The words as listed.
-
-        Returns:
-            The words as written; and for each listed word the position where it is written now.
-        """
+        """Return words that follow each other as written, and for each its position there."""
         written: list[str] = []
         positions: list[int] = []
         for i, word in enumerate(words):

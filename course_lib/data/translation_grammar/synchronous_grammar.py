@@ -13,20 +13,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from course_lib.data.translation_grammar.surface_form import Language, Word
 
 
 @dataclass(frozen=True)
 class Category:
-    """A kind of phrase.
+    """A kind of phrase, with the feature values that the rules ask for.
 
     >>> Category("NounPhrase", ("person", "plural")).features
     ('person', 'plural')
-
-    Attributes:
-        name: Such as ``NounPhrase``.
-        features: Values that the rules ask for, such as ``("person", "plural")``.
     """
 
     name: str
@@ -34,19 +31,10 @@ class Category:
 
     @classmethod
     def read(cls, notation: str) -> "Category":
-        """Read the notation of the rules.
+        """Read ``Name[feature,feature]``; another notation is a ``ValueError``.
 
         >>> Category.read("NounPhrase[person,plural]")
         Category(name='NounPhrase', features=('person', 'plural'))
-
-        Args:
-            notation: A name, and its features in brackets, separated by commas, without blanks.
-
-        Returns:
-            The category.
-
-        Raises:
-            ValueError: It is written in another way.
         """
         match = re.fullmatch(r"(\w+)\[([^][]*)\]", notation)
         if match is None:
@@ -95,25 +83,45 @@ class Rule:
     weight: float = 1.0
 
 
+def read_rules(notation: str) -> tuple[Rule, ...]:
+    """Read rules: a phrase, then its fields, indented; a field may go on in the next line."""
+    rules: list[dict[str, Any]] = []
+    for line in notation.strip().split("\n"):
+        match = re.fullmatch(r"    ([a-z_]+)\b *(.*)", line)
+        if match is not None:
+            last = match[1]
+            rules[-1][last] = match[2]
+        elif line.startswith(" "):
+            rules[-1][last] += f" {line.strip()}"
+        else:
+            rules.append({"parent": line})
+    for fields in rules:
+        fields["weight"] = float(fields.get("weight", 1))
+        fields["deepens"] = "deepens" in fields
+    return tuple(Rule(**fields) for fields in rules)
+
+
 @dataclass(frozen=True, eq=False)
 class GroundRule:
     """A rule with a value for each variable.
 
-    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
-    >>> rule = Rule(parent="S[]", src="Name[number]", tgt="Name")
-    >>> names = Rule(parent="Name[number]", src="Ada", tgt="Ada")
-    >>> options = {"src_language": plain, "tgt_language": plain}
-    >>> features = {"number": ["singular", "plural"]}
-    >>> grammar = SynchronousGrammar([rule, names], start="S", features=features, **options)
-    >>> [ground.parent.features for ground in grammar.rules if ground.rule is names]
-    [('singular',), ('plural',)]
+    A number in ``tgt`` is the place in ``children`` of a phrase; those are in the order of the
+    source language.
 
-    Attributes:
-        rule: The rule that it comes from.
-        parent: The phrase.
-        src: Its parts in the source language.
-        tgt: Its parts in the target language; a number is the place in ``children`` of a phrase.
-        children: The categories among its parts, in the order of the source language.
+    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
+    >>> rules = [
+    ...     Rule(parent="S[]", src="Name[number]", tgt="Name"),
+    ...     Rule(parent="Name[number]", src="Ada", tgt="Ada"),
+    ... ]
+    >>> grammar = SynchronousGrammar(
+    ...     rules,
+    ...     start="S",
+    ...     features={"number": ["singular", "plural"]},
+    ...     src_language=plain,
+    ...     tgt_language=plain,
+    ... )
+    >>> [ground.parent.features for ground in grammar.rules if ground.rule is rules[1]]
+    [('singular',), ('plural',)]
     """
 
     rule: Rule
@@ -125,21 +133,11 @@ class GroundRule:
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """A rule, applied, and what its phrases were derived from.
+    """A rule, applied, with a derivation for each of its ``children``.
 
-    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
-    >>> rules = [Rule(parent="S[]", src="it rains", tgt="il pleut")]
-    >>> options = {"src_language": plain, "tgt_language": plain}
-    >>> grammar = SynchronousGrammar(rules, start="S", features={}, **options)
-    >>> [reading] = grammar.parse(["it", "rains"])
-    >>> reading.rule.tgt
-    (Word(text='il', before_vowel=None), Word(text='pleut', before_vowel=None))
-    >>> reading.depth
+    >>> grammar_rule = GroundRule(Rule(parent="S[]", src="it", tgt="il"), Category("S"), (), (), ())
+    >>> Derivation(grammar_rule).depth
     0
-
-    Attributes:
-        rule: The rule.
-        children: One derivation for each of ``rule.children``.
     """
 
     rule: GroundRule
@@ -161,7 +159,7 @@ class _Prefix:
 
 
 class SynchronousGrammar:
-    """Rules that derive sentences and their translations, both ways: to draw and to parse.
+    """Rules that derive sentences and their translations, to draw and to parse.
 
     >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
     >>> rules = [
@@ -186,7 +184,7 @@ class SynchronousGrammar:
         tgt_language: As given.
 
     Raises:
-        ValueError: A rule is badly written, or no sentence can be derived.
+        ValueError: A rule is malformed, or no sentence can be derived.
 
     Source: Aho and Ullman (1969) for the formalism; chapter "Sequence to sequence".
     """
@@ -225,30 +223,16 @@ class SynchronousGrammar:
             node.rules.append(rule)
 
     def draw(self, dice: random.Random, *, max_depth: int) -> Derivation:
-        """Draw a sentence: rule by rule, as often as their weights say.
+        """Draw a sentence, rule by rule, as often as their weights say.
 
-        Args:
-            dice: Source of the random numbers.
-            max_depth: How deep noun phrases may be nested in noun phrases.
-
-        Returns:
-            Its derivation.
-
-        Raises:
-            ValueError: ``max_depth`` is negative, or too small for any sentence.
+        ``max_depth`` is how deep noun phrases may be nested; too small for any sentence is a
+        ``ValueError``.
         """
         self._check_depth(max_depth)
         return self._draw(self._start, dice, max_depth)
 
     def parse(self, words: Sequence[str]) -> list[Derivation]:
-        """Find all derivations of a source sentence, from the last word to the first.
-
-        Args:
-            words: The sentence, as written.
-
-        Returns:
-            Its derivations; none if it is not of the grammar.
-        """
+        """Return all derivations of a source sentence, as written."""
         listed = [self._listed.get(word, word) for word in words]
         # chart[start][category]: the phrases that begin there, each with where it ends.
         chart: list[defaultdict[Category, list[tuple[int, Derivation]]]]

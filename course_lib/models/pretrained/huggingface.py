@@ -16,18 +16,7 @@ from torch import Tensor, nn
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read ``config.json``.
-
-    Args:
-        folder: The folder.
-
-    Returns:
-        What it says.
-
-    Raises:
-        FileNotFoundError: The folder has none.
-        ValueError: It is no JSON object.
-    """
+    """Read ``config.json`` of a folder."""
     path = folder / "config.json"
     if not path.is_file():
         raise FileNotFoundError(f"folder must hold config.json, {folder} does not")
@@ -35,17 +24,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def require(config: Mapping[str, Any], supported: Mapping[str, object], folder: Path) -> None:
-    """Refuse a model that computes something else than ours.
-
-    Args:
-        config: What ``read_config`` gave.
-        supported: For each setting the one value that ours can do; a setting that is not in
-            ``config`` has it.
-        folder: Named in the message.
-
-    Raises:
-        ValueError: A setting has another value.
-    """
+    """Check that settings have the one value that our model supports, which is their default."""
     for name, value in supported.items():
         if config.get(name, value) != value:
             raise ValueError(
@@ -54,18 +33,10 @@ def require(config: Mapping[str, Any], supported: Mapping[str, object], folder: 
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read the weights, under the names that they have in the file.
+    """Read the weights on the CPU, under the names that they have in the file.
 
-    Args:
-        folder: Holds ``model.safetensors``; or ``model.safetensors.index.json`` and the shards
-            that it names, as large models are saved; or ``pytorch_model.bin``.
-
-    Returns:
-        The tensors, on the CPU.
-
-    Raises:
-        FileNotFoundError: There is none of these files, or a shard is missing.
-        ValueError: A file is broken, or holds more than tensors, or others than the index says.
+    They are in ``model.safetensors``; in the shards that ``model.safetensors.index.json`` names, as
+    large models are saved; or in ``pytorch_model.bin``.
     """
     for name in ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"):
         path = folder / name
@@ -77,16 +48,7 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def drop_repeated(tensors: dict[str, Tensor], repeated: Mapping[str, str]) -> None:
-    """Take out tensors that say again what others say.
-
-    Args:
-        tensors: Under their names in the file; changed in place.
-        repeated: For the name of each such tensor the name of the one that it repeats. If only the
-            former is there, it takes the latter's name.
-
-    Raises:
-        ValueError: Two that ours shares differ.
-    """
+    """Remove tensors that repeat others, by name the original; rename one without its original."""
     for name, original in repeated.items():
         copy = tensors.pop(name, None)
         if copy is not None and not torch.equal(copy, tensors.setdefault(original, copy)):
@@ -94,16 +56,9 @@ def drop_repeated(tensors: dict[str, Tensor], repeated: Mapping[str, str]) -> No
 
 
 def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Give a model its weights, and put it into evaluation mode.
+    """Load weights under the model's own names, in their dtype; put it into evaluation mode.
 
-    Args:
-        model: Changed in place; it takes the dtype of the tensors.
-        tensors: Under the names that ``model`` has for them.
-        folder: Named in messages.
-
-    Raises:
-        ValueError: The model lacks a tensor, has no place for one, or has one of another shape;
-            or one holds integers, as quantised weights do.
+    A tensor that is missing, left over, of another shape or of integers is a ``ValueError``.
     """
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     for problem, names in (

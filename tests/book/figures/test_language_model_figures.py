@@ -16,7 +16,7 @@ from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import split_word
-from course_lib.training.export_language_models import (
+from course_lib.training.export import (
     language_model_data,
     masked_language_model_data,
 )

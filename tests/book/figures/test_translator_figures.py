@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from course_lib.generation.beam_search import beam_search
-from course_lib.generation.cached import CachedTransformer
 from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.step_models import CachedTransformer
 from course_lib.models.transformer import Transformer
 from tests.book import living_figures as living
 from tests.book.figures.conftest import figure_test, numbers

@@ -10,7 +10,7 @@ from course_lib.analysis.attention_reader import (
     judge_reading,
 )
 from course_lib.data.toy_tasks import FIRST_SYMBOL_ID, PAD_ID, draw_reverse
-from course_lib.metrics.alignment import alignment_error, misplaced_weight
+from course_lib.metrics.alignment import alignment_error, unaligned_attention
 from course_lib.training.loop import TrainingConfig, train
 
 NUM_SYMBOLS, LENGTH = 6, 5
@@ -117,7 +117,7 @@ def test_a_reading_is_judged_without_its_padding():
     ]
     assert reading.accuracy == pytest.approx(sum(map(int, right)) / len(right))
     assert reading.alignment_error == alignment_error(weights[:, 0], batch.alignment)
-    assert reading.misplaced_weight == misplaced_weight(weights[:, 0], batch.alignment)
+    assert reading.unaligned_attention == unaligned_attention(weights[:, 0], batch.alignment)
     assert torch.equal(reading.weights, weights[:, 0])
     assert not reading.weights.requires_grad
     assert f"right {reading.accuracy:.1%}, alignment error" in str(reading)

@@ -8,7 +8,7 @@ import torch
 from course_lib.analysis.beam_tree import beam_tree
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 
 VOCAB_SIZE, START, END = 6, 1, 0
 PROMPT = torch.tensor([[START]])
@@ -18,7 +18,7 @@ def bigram_model(seed):
     table = torch.randn(
         VOCAB_SIZE, VOCAB_SIZE, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
     )
-    return RecomputingModel(lambda tokens: table[tokens]), table.log_softmax(dim=-1)
+    return UncachedModel(lambda tokens: table[tokens]), table.log_softmax(dim=-1)
 
 
 def options(beam_size):

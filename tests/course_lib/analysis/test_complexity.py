@@ -7,7 +7,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.analysis import complexity
-from course_lib.generation.cached import CachedDecoder, CachedTransformer
+from course_lib.generation.step_models import CachedDecoder, CachedTransformer
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.transformer_layers import DecoderLayer, EncoderLayer

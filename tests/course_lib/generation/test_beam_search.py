@@ -10,8 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.recomputing import RecomputingModel
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import RecurrentStepModel, UncachedModel
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
@@ -161,7 +160,7 @@ def test_results_are_sorted_distinct_and_as_many_as_asked():
 
 
 def test_a_vocabulary_of_the_end_alone_has_one_sequence():
-    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 1))
+    model = UncachedModel(lambda tokens: torch.zeros(*tokens.shape, 1))
     found = beam_search(
         model, torch.zeros(2, 1, dtype=torch.int64), beam_size=2, eos_id=0, max_new_tokens=3
     )
@@ -224,7 +223,7 @@ def test_never_ends_without_an_end_token():
 
 def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
     logits = torch.zeros(4)
-    model = RecomputingModel(lambda tokens: logits.expand(tokens.size(0), 1, -1))
+    model = UncachedModel(lambda tokens: logits.expand(tokens.size(0), 1, -1))
     ((found,),) = beam_search(
         model, torch.tensor([[1]]), beam_size=2, eos_id=None, max_new_tokens=1000
     )
@@ -236,7 +235,7 @@ def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
 def test_model_reads_the_prompt_once_and_is_not_reordered_for_nothing():
     calls = []
 
-    class Watched(RecomputingModel):
+    class Watched(UncachedModel):
         def advance(self, tokens):
             calls.append(("advance", tuple(tokens.shape)))
             return super().advance(tokens)
@@ -276,7 +275,7 @@ def test_reads_no_more_often_for_more_prompts(monkeypatch):
     counts = []
     for batch in (1, 8):
         read.clear()
-        model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 6))
+        model = UncachedModel(lambda tokens: torch.zeros(*tokens.shape, 6))
         prompt = torch.ones(batch, 1, dtype=torch.int64)
         beam_search(model, prompt, beam_size=3, eos_id=2, max_new_tokens=3, num_results=3)
         counts.append(len(read))
@@ -291,7 +290,7 @@ def test_leaves_no_graph_behind():
         return LanguageTable(3)(tokens)
 
     beam_search(
-        RecomputingModel(watched), torch.tensor([[1]]), beam_size=2, eos_id=None, max_new_tokens=2
+        UncachedModel(watched), torch.tensor([[1]]), beam_size=2, eos_id=None, max_new_tokens=2
     )
     assert seen == [False, False]
 
@@ -310,7 +309,7 @@ def test_stepping_a_recurrent_model_finds_what_recomputing_finds(kind):
     options = {"beam_size": 4, "eos_id": EOS, "max_new_tokens": 6, "num_results": 4}
     prompt = torch.full((2, 1), START)
     stepped = beam_search(
-        SteppedDecoder(model.decoder, model.encoder(src, lengths)), prompt, **options
+        RecurrentStepModel(model.decoder, model.encoder(src, lengths)), prompt, **options
     )
     for row in range(2):
 
@@ -318,7 +317,7 @@ def test_stepping_a_recurrent_model_finds_what_recomputing_finds(kind):
             copies = len(tokens)
             return model(src[[row] * copies], tokens, lengths[[row] * copies])
 
-        (expected,) = beam_search(RecomputingModel(language_model), prompt[:1], **options)
+        (expected,) = beam_search(UncachedModel(language_model), prompt[:1], **options)
         assert [h.tokens for h in stepped[row]] == [h.tokens for h in expected]
         for ours, theirs in zip(stepped[row], expected, strict=True):
             assert ours.score == pytest.approx(theirs.score, rel=1e-6)
@@ -346,8 +345,8 @@ def build_gpt2(seed: int) -> GPT2LMHeadModel:
     return GPT2LMHeadModel(config).eval()
 
 
-def as_step_model(gpt2: GPT2LMHeadModel) -> RecomputingModel:
-    return RecomputingModel(lambda tokens: gpt2(input_ids=tokens, use_cache=False).logits)
+def as_step_model(gpt2: GPT2LMHeadModel) -> UncachedModel:
+    return UncachedModel(lambda tokens: gpt2(input_ids=tokens, use_cache=False).logits)
 
 
 def draw_prompts(seed: int) -> torch.Tensor:
@@ -451,7 +450,7 @@ def test_what_can_not_be_said_is_no_result():
         return logits
 
     (found,) = beam_search(
-        RecomputingModel(possible),
+        UncachedModel(possible),
         torch.tensor([[START]]),
         beam_size=3,
         eos_id=EOS,
@@ -481,7 +480,7 @@ def test_a_sequence_that_cannot_be_said_may_be_followed_by_anything():
         return logits
 
     found = beam_search(
-        RecomputingModel(language_model),
+        UncachedModel(language_model),
         torch.tensor([[0]]),
         beam_size=3,
         eos_id=3,
@@ -490,7 +489,7 @@ def test_a_sequence_that_cannot_be_said_may_be_followed_by_anything():
     )[0]
     assert [h.tokens for h in found] == [(0,), (1,)]
     found = beam_search(
-        RecomputingModel(language_model),
+        UncachedModel(language_model),
         torch.tensor([[0]]),
         beam_size=3,
         eos_id=3,
@@ -510,7 +509,7 @@ def test_one_beam_breaks_ties_as_greedy_does(vocab_size, eos_id):
         # No sequence that goes on past an end is better than the one that ends.
         functools.partial(beam_search, beam_size=1, length_penalty=PowerPenalty(alpha=0.0)),
     ):
-        model = RecomputingModel(lambda tokens: table[tokens].float())
+        model = UncachedModel(lambda tokens: table[tokens].float())
         prompt = torch.arange(min(vocab_size, 20))[:, None]
         found.append(search(model, prompt, eos_id=eos_id, max_new_tokens=9))
     assert [h.tokens for h in found[0]] == [h.tokens for (h,) in found[1]]
@@ -528,6 +527,6 @@ def test_one_beam_sees_a_difference_that_the_sum_rounds_away():
         lambda *args, **limits: beam_search(*args, **limits, beam_size=1)[0][0],
     ):
         found = search(
-            RecomputingModel(language_model), torch.tensor([[0]]), eos_id=None, max_new_tokens=150
+            UncachedModel(language_model), torch.tensor([[0]]), eos_id=None, max_new_tokens=150
         )
         assert found.tokens == (1,) * 150

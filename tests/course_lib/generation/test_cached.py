@@ -5,11 +5,9 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from course_lib.generation.beam_search import beam_search
-from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import sample
-from course_lib.generation.static import StaticDecoder
+from course_lib.generation.step_models import CachedDecoder, StaticDecoder, UncachedModel
 from course_lib.layers.masks import left_padding
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.parity import randomise
@@ -29,7 +27,7 @@ def build(positions):
 
 
 def recomputing(model):
-    return RecomputingModel(lambda ids: model(ids, padding=left_padding(ids, PAD)))
+    return UncachedModel(lambda ids: model(ids, padding=left_padding(ids, PAD)))
 
 
 def cached(model):

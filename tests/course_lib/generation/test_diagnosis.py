@@ -7,7 +7,7 @@ from course_lib.generation.beam_search import beam_search
 from course_lib.generation.diagnosis import Fault, diagnose, score_sequences
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.step_models import UncachedModel
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
 PROMPT = torch.tensor([[START, 2]])
@@ -113,7 +113,7 @@ def test_leaves_no_graph_behind():
         seen.append(torch.is_grad_enabled())
         return LanguageTable(3)(tokens)
 
-    score_sequences(RecomputingModel(watched), torch.tensor([[1]]), [[2, 2]], eos_id=None)
+    score_sequences(UncachedModel(watched), torch.tensor([[1]]), [[2, 2]], eos_id=None)
     assert seen == [False, False]
 
 

@@ -7,8 +7,7 @@ import torch
 
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.hypothesis import Hypothesis
-from course_lib.generation.recomputing import RecomputingModel
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import RecurrentStepModel, UncachedModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
@@ -74,7 +73,7 @@ def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
 
 def test_adds_up_in_float64_what_a_float32_model_says():
     logits = torch.linspace(0, 3, 7)  # float32
-    model = RecomputingModel(lambda tokens: logits.expand(*tokens.shape, -1))
+    model = UncachedModel(lambda tokens: logits.expand(*tokens.shape, -1))
     (found,) = greedy(model, torch.tensor([[2]]), eos_id=None, max_new_tokens=300)
     one = logits.log_softmax(-1).max().item()
     assert found.log_probability == pytest.approx(300 * one, rel=1e-13)
@@ -87,7 +86,7 @@ def test_drives_a_recurrent_model():
     src, lengths = torch.randint(9, (3, 5)), torch.tensor([5, 2, 3])
     prompt = torch.full((3, 1), START)
     found = greedy(
-        SteppedDecoder(model.decoder, model.encoder(src, lengths)),
+        RecurrentStepModel(model.decoder, model.encoder(src, lengths)),
         prompt,
         eos_id=EOS,
         max_new_tokens=6,
@@ -104,7 +103,7 @@ def test_leaves_no_graph_behind():
     torch.manual_seed(0)
     encoder = RecurrentEncoder(9, 4, 5)
     model = Seq2Seq(encoder, RecurrentDecoder(7, 4, 6, encoder.d_memory))
-    stepped = SteppedDecoder(model.decoder, model.encoder(torch.randint(9, (1, 3))))
+    stepped = RecurrentStepModel(model.decoder, model.encoder(torch.randint(9, (1, 3))))
     greedy(stepped, torch.tensor([[START]]), eos_id=EOS, max_new_tokens=4)
     assert torch.is_grad_enabled()
     seen = []
@@ -113,7 +112,7 @@ def test_leaves_no_graph_behind():
         seen.append(torch.is_grad_enabled())
         return LanguageTable(3)(tokens)
 
-    greedy(RecomputingModel(watched), torch.tensor([[START]]), eos_id=None, max_new_tokens=2)
+    greedy(UncachedModel(watched), torch.tensor([[START]]), eos_id=None, max_new_tokens=2)
     assert seen == [False, False]
 
 
@@ -155,6 +154,6 @@ def test_what_comes_after_the_end_may_be_anything():
         return logits
 
     found = greedy(
-        RecomputingModel(language_model), torch.tensor([[0, 2], [0, 0]]), eos_id=2, max_new_tokens=3
+        UncachedModel(language_model), torch.tensor([[0, 2], [0, 0]]), eos_id=2, max_new_tokens=3
     )
     assert [h.tokens for h in found] == [(2,), (0, 2)]

@@ -12,8 +12,8 @@ import torch
 from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
 
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import keep_top_k, keep_top_p, sample
+from course_lib.generation.step_models import UncachedModel
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
 LOGITS = torch.tensor([0.3, -1.0, 1.2, 0.0, 2.0, -0.4], dtype=torch.float64)
@@ -29,7 +29,7 @@ def frequencies(seed=0, **options) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
     prompt = torch.zeros(DRAWS // 4, 1, dtype=torch.int64)
     found = sample(
-        RecomputingModel(constant),
+        UncachedModel(constant),
         prompt,
         eos_id=None,
         max_new_tokens=4,
@@ -172,7 +172,7 @@ def test_stops_reading_when_all_have_ended():
 
 def test_leaves_no_graph_behind():
     weight = torch.zeros(3, requires_grad=True)
-    model = RecomputingModel(lambda tokens: weight.expand(*tokens.shape, -1))
+    model = UncachedModel(lambda tokens: weight.expand(*tokens.shape, -1))
     seen = model.advance
 
     def advance(tokens):
@@ -194,7 +194,7 @@ def test_without_an_end_nobody_asks_whether_it_came(monkeypatch, search):
     def asked(_):
         raise AssertionError("a tensor was read")
 
-    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 5))
+    model = UncachedModel(lambda tokens: torch.zeros(*tokens.shape, 5))
     monkeypatch.setattr(torch.Tensor, "__bool__", asked)
     (found,) = search(model, torch.tensor([[START]]), eos_id=None, max_new_tokens=3)
     assert len(found.tokens) == 3
@@ -237,7 +237,7 @@ def test_logits_that_give_no_distribution_are_refused(logits, options):
 
 
 def test_no_temperature_is_too_low():
-    model = RecomputingModel(lambda tokens: torch.tensor([-2.0, 5.0, 1.0]).expand(*tokens.shape, 3))
+    model = UncachedModel(lambda tokens: torch.tensor([-2.0, 5.0, 1.0]).expand(*tokens.shape, 3))
     dice = torch.Generator().manual_seed(0)
     found = sample(
         model,

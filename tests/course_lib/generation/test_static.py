@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from course_lib.generation.beam_search import beam_search
-from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.static import StaticDecoder
+from course_lib.generation.step_models import CachedDecoder, StaticDecoder
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.parity import randomise
 
@@ -79,7 +78,7 @@ def test_a_compiled_step_may_count_on_its_memory(model):
 @pytest.mark.proof
 def test_a_step_that_is_not_compiled_loads_no_compiler():
     program = (
-        "import sys; from course_lib.generation.static import *; "
+        "import sys; from course_lib.generation.step_models import *; "
         "from course_lib.models.gpt import DecoderLMConfig; "
         f"model = DecoderLM(DecoderLMConfig(**{SIZES}, num_layers=1)); "
         "StaticDecoder(model, batch=1, capacity=4); "

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import RecurrentStepModel
 from course_lib.layers.additive_attention import AdditiveAttention
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentEncoder, Seq2Seq
@@ -254,7 +254,7 @@ def test_steps_equal_teacher_forcing(chunks):
 
 def test_stepping_reorders_states_and_sources():
     model, src, tgt = build()
-    stepped = SteppedDecoder(model.decoder, model.encoder(src, LENGTHS))
+    stepped = RecurrentStepModel(model.decoder, model.encoder(src, LENGTHS))
     assert_equal(stepped.advance(tgt[:, :3]), model(src, tgt[:, :3], LENGTHS)[:, -1])
     rows = torch.tensor([1, 1, 0])
     stepped.reorder(rows)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_lib.generation.cached import CachedDecoder, CachedTransformer
+from course_lib.generation.step_models import CachedDecoder, CachedTransformer
 from course_lib.layers.attention import CachedAttention, MultiHeadAttention
 from course_lib.layers.kv_cache import FixedCache, GrowingCache, KVCache
 from course_lib.layers.masks import causal_mask

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.metrics.alignment import alignment_error, misplaced_weight
+from course_lib.metrics.alignment import alignment_error, unaligned_attention
 
 WEIGHTS = torch.tensor([[[0.6, 0.3, 0.1], [0.4, 0.35, 0.25]], [[0.0, 0.2, 0.8], [0.5, 0.5, 0.0]]])
 
@@ -11,31 +11,31 @@ WEIGHTS = torch.tensor([[[0.6, 0.3, 0.1], [0.4, 0.35, 0.25]], [[0.0, 0.2, 0.8], 
 def test_measures_by_hand():
     alignment = torch.tensor([[0, 1], [2, -1]])
     assert alignment_error(WEIGHTS, alignment) == pytest.approx(1 / 3)
-    assert misplaced_weight(WEIGHTS, alignment) == pytest.approx((0.4 + 0.65 + 0.2) / 3)
+    assert unaligned_attention(WEIGHTS, alignment) == pytest.approx((0.4 + 0.65 + 0.2) / 3)
 
 
 def test_a_perfect_alignment_has_no_error_and_a_wrong_one_is_all_error():
     alignment = torch.tensor([[1, 0, 2]])
     perfect = torch.eye(3)[alignment]
-    assert alignment_error(perfect, alignment) == misplaced_weight(perfect, alignment) == 0
+    assert alignment_error(perfect, alignment) == unaligned_attention(perfect, alignment) == 0
     shifted = perfect.roll(1, dims=-1)
-    assert alignment_error(shifted, alignment) == misplaced_weight(shifted, alignment) == 1
+    assert alignment_error(shifted, alignment) == unaligned_attention(shifted, alignment) == 1
 
 
 def test_positions_and_links_are_two_ways_to_say_the_same():
     alignment = torch.tensor([[0, 1], [2, -1]])
     links = alignment[..., None] == torch.arange(3)
-    for measure in (alignment_error, misplaced_weight):
+    for measure in (alignment_error, unaligned_attention):
         assert measure(WEIGHTS, links) == pytest.approx(measure(WEIGHTS, alignment))
 
 
 def test_with_several_sources_any_of_them_is_right():
     links = torch.tensor([[[True, True, False], [False, True, True]]])
     assert alignment_error(WEIGHTS[:1], links) == pytest.approx(1 / 2)
-    assert misplaced_weight(WEIGHTS[:1], links) == pytest.approx((0.1 + 0.4) / 2)
+    assert unaligned_attention(WEIGHTS[:1], links) == pytest.approx((0.1 + 0.4) / 2)
 
 
-@pytest.mark.parametrize("measure", [alignment_error, misplaced_weight])
+@pytest.mark.parametrize("measure", [alignment_error, unaligned_attention])
 @pytest.mark.parametrize(
     "alignment",
     [torch.zeros(1, 2), torch.zeros(1, 2, 3), torch.zeros(1, 2, dtype=torch.bool)],
@@ -47,10 +47,10 @@ def test_an_alignment_of_another_dtype_is_refused(measure, alignment):
 
 def test_uniform_weights_misplace_all_but_one_share():
     alignment = torch.zeros(1, 5, dtype=torch.long)
-    assert misplaced_weight(torch.full((1, 5, 8), 1 / 8), alignment) == pytest.approx(7 / 8)
+    assert unaligned_attention(torch.full((1, 5, 8), 1 / 8), alignment) == pytest.approx(7 / 8)
 
 
-@pytest.mark.parametrize("measure", [alignment_error, misplaced_weight])
+@pytest.mark.parametrize("measure", [alignment_error, unaligned_attention])
 @pytest.mark.parametrize(
     ("shape", "alignment", "message"),
     [

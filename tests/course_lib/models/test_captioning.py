@@ -12,7 +12,7 @@ from course_lib.data.shape_captions import (
 from course_lib.data.shape_pictures import SIDE, render
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import RecurrentStepModel
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.captioning import CaptionModel, ConvEncoder
 from course_lib.models.seq2seq import RecurrentDecoder
@@ -169,10 +169,13 @@ def test_learns_to_caption_a_few_pictures_by_heart():
     prompt = torch.full((6, 1), BOS_ID)
     options = {"eos_id": EOS_ID, "max_new_tokens": 14}
     written = greedy(
-        SteppedDecoder(model.decoder, model.encoder(batch.pictures)), prompt, **options
+        RecurrentStepModel(model.decoder, model.encoder(batch.pictures)), prompt, **options
     )
     searched = beam_search(
-        SteppedDecoder(model.decoder, model.encoder(batch.pictures)), prompt, beam_size=3, **options
+        RecurrentStepModel(model.decoder, model.encoder(batch.pictures)),
+        prompt,
+        beam_size=3,
+        **options,
     )
     for row, tokens in enumerate(batch.tgt.tolist()):
         caption = tuple(tokens[1 : tokens.index(EOS_ID) + 1])

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_models import RecurrentStepModel
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from course_lib.models.seq2seq import Encoded, RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.parity import assert_every_parameter_gets_a_gradient, logits_of_steps
@@ -197,8 +197,8 @@ def test_every_parameter_gets_a_gradient():
 def test_stepping_gives_the_last_logits_and_reorders(cell):
     model = build(cell=cell)
     src, tgt = draw()
-    stepped = SteppedDecoder(model.decoder, model.encoder(src, LENGTHS))
-    assert isinstance(stepped, SteppedDecoder)
+    stepped = RecurrentStepModel(model.decoder, model.encoder(src, LENGTHS))
+    assert isinstance(stepped, RecurrentStepModel)
     assert_equal(stepped.advance(tgt[:, :2]), model(src, tgt[:, :2], LENGTHS)[:, -1])
     rows = torch.tensor([2, 0, 0, 1, 2])
     stepped.reorder(rows)

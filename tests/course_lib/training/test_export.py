@@ -10,11 +10,23 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.generation.step_models import CachedDecoder
+from course_lib.models.bert import BertConfig, BertModel
+from course_lib.models.bert_heads import MaskedLanguageModelHead
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
-from course_lib.training.export import LONGEST, export_parameters, export_translator
+from course_lib.training.export import (
+    MAX_LENGTH,
+    export_language_model,
+    export_masked_language_model,
+    export_parameters,
+    export_translator,
+    language_model_data,
+    masked_language_model_data,
+)
 
 
-def test_numbers_follow_the_shapes_in_order():
+def test_parameters_follow_their_shapes_in_order():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2))
     exported = export_parameters(model.half())
@@ -24,7 +36,7 @@ def test_numbers_follow_the_shapes_in_order():
     assert numbers.tolist() == expected.float().tolist()
 
 
-def test_half_precision_takes_half_the_bytes():
+def test_float16_parameters_take_half_the_bytes():
     model = nn.Linear(3, 2)
     exported = export_parameters(model, "float16")
     numbers = np.frombuffer(base64.b64decode(exported["float16"]), "<f2")
@@ -33,7 +45,7 @@ def test_half_precision_takes_half_the_bytes():
     assert "float32" not in exported
 
 
-def test_a_shared_parameter_is_there_once():
+def test_shared_parameter_is_exported_once():
     model = nn.ModuleDict({"read": nn.Embedding(4, 2), "say": nn.Linear(2, 4, bias=False)})
     model["say"].weight = model["read"].weight
     exported = export_parameters(model)
@@ -64,7 +76,7 @@ def make_translator(**choices):
 
 @pytest.mark.parametrize("norm_position", ["pre", "post"])
 @pytest.mark.parametrize("tied", ["none", "output"])
-def test_a_translators_file_holds_all_that_a_page_needs_to_run_it(tmp_path, norm_position, tied):
+def test_translator_file_runs_the_same_model(tmp_path, norm_position, tied):
     model = make_translator(norm_position=norm_position, tied=tied).train()
     file = export_translator(model, tmp_path / "my-model.json", **GIVEN)
     written = json.loads(file.read_text())
@@ -81,7 +93,7 @@ def test_a_translators_file_holds_all_that_a_page_needs_to_run_it(tmp_path, norm
         assert torch.allclose(torch.tensor(run["logits"]), logits, atol=1e-6)
         chosen = logits.argmax(-1).tolist()
         assert chosen[:-1] == run["read"][1:]
-        assert chosen[-1] == 2 or len(run["read"]) == LONGEST
+        assert chosen[-1] == 2 or len(run["read"]) == MAX_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -90,18 +102,18 @@ def test_a_translators_file_holds_all_that_a_page_needs_to_run_it(tmp_path, norm
         ({"src_words": SRC[:3]}, "src_words must hold 4 different words, got 3"),
         ({"tgt_words": [*TGT[:4], "un"]}, "tgt_words must hold 5 different words"),
         ({"src_words": ["<pad>", "<stop>", "a", "cat"]}, r"src_words must hold \['<end>'\]"),
-        ({"sentences": []}, "at least 1 sentence"),
-        ({"sentences": [" "]}, "got an empty one"),
+        ({"sentences": []}, "at least 1 text"),
+        ({"sentences": [" "]}, "at least 1 text, each of words"),
         ({"sentences": ["a dog"]}, r"words of src_words, got \['dog'\]"),
         ({"num_heads": 3}, "num_heads must divide the width 4, got 3"),
     ],
 )
-def test_what_does_not_go_with_the_translator_is_refused(tmp_path, changes, message):
+def test_wrong_argument_of_translator_is_rejected(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         export_translator(make_translator(), tmp_path / "m.json", **GIVEN | changes)
 
 
-def test_another_model_or_one_that_went_astray_is_refused(tmp_path):
+def test_other_or_diverged_translator_is_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"'tgt_embedding\.weight' is missing"):
         export_translator(nn.Linear(2, 2), tmp_path / "m.json", **GIVEN)
     model = make_translator()
@@ -111,9 +123,127 @@ def test_another_model_or_one_that_went_astray_is_refused(tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_model_that_fails_is_trained_further_afterwards(tmp_path):
+def test_failed_export_restores_training_mode(tmp_path):
     model = make_translator().train()
     model.decoder.forward = None  # no function: the run breaks off in the middle
     with pytest.raises(TypeError):
         export_translator(model, tmp_path / "m.json", **GIVEN)
     assert model.training
+
+
+# ---- language models ----
+
+WORDS = ["<start>", "<end>", "a", "cat", "sleeps"]
+TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "cat"]
+
+
+def make_decoder():
+    config = DecoderLMConfig(vocab_size=5, max_length=6, d_model=4, num_heads=2, d_ff=6)
+    return DecoderLM(config)
+
+
+class Blanks(nn.Module):
+    """A BERT with its head, as homework 8 puts it together."""
+
+    def __init__(self):
+        super().__init__()
+        sizes = {"num_layers": 2, "d_model": 4, "num_heads": 2, "d_ff": 6}
+        whole = BertModel(BertConfig(vocab_size=5, max_length=7, **sizes, eps=1e-3))
+        self.embeddings, self.encoder = whole.embeddings, whole.encoder
+        self.head = MaskedLanguageModelHead(self.embeddings.tokens)
+
+    def forward(self, token_ids):
+        return self.head(self.encoder(self.embeddings(token_ids)))
+
+
+def test_decoder_file_holds_sizes_words_and_logits(tmp_path):
+    model = make_decoder().train()
+    file = export_language_model(
+        model, tmp_path / "m.json", words=WORDS, start="<start>", end="<end>", num_heads=2,
+        begin=lambda: CachedDecoder(model).advance, texts=["<start> a cat", "a"],
+    )  # fmt: skip
+    written = json.loads(file.read_text())
+    start, end = written["config"].pop("start"), written["config"].pop("end")
+    again = DecoderLM(DecoderLMConfig(**written["config"])).eval()
+    state = state_of(written)
+    again.load_state_dict(state | {"output_projection.weight": state["embedding.weight"]})
+    assert (start, end, written["words"], model.training) == (0, 1, WORDS, True)
+    assert [run["read"] for run in written["sentences"]] == [[0, 2, 3], [2]]
+    for run in written["sentences"]:
+        with torch.no_grad():
+            logits = again(torch.tensor([run["read"]]))[0, -1]
+        assert torch.allclose(torch.tensor(run["logits"]), logits, atol=1e-6)
+
+
+def test_bert_file_holds_sizes_words_and_logits(tmp_path):
+    model = Blanks().train()
+    file = export_masked_language_model(
+        model, tmp_path / "m.json", words=TOKENS, num_heads=2, texts=[[1, 3, 4, 2]]
+    )
+    written = json.loads(file.read_text())
+    config = written["config"]
+    assert (config["max_length"], config["num_segments"], config["num_layers"]) == (7, 2, 2)
+    assert (config["eps_embeddings"], config["eps_layers"], config["eps_head"]) == (
+        1e-3,
+        1e-3,
+        1e-12,
+    )
+    assert (config["norm_position"], config["causal"], config["d_ff"]) == ("post", False, 6)
+    again = Blanks().eval()
+    state = state_of(written)
+    shared = {"head.output_projection.weight": state["embeddings.tokens.weight"]}
+    again.load_state_dict(state | shared)
+    with torch.no_grad():
+        logits = again(torch.tensor([[1, 3, 4, 2]]))[0]
+    (run,) = written["sentences"]
+    assert run["read"] == [1, 3, 4, 2]
+    assert torch.allclose(torch.tensor(run["logits"]), logits, atol=1e-6)
+    assert model.training
+
+
+DECODER = {"words": WORDS, "start": "<start>", "end": "<end>", "num_heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"words": WORDS[:4]}, "words must hold 5 different words, got 4"),
+        ({"words": [*WORDS[:4], "a"]}, "words must hold 5 different words"),
+        ({"end": "."}, r"words must hold \['\.'\]"),
+        ({"num_heads": 3}, "num_heads must divide the width 4, got 3"),
+    ],
+)
+def test_wrong_argument_of_decoder_is_rejected(changes, message):
+    with pytest.raises(ValueError, match=message):
+        language_model_data(make_decoder(), **DECODER | changes)
+
+
+@pytest.mark.parametrize("texts", [[], ["a", " "]])
+def test_texts_must_hold_words(tmp_path, texts):
+    with pytest.raises(ValueError, match="at least 1 text, each of words"):
+        export_language_model(
+            make_decoder(), tmp_path / "m.json", **DECODER, begin=lambda: None, texts=texts
+        )
+    with pytest.raises(ValueError, match=r"words of words, got \['dog'\]"):
+        export_language_model(
+            make_decoder(), tmp_path / "m.json", **DECODER, begin=lambda: None, texts=["a dog"]
+        )
+    with pytest.raises(ValueError, match="at least 1 text, got none"):
+        export_masked_language_model(
+            Blanks(), tmp_path / "m.json", words=TOKENS, num_heads=2, texts=[]
+        )
+    assert not [*tmp_path.iterdir()]
+
+
+def test_other_or_diverged_language_model_is_rejected():
+    with pytest.raises(ValueError, match=r"'embedding\.weight' is missing"):
+        language_model_data(nn.Linear(2, 2), **DECODER)
+    with pytest.raises(ValueError, match=r"'embeddings\.tokens\.weight' is missing"):
+        masked_language_model_data(nn.Linear(2, 2), words=TOKENS, num_heads=2)
+    model = Blanks()
+    model.head.norm = nn.Linear(4, 4)
+    with pytest.raises(ValueError, match=r"a normalisation 'head\.norm' that says its eps"):
+        masked_language_model_data(model, words=TOKENS, num_heads=2)
+    model.head.projection.bias.data[0] = math.nan
+    with pytest.raises(ValueError, match=r"finite numbers, 'head\.projection\.bias' has others"):
+        masked_language_model_data(model, words=TOKENS, num_heads=2)

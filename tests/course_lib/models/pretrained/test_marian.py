@@ -7,8 +7,8 @@ import torch
 import transformers
 
 from course_lib.analysis.complexity import transformer_parameters
-from course_lib.generation.cached import CachedTransformer
 from course_lib.generation.greedy_search import greedy
+from course_lib.generation.step_models import CachedTransformer
 from course_lib.models.pretrained.marian import from_huggingface
 from course_lib.models.transformer import Transformer
 from tests.course_lib.parity import assert_as_exact_as, randomise

@@ -38,7 +38,7 @@ class BeamSearch(Figure):
 
         from course_lib.generation.beam_search import beam_search
         from course_lib.generation.length_penalty import PowerPenalty
-        from course_lib.generation.recomputing import RecomputingModel
+        from course_lib.generation.step_models import UncachedModel
 
         words = sorted({word for pairs in sentence.next.values() for word, _ in pairs})
 
@@ -54,7 +54,7 @@ class BeamSearch(Figure):
             return table
 
         found = beam_search(
-            RecomputingModel(logits),
+            UncachedModel(logits),
             torch.zeros(1, 1, dtype=torch.int64),
             beam_size=width,
             eos_id=words.index(self.end),

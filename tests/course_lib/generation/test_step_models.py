@@ -7,13 +7,16 @@ import torch
 from torch import nn
 
 from course_lib.generation.beam_search import beam_search
-from course_lib.generation.cached import CachedDecoder, CachedTransformer
 from course_lib.generation.diagnosis import diagnose, score_sequences
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.recomputing import RecomputingModel
-from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.generation.sampling import sample
-from course_lib.generation.static import StaticDecoder
+from course_lib.generation.step_models import (
+    CachedDecoder,
+    CachedTransformer,
+    RecurrentStepModel,
+    StaticDecoder,
+    UncachedModel,
+)
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.ngram import NGramModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
@@ -37,11 +40,11 @@ def translator(dtype):
 
 
 def stepped(model):
-    return SteppedDecoder(model.decoder, model.encoder(PROMPT))
+    return RecurrentStepModel(model.decoder, model.encoder(PROMPT))
 
 
 STEP_MODELS = {
-    "recomputing": lambda dtype: RecomputingModel(language_model(dtype)),
+    "recomputing": lambda dtype: UncachedModel(language_model(dtype)),
     "cached": lambda dtype: CachedDecoder(language_model(dtype)),
     "static": lambda dtype: StaticDecoder(language_model(dtype), batch=2, capacity=6),
     "recurrent": lambda dtype: stepped(translator(dtype)),
@@ -116,7 +119,7 @@ def translator_with_dropout():
     ("model", "begin"),
     [
         (language_model(torch.float32), CachedDecoder),
-        (language_model(torch.float32), RecomputingModel),
+        (language_model(torch.float32), UncachedModel),
         (language_model(torch.float32), partial(StaticDecoder, batch=2, capacity=6)),
         (transformer(), lambda model: CachedTransformer(model, *model.encode(PROMPT))),
         (translator_with_dropout(), stepped),
