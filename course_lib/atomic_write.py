@@ -9,23 +9,23 @@ from pathlib import Path
 from stat import S_IMODE
 
 UNFINISHED = ".unfinished-"
-"""How the name of what a killed writer leaves begins."""
+"""Beginning of the name of a file that a killed writer leaves."""
 
 
 @contextmanager
 def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
-    """Replace a file by what is written meanwhile, once all of it is on the disk.
+    """Write a file whole or not at all: it is replaced once its new content is on the disk.
 
     Args:
         path: The file; its folder is made if it is not there.
         lasting: Wait until the disk has it, so that even a power failure leaves all of it or
-            nothing. It takes milliseconds a file: not for what can be made again.
+            nothing. It takes milliseconds a file: not for files that can be made again.
 
     Yields:
-        The path to write to, in the same folder. What is opened there must be closed again.
+        The path to write to, in the same folder. Close the file before the block ends.
 
     Raises:
-        OSError: It can't be written, which names the file; what was there before still is.
+        OSError: It can't be written, which names the file; the old one is left as it is.
     """
     path = Path(path)
     if not path.name:

@@ -41,7 +41,7 @@ class AttentionReaderConfig:
     use_positions: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse sizes that make no sense."""
+        """Check all values."""
         check_fields(self)
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
 
@@ -50,7 +50,7 @@ class AttentionReader(nn.Module):
     """Attend once from some tokens to others, and name a token for each query.
 
     With the same tokens on both sides it self-attends. There is no residual connection and no
-    feed-forward layer: whatever it names, it has read through its attention weights.
+    feed-forward layer: every token that it names, it has read through its attention weights.
 
     >>> reader = AttentionReader(AttentionReaderConfig(vocab_size=12, max_length=8))
     >>> tokens = torch.tensor([[3, 7, 5], [4, 2, 9]])

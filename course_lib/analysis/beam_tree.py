@@ -51,7 +51,7 @@ def beam_tree(
     length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
     candidates: int = 3,
 ) -> list[BeamNode]:
-    """Run ``beam_search`` for one prompt, ``(1, prompt_len)``, and return what it looked at.
+    """Run ``beam_search`` for one prompt, ``(1, prompt_len)``, and return its tree.
 
     Of each sequence in play at least ``candidates`` extensions are shown; the other arguments are
     those of ``beam_search``. In the tree a parent stands before its children, the prompt first.
@@ -86,7 +86,9 @@ class _Recorder:
         self._model = model
         self._candidates = candidates
         self._rows: list[int] = []  # for each sequence in play its node
-        self._steps: dict[int, Tensor] = {}  # for each node that was read, what may follow
+        self._steps: dict[
+            int, Tensor
+        ] = {}  # for each node that was read, the log-probabilities of the next token
         self._children: dict[tuple[int, int], int] = {}
 
     def advance(self, tokens: Tensor) -> Tensor:

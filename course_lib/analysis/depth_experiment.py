@@ -50,7 +50,7 @@ class DeepReaderConfig:
     max_length: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense."""
+        """Check all values."""
         check_fields(self)
 
 
@@ -68,7 +68,6 @@ class DeepReader(nn.Module):
         config: Sizes and stacking.
 
     Attributes:
-        config: As given.
         sublayers: ``MultiHeadAttention`` and ``FeedForward`` in turn.
         residuals: A ``Residual`` for each sublayer; empty where nothing is normalised.
 

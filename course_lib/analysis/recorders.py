@@ -19,7 +19,7 @@ from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """Collect the attention weights of every call of a model within a ``with`` block.
 
-    The model computes what it always does, by the formula instead of the fused kernel. A layer
+    The model computes the same outputs, by the formula instead of the fused kernel. A layer
     that is called twice leaves the weights of the last call.
 
     >>> import torch
@@ -59,7 +59,7 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
         for name, layer in model.named_modules():
             if isinstance(layer, MultiHeadAttention):
                 hooks.append(layer.register_forward_pre_hook(ask_for_weights, with_kwargs=True))
-                # Before all other hooks, those of other recorders: they see what they always do.
+                # Before the hooks of other recorders, so that they see the usual output.
                 hooks.append(layer.register_forward_hook(keep_weights(name), prepend=True))
         yield weights
     finally:
@@ -105,7 +105,7 @@ def recorded_outputs(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 
 class RecordingCache:
-    """An ``AttentionCache`` that notes what it is given.
+    """An ``AttentionCache`` that records the shapes of its updates.
 
     >>> import torch
     >>> cache = RecordingCache()
@@ -114,8 +114,7 @@ class RecordingCache:
     ([((1, 2, 3, 4), (1, 2, 3, 4))], 3)
 
     Args:
-        fixed: Whether what comes first is final, as in cross-attention; otherwise each step adds
-            its own.
+        fixed: Whether the first update is the last, as in cross-attention.
 
     Attributes:
         shapes: For each update, the shapes of the keys and of the values.
@@ -143,7 +142,7 @@ class RecordingCache:
 
     @property
     def final(self) -> KeysAndValues | None:
-        """What came first, if that is final; None otherwise."""
+        """The first update, if ``fixed``; None otherwise."""
         return (self._keys[0], self._values[0]) if self._fixed and self._keys else None
 
 
@@ -189,7 +188,7 @@ def count_places(cache: AttentionCache, keys: Tensor, values: Tensor, *, updates
 
 
 class RecordingOptimizer:
-    """Stands where an optimizer stands, to show what a training step does before it updates.
+    """Records gradients in place of an optimizer that would update.
 
     Args:
         model: Whose gradients to look at.

@@ -55,9 +55,6 @@ def draw_agreement(
         The batch: ``src`` the words, ``tgt`` the nouns they belong to, ``alignment`` where those
         stand. The longest sentence has ``4 * max_phrases`` words.
 
-    Raises:
-        ValueError: A size is out of range.
-
     Source: chapter "Self-attention".
     """
     if batch_size < 1:

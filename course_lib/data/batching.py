@@ -128,12 +128,12 @@ class Batch:
 
     @property
     def tgt_input(self) -> Tensor:
-        """What the decoder reads: ``(batch, tgt_len)``, the targets without their last token."""
+        """Inputs of the decoder, ``(batch, tgt_len)``: the targets without their last token."""
         return self.tgt[:, :-1]
 
     @property
     def tgt_output(self) -> Tensor:
-        """What the decoder is to say: ``(batch, tgt_len)``, the targets without the start."""
+        """Outputs wanted of the decoder, ``(batch, tgt_len)``: the targets without the start."""
         return self.tgt[:, 1:]
 
     @property
@@ -151,7 +151,7 @@ class Batch:
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens the decoder is to say, padding not counted."""
+        """Number of tokens that the decoder is to predict, without padding."""
         return int((self.tgt_output != self.pad_id).sum())
 
     def to(self, device: torch.device | str) -> Self:

@@ -133,7 +133,7 @@ def corrupt_tokens(
     mask_share: float = 0.8,
     random_share: float = 0.1,
 ) -> MaskedTokens:
-    """Mask, replace or keep the chosen tokens, and note what they were.
+    """Mask, replace or keep the chosen tokens, and return them as labels.
 
     Args:
         token_ids: ``(batch, length)``, int64; left as it is.
@@ -241,7 +241,7 @@ def join_sentences(
     sep_id: int,
     max_length: int = 512,
 ) -> BertInput:
-    """Make one input of one sentence or of two, and cut off what is too long.
+    """Make one input of one sentence or of two, cut to a length.
 
     Args:
         first: Token ids.

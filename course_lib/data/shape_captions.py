@@ -1,4 +1,4 @@
-"""Captions of coloured shapes: a small grammar of what can be said of two, and batches of pictures.
+"""Captions of coloured shapes: a small grammar for pairs of shapes, and batches of pictures.
 
 ::
 
@@ -77,7 +77,7 @@ class CaptionedPictures:
             to write ``tgt[:, 1:]``.
         mentions: ``(batch, tgt_len)``, int64: which shape of the scene each token tells of, 0 or 1,
             and -1 for tokens that tell of neither.
-        scenes: What is in each picture.
+        scenes: The shapes in each picture.
     """
 
     pictures: Tensor
@@ -91,7 +91,7 @@ def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> C
 
     Args:
         batch_size: Number of pictures.
-        generator: Where chance comes from.
+        generator: Source of the random numbers.
 
     Returns:
         The batch.

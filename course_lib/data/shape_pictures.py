@@ -1,4 +1,4 @@
-"""Pictures of coloured shapes, drawn by formula: what is in them is known.
+"""Pictures of coloured shapes, drawn by formula, so that their content is known.
 
 Dimensions: a picture is (3, SIDE, SIDE), red, green and blue from 0 to 1. Positions are in pixels,
 rows counted from the top, columns from the left.

@@ -4,7 +4,7 @@ Each target token is one of the source tokens, so the source position that a mod
 known, and attention can be held against the truth. Any size can be drawn, from a seed.
 
 Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD_ID`` fills short
-sequences, ``BOS_ID`` begins what a decoder has written, symbols run from ``FIRST_SYMBOL_ID``.
+sequences, ``BOS_ID`` begins a decoder's output, symbols run from ``FIRST_SYMBOL_ID``.
 """
 
 from collections.abc import Callable
@@ -78,9 +78,6 @@ def draw_copy(
 
     Returns:
         The batch; ``alignment[b, t] = t``.
-
-    Raises:
-        ValueError: A size is out of range.
 
     Source: chapter "What attention learns, and what it can't".
     """

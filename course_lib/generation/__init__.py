@@ -1,4 +1,4 @@
-"""Decoding: greedy search, beam search and sampling, and what a model needs to be decoded.
+"""Decoding: greedy search, beam search, sampling, and step models.
 
 A search drives a ``StepModel``; ``step_models`` makes one of a model. Imports ``models`` and
 ``layers``.

@@ -31,7 +31,7 @@ def beam_search(
     Every sequence in play is extended by every token. Of all these candidates the best
     ``beam_size`` count: those that end go to the results, and the best that do not end stay in
     play. The search is over when nothing in play can still beat the results, or at
-    ``max_new_tokens``; what is in play then competes as it is, unfinished.
+    ``max_new_tokens``; sequences in play then compete as they are, unfinished.
 
     With ``beam_size=1`` and ``num_results=1`` this follows the path of ``greedy``, and may go past
     its end. With a beam wide enough to hold every sequence it is exact.
@@ -44,8 +44,8 @@ def beam_search(
         beam_size: Number of sequences to keep in play for each prompt.
         eos_id: The end token; None if there is none.
         max_new_tokens: Most tokens to write in each sequence, the end token among them.
-        length_penalty: From the number of tokens written, the end token among them, to what the
-            log-probability is divided by; positive, and never less for a longer sequence. By
+        length_penalty: From the number of tokens written, the end token among them, to the
+            divisor of the log-probability; positive, and never less for a longer sequence. By
             default the length itself: the score is the mean log-probability of a token.
         num_results: How many hypotheses to return for each prompt, at most ``beam_size``.
 

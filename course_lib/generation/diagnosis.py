@@ -16,7 +16,7 @@ from course_lib.generation.step_models import StepModel, begin_search
 
 
 class Fault(enum.StrEnum):
-    """What to work on next.
+    """The part to work on next.
 
     >>> Fault("search")
     <Fault.SEARCH: 'search'>
@@ -36,7 +36,7 @@ class Fault(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the model thinks of an output and of the reference.
+    """The model's scores of an output and of the reference.
 
     >>> from course_lib.generation.step_models import UncachedModel
     >>> logits = torch.tensor([0.1, 0.2, 0.7]).log()
@@ -46,7 +46,7 @@ class Diagnosis:
     (<Fault.SEARCH: 'search'>, -0.36)
 
     Attributes:
-        fault: What is at fault.
+        fault: The part at fault.
         output: The output, with the model's log-probability and score.
         reference: The reference, likewise.
     """
@@ -69,11 +69,11 @@ def diagnose(
 
     Args:
         model: The model, fresh, for one sequence.
-        prompt: ``(1, prompt_len)``, int64: what the output was written after.
+        prompt: ``(1, prompt_len)``, int64: the tokens before the output.
         output: The token ids that the search returned, with the end token if it came.
         reference: The token ids of a right answer, with the end token.
         eos_id: The end token; None if there is none.
-        length_penalty: What the search divided log-probabilities by: give the same.
+        length_penalty: That of the search.
 
     Returns:
         The diagnosis, with both scores.
@@ -115,7 +115,7 @@ def score_sequences(
 
     Args:
         model: The model, fresh, for one sequence.
-        prompt: ``(1, prompt_len)``, int64: what all sequences come after.
+        prompt: ``(1, prompt_len)``, int64: the tokens before all sequences.
         sequences: Token ids, at least one in each, the end token at most as the last.
         eos_id: The end token; None if there is none.
 

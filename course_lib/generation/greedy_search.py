@@ -52,6 +52,6 @@ def greedy(
             is_open &= token != eos_id
             if not bool(is_open.any()):
                 break
-        # Sequences that have ended go on with the others; what they write is cut off.
+        # Ended sequences go on with the others, and are cut at the end token.
         logits = model.advance(token[:, None])
     return cut_at_eos(torch.stack(tokens, dim=1), torch.stack(log_probabilities, dim=1), eos_id)

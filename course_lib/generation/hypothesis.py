@@ -1,4 +1,4 @@
-"""What a decoding algorithm returns: a sequence, and how likely the model finds it.
+"""Hypotheses: the sequences that a decoding algorithm returns, with their probabilities.
 
 Dimensions: batch; len (tokens written).
 """
@@ -21,7 +21,7 @@ class Hypothesis:
         tokens: The token ids written after the prompt; the last is the end token if ``finished``.
         log_probability: Sum of the log-probabilities of ``tokens``, each given the prompt and
             those before it, in nats; at most 0 but for rounding.
-        score: What the algorithm ranks by: ``log_probability``, or that over a length penalty.
+        score: The rank criterion: ``log_probability``, or that over a length penalty.
         finished: Whether the end token was written; False where the limit of tokens came first.
     """
 

@@ -1,4 +1,4 @@
-"""What a sequence's log-probability is divided by, so that long ones can win.
+"""Length penalties: divisors of log-probabilities, so that long sequences can win.
 
 Each token makes a sequence less probable, so the bare log-probability favours short ones.
 

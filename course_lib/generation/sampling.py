@@ -35,7 +35,7 @@ def sample(
             on the left, for a model that knows ``pad_id``.
         eos_id: The end token, at which a sequence stops; None if there is none.
         max_new_tokens: Most tokens to write in each sequence, the end token among them; at least 1.
-        generator: Where chance comes from, on the device of the logits.
+        generator: Source of the random numbers, on the device of the logits.
         temperature: Below 1 the probable become more probable, above 1 all become more alike;
             above 0 and finite.
         top_k: Draw from the k most probable tokens only; from all if None.

@@ -22,9 +22,9 @@ from course_lib.models.transformer import Transformer
 
 
 class StepModel(Protocol):
-    """A model part-way through a batch of sequences, with whatever it needs to go on.
+    """A model part-way through a batch of sequences, with the state to go on.
 
-    It remembers what it has read: a recurrent state, a cache of keys and values, or the tokens
+    It remembers the tokens read by a recurrent state, a cache of keys and values, or the tokens
     themselves. So each step gives it new tokens only. It is used up by one decoding; start another
     for the next.
     """
@@ -33,7 +33,7 @@ class StepModel(Protocol):
         """Read further tokens, and return the logits of the token after the last of them.
 
         Args:
-            tokens: ``(batch, new_len)``, int64, ``new_len`` at least 1: what comes next in each
+            tokens: ``(batch, new_len)``, int64, ``new_len`` at least 1: the next of each
                 sequence. The first call has the whole prompt, such as the start token; a model
                 that takes a ``pad_id`` counts the padding on its left.
 
@@ -134,7 +134,7 @@ class UncachedModel:
 
 
 class CachedDecoder:
-    """A decoder language model that remembers what it has read: a ``StepModel``.
+    """A decoder language model with a cache that grows: a ``StepModel``.
 
     >>> from course_lib.models.gpt import DecoderLMConfig
     >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 1}
@@ -151,8 +151,7 @@ class CachedDecoder:
             of one length.
 
     Attributes:
-        model: As given.
-        cache: What it has read so far.
+        cache: Keys and values of the tokens read so far.
         padding: Int64 ``(batch,)``: with how many tokens of padding each row begins; None without
             ``pad_id``, or where no row does.
 
@@ -202,10 +201,9 @@ class CachedTransformer:
         capacity: Room for this many target tokens to begin with.
 
     Attributes:
-        model: As given.
         memory: One row for each row of tokens.
         memory_mask: Likewise.
-        cache: What it has read so far.
+        cache: Keys and values of the tokens read so far.
 
     Source: chapter "Caching keys and values".
     """
@@ -259,7 +257,7 @@ class StaticCache:
         values: Likewise.
         length: Number of tokens held. The user of the cache counts them, since a step that counts
             would not look like the one before.
-        places: ``(new_len,)``, int64: where the next tokens are written.
+        cache_position: ``(new_len,)``, int64: where the next tokens are written.
         final: None, as in ``GrowingCache``.
 
     Source: chapter "Caching keys and values".
@@ -269,13 +267,13 @@ class StaticCache:
         self.keys = torch.zeros(shape, dtype=like.dtype, device=like.device)
         self.values = torch.zeros_like(self.keys)
         self.length = 0
-        self.places = torch.zeros(1, dtype=torch.int64, device=like.device)
+        self.cache_position = torch.zeros(1, dtype=torch.int64, device=like.device)
         self.final = None
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
         """Write ``(batch, num_heads, new_len, head_dim)``; return the whole buffers."""
-        self.keys.index_copy_(2, self.places, keys)
-        self.values.index_copy_(2, self.places, values)
+        self.keys.index_copy_(2, self.cache_position, keys)
+        self.values.index_copy_(2, self.cache_position, values)
         return self.keys, self.values
 
 
@@ -284,7 +282,7 @@ class StaticDecoder:
 
     A ``GrowingCache`` gives longer keys at every step, and a compiler would have to start again for
     each length. Here the buffers have their full length from the start, every query attends to all
-    of it, and a mask hides what is not written yet. That is more to compute for each token, and yet
+    of it, and a mask hides the unwritten rest. That is more to compute for each token, and yet
     much faster on a GPU, where a step of a small model is over before the CPU has asked for the
     next operation: as a CUDA graph the whole step is asked for at once.
 
@@ -305,7 +303,6 @@ class StaticDecoder:
             a CUDA graph.
 
     Attributes:
-        model: As given.
         length: Number of tokens read; set it to 0 to begin again.
 
     Source: ``torch.compile``'s mode ``reduce-overhead``; chapter "Caching keys and values".
@@ -354,13 +351,13 @@ class StaticDecoder:
             )
         if self.length == 0 and self._pad_id is not None:
             self._padding = left_padding(tokens, self._pad_id)
-        places = torch.arange(self.length, self.length + new_len, device=tokens.device)
+        positions = torch.arange(self.length, self.length + new_len, device=tokens.device)
         for cache in self._caches:
-            cache.length, cache.places = self.length, places
+            cache.length, cache.cache_position = self.length, positions
         self.length += new_len
         # Only steps of one token look alike; a prompt is read once.
         read = self._step if new_len == 1 else self._read
-        logits = read(tokens, places, self._padding)  # (batch, vocab_size)
+        logits = read(tokens, positions, self._padding)  # (batch, vocab_size)
         # A replayed graph writes its results over those of the step before.
         return logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
 
@@ -380,12 +377,12 @@ class StaticDecoder:
                 "CachedDecoder's memory grows"
             )
 
-    def _read(self, tokens: Tensor, places: Tensor, padding: Tensor | None) -> Tensor:
-        mask = (self._columns <= places[:, None])[None, None]  # (1, 1, new_len, capacity)
+    def _read(self, tokens: Tensor, positions: Tensor, padding: Tensor | None) -> Tensor:
+        mask = (self._columns <= positions[:, None])[None, None]  # (1, 1, new_len, capacity)
         if padding is not None:
             mask = mask & left_padding_mask(padding, self._capacity)
         hidden = self.model.read(
-            tokens, mask, offset=places[:1], padding=padding, caches=self._caches
+            tokens, mask, offset=positions[:1], padding=padding, caches=self._caches
         )  # (batch, new_len, d_model)
         return self.model.output_projection(hidden[:, -1])
 
@@ -394,7 +391,7 @@ class StaticDecoder:
 
 
 class DecoderState(Protocol):
-    """What a recurrent decoder carries from step to step."""
+    """The state of a recurrent decoder between steps."""
 
     def select(self, indices: Tensor) -> Self:
         """Return a state whose row i is row ``indices[i]`` of this one."""
@@ -402,7 +399,7 @@ class DecoderState(Protocol):
 
 
 class RecurrentDecoderLike(Protocol):
-    """What ``RecurrentDecoder`` and ``AttentionDecoder`` have in common."""
+    """The interface of ``RecurrentDecoder`` and ``AttentionDecoder``."""
 
     def start(self, encoded: Encoded) -> DecoderState:
         """Make the state before the first target token."""

@@ -28,10 +28,7 @@ class TokenEmbedding(nn.Embedding):
 
     Attributes:
         weight: ``(vocab_size, d_model)``, one row a token id.
-        scale: What the vectors are multiplied by.
-
-    Raises:
-        ValueError: A size is not positive.
+        scale: The factor of the vectors.
 
     Source: Vaswani et al. (2017), section 3.4; chapter "The Transformer".
     """

@@ -1,6 +1,6 @@
 """Key-value caches: the keys and values of the tokens so far, kept from step to step.
 
-A token's keys and values depend on that token and on what came before, never on what follows. So
+A token's keys and values depend on that token and on those before, never on later ones. So
 a model that writes one token after another need not compute them again.
 
 Self-attention has a ``GrowingCache`` (``DynamicCache`` in Hugging Face's library), to which each
@@ -23,7 +23,7 @@ KeysAndValues = tuple[Tensor, Tensor]
 
 
 class AttentionCache(Protocol):
-    """What one attention layer asks of its cache."""
+    """The interface of the cache of one attention layer."""
 
     @property
     def length(self) -> int:
@@ -219,7 +219,7 @@ class FixedCache:
 
 
 class LayerCache(NamedTuple):
-    """What one layer keeps; ``cross_attention`` stays empty where a layer has none.
+    """The caches of one layer; ``cross_attention`` stays empty where a layer has none.
 
     >>> LayerCache(GrowingCache(), FixedCache()).self_attention.length
     0
@@ -230,9 +230,9 @@ class LayerCache(NamedTuple):
 
 
 class KVCache:
-    """What all layers of a model keep.
+    """The keys and values of all layers of a model.
 
-    A step costs the attention to what is held, and no longer the computation of it. The memory is
+    A step costs the attention to the held tokens, and no longer their computation. The memory is
     the price: two vectors a token and layer; see ``complexity.kv_cache_bytes``.
 
     >>> import torch

@@ -168,7 +168,7 @@ def fused_attention(
         return F.scaled_dot_product_attention(query, key, value, is_causal=True)
     given: Any = mask  # a CausalMask stands for a tensor here
     output: Tensor = F.scaled_dot_product_attention(query, key, value, attn_mask=given)
-    # The kernel adds -inf to the scores of what is hidden, and NaN stays NaN.
+    # The kernel adds -inf to the scores of hidden keys, and NaN stays NaN.
     if isinstance(mask, Tensor) and _is_finite(output) is False:
         visible = without_hidden(key, value, mask, dim=-2)
         output = F.scaled_dot_product_attention(query, *visible, attn_mask=mask)
@@ -186,8 +186,8 @@ def without_hidden(
     both = (key,) if value is key else (key, value)
     if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all
         return key, value
-    seen = mask.any(dim=dim)[..., None]  # (..., key_len, 1)
-    clean = [torch.where(seen, tensor, 0.0) for tensor in both]
+    visible = mask.any(dim=dim)[..., None]  # (..., key_len, 1)
+    clean = [torch.where(visible, tensor, 0.0) for tensor in both]
     return clean[0], clean[-1]
 
 
@@ -246,7 +246,7 @@ def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:
 
 
 def left_padding_mask(padding: Tensor, key_len: int) -> Tensor:
-    """Let every query attend to what stands after the padding at the beginning of its row.
+    """Let every query attend to the tokens after the padding at the beginning of its row.
 
     Args:
         padding: Int64 ``(batch,)``: with how many tokens of padding each row begins.

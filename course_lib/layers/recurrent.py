@@ -32,7 +32,7 @@ class Recurrent(nn.Module):
     """Run a cell over each sequence of a batch, from zero or a given state.
 
     Steps beyond a sequence's length change nothing: the state passes through them, and their
-    outputs are zero. So a sequence gets the same outputs whatever it is padded to, and the backward
+    outputs are zero. So a sequence gets the same outputs at any padding, and the backward
     direction starts at its last real step.
 
     >>> network = Recurrent(d_input=3, d_hidden=4, bidirectional=True)
@@ -113,7 +113,7 @@ class Recurrent(nn.Module):
         is_real = None  # or (batch, len), True at real steps
         if lengths is not None:
             is_real = torch.arange(x.size(1), device=x.device) < lengths.to(x.device)[:, None]
-            x = x.masked_fill(~is_real[:, :, None], 0.0)  # whatever stands there, NaN too
+            x = x.masked_fill(~is_real[:, :, None], 0.0)  # NaN too
         state = self._initial_state(x, initial)
         states = [_each(itemgetter(index), state) for index in range(len(self.cells))]
         outputs = x
@@ -161,7 +161,7 @@ class Recurrent(nn.Module):
             raise ValueError(f"lengths must be from 1 to {length}, got {lengths.tolist()}")
 
     def _initial_state(self, x: Tensor, initial: State | None) -> State:
-        """Return what was given, checked, or zeros."""
+        """Return the given state, checked, or zeros."""
         shape = (len(self.cells), x.size(0), self.d_hidden)
         has_memory = isinstance(self.cells[0], LSTMCell)
         if initial is None:
@@ -231,7 +231,7 @@ class FusedRecurrent(Recurrent):
             for projection in (cell.input_projection, cell.hidden_projection)
         ]
         # cuDNN keeps what backward needs only if it is told that this is training. There is no
-        # dropout, so in evaluation too whether gradients are wanted is what tells.
+        # dropout, so in evaluation too only the need for gradients matters.
         keeps = torch.is_grad_enabled()
         sizes = (self._bias, self.num_layers, 0.0, keeps, self.directions == 2)
         if lengths is None:

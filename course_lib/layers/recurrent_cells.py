@@ -3,7 +3,7 @@
 A cell reads a vector and its own last state, and returns its next state. The letters are PyTorch's,
 so that weights can be copied to and from ``torch.nn``.
 
-Dimensions: batch; d_input (width of what is read); d_hidden (width of the state).
+Dimensions: batch; d_input (width of the input); d_hidden (width of the state).
 """
 
 import torch
@@ -46,7 +46,7 @@ class RNNCell(nn.Module):
         """Take one step.
 
         Args:
-            x: ``(batch, d_input)``, what is read at this step.
+            x: ``(batch, d_input)``, the input of this step.
             hidden: ``(batch, d_hidden)``, the state after the step before.
 
         Returns:
@@ -99,7 +99,7 @@ class GRUCell(nn.Module):
         """Take one step.
 
         Args:
-            x: ``(batch, d_input)``, what is read at this step.
+            x: ``(batch, d_input)``, the input of this step.
             hidden: ``(batch, d_hidden)``, the state after the step before.
 
         Returns:
@@ -160,7 +160,7 @@ class LSTMCell(nn.Module):
         """Take one step.
 
         Args:
-            x: ``(batch, d_input)``, what is read at this step.
+            x: ``(batch, d_input)``, the input of this step.
             state: Hidden state and memory after the step before, each ``(batch, d_hidden)``.
 
         Returns:

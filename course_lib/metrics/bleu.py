@@ -3,7 +3,7 @@
 In three steps: sentences are split into tokens; tokens are counted into ``BLEUStatistics``, which
 add up over a corpus; the sum gives the ``BLEUScore``. The scores are those of sacreBLEU.
 
-A candidate is what a system wrote; its references are what people wrote for the same source. Both
+A candidate is the output of a system; its references are translations by people. Both
 are either strings, which ``tokenize`` splits, or sequences of tokens. Lengths are in tokens.
 """
 
@@ -25,7 +25,7 @@ Smoothing: TypeAlias = Literal["none", "floor", "add-k", "exp"]
 
 @dataclass(frozen=True, kw_only=True)
 class BLEUScore:
-    """A BLEU score and what it is made of.
+    """A BLEU score and its parts.
 
     >>> score = corpus_bleu(["The cat sat on the mat."], [["The cat sat on a mat."]])
     >>> round(score.score, 2), score.brevity_penalty
@@ -283,7 +283,7 @@ def _count(
     max_order: int,
     tokenize: Callable[[str], Sequence[str]],
 ) -> BLEUStatistics:
-    """Tokenise what is a string, and count."""
+    """Tokenise strings, and count."""
     if isinstance(references, str):
         raise TypeError(f"references must be a list of sentences, got the string {references!r}")
     for reference in references:

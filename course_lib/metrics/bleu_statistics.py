@@ -1,6 +1,6 @@
 """BLEU statistics: counts of n-grams, their matches, lengths. All are in tokens.
 
-A candidate is what a system wrote; its references are what people wrote for the same source.
+A candidate is the output of a system; its references are translations by people.
 """
 
 from collections import Counter

@@ -15,7 +15,7 @@ def token_log_probabilities(logits: Tensor, targets: Tensor) -> Tensor:
     """Look up how probable a model finds the tokens that did come.
 
     Args:
-        logits: ``(..., vocab_size)``, what the model says of each next token.
+        logits: ``(..., vocab_size)``, those of each next token.
         targets: ``(...)``, int64, the tokens that came, from 0 to ``vocab_size - 1``.
 
     Returns:

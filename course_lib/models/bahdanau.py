@@ -17,7 +17,7 @@ from course_lib.validation import check_at_least
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionDecoderState:
-    """What an ``AttentionDecoder`` carries from step to step.
+    """The state of an ``AttentionDecoder`` between steps.
 
     >>> decoder = AttentionDecoder(9, d_embedding=2, d_hidden=3, d_memory=4)
     >>> mask = torch.ones(2, 5, dtype=torch.bool)

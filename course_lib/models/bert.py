@@ -61,7 +61,7 @@ class BertConfig:
     pad_id: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense."""
+        """Check all values."""
         check_fields(self, zero=["pad_id"], positive=["eps", "init_std"], shares=["dropout"])
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         if not 0 <= self.pad_id < self.vocab_size:

@@ -31,9 +31,6 @@ class ConvEncoder(nn.Module):
             ReLU.
         d_memory: Width of the regions' vectors.
 
-    Raises:
-        ValueError: A size is not positive.
-
     Source: Vinyals et al. (2015), a convolutional encoder; Xu et al. (2015), section 3.1.1, its
         regions as memory; Liu et al. (2018), coordinates; chapter "Image captioning".
     """

@@ -40,9 +40,6 @@ class DecoderLMConfig:
         dropout: Share that training sets to zero: of the embeddings with their positions and of
             each sublayer's output.
         positions: How tokens are told where they stand.
-
-    Raises:
-        ValueError: A value is out of range, or two do not go together.
     """
 
     vocab_size: int = 50_257
@@ -55,7 +52,7 @@ class DecoderLMConfig:
     positions: Literal["learned", "rotary"] = "learned"
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense."""
+        """Check all values."""
         check_fields(self, shares=["dropout"])
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         head_dim = self.d_model // self.num_heads
@@ -82,9 +79,6 @@ class DecoderBlock(nn.Module):
         feed_forward: ``FeedForward`` with the approximate GELU.
         attention_residual: ``Residual`` around the attention.
         feed_forward_residual: ``Residual`` around the feed-forward layer.
-
-    Raises:
-        ValueError: A size or share is out of range.
 
     Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
     """
@@ -113,12 +107,12 @@ class DecoderBlock(nn.Module):
         *,
         cache: AttentionCache | None = None,
     ) -> Tensor:
-        """Let each token read what came before it.
+        """Let each token read those before it.
 
         Args:
             x: ``(batch, length, d_model)``.
             mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``, or a
-                ``CausalMask``; key_len is length and what the cache holds.
+                ``CausalMask``; key_len counts the cached keys too.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:
@@ -129,7 +123,7 @@ class DecoderBlock(nn.Module):
 
 
 class DecoderLM(nn.Module):
-    """Say for each token what comes next.
+    """Predict the next token after each token.
 
     >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 2}
     >>> model = DecoderLM(DecoderLMConfig(**sizes))
@@ -140,7 +134,6 @@ class DecoderLM(nn.Module):
         config: Sizes and choices.
 
     Attributes:
-        config: As given.
         embedding: ``TokenEmbedding``.
         positions: ``LearnedPositions``, or None if the layers turn queries and keys.
         dropout: ``nn.Dropout``, on the embeddings with their positions.
@@ -193,7 +186,7 @@ class DecoderLM(nn.Module):
         """Give the last layer's vectors, from which the logits are projected.
 
         Args:
-            token_ids: ``(batch, length)``; those after what the cache holds.
+            token_ids: ``(batch, length)``; those after the cached ones.
             padding: ``(batch,)``, int64: with how many tokens of padding each row begins, those in
                 the cache counted. Nobody attends to them, and positions count from the token after
                 them. None if there are none; padding at the end needs no mask.
@@ -262,7 +255,7 @@ class DecoderLM(nn.Module):
 
 
 class SequenceClassifier(nn.Module):
-    """Sort sequences into classes by what a language model thinks at their last token.
+    """Classify sequences by a language model's vector of their last token.
 
     The last token is the only one that has read all of them.
 
@@ -277,12 +270,7 @@ class SequenceClassifier(nn.Module):
         pad_id: The token id that fills sequences up.
 
     Attributes:
-        decoder: As given.
         classifier: ``nn.Linear(d_model, num_labels)`` without bias.
-        pad_id: As given.
-
-    Raises:
-        ValueError: ``num_labels`` is not positive.
 
     Source: Radford et al. (2018), section 3.2; chapter "Transformer families".
     """

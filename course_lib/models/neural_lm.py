@@ -34,8 +34,6 @@ class NeuralLanguageModel(nn.Module):
         embedding: ``TokenEmbedding(vocab_size, d_embedding)``.
         hidden: ``nn.Linear(context_size * d_embedding, d_hidden)``, H and d.
         output: ``nn.Linear(d_hidden, vocab_size)``, U and b.
-        context_size: As given.
-        bos_id: As given.
 
     Raises:
         ValueError: A size is not positive, or ``bos_id`` is no token id.

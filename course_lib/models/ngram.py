@@ -1,4 +1,4 @@
-"""N-gram language models: count what came after the last few tokens.
+"""N-gram language models: counts of the tokens after the last few.
 
 Dimensions: batch; length (tokens); vocab_size.
 """
@@ -61,14 +61,7 @@ class NGramModel:
         weights: One for each order, from 1 up, none negative, of sum 1; all on the highest if None.
 
     Attributes:
-        order: As given.
-        vocab_size: As given.
-        bos_id: As given.
-        k: As given.
         weights: One for each order.
-
-    Raises:
-        ValueError: A value is out of range.
 
     Source: Jelinek and Mercer (1980) for the mixture; Jurafsky and Martin (2025), chapter 3;
         chapter "Language models".
@@ -195,7 +188,7 @@ class NGramModel:
         return (*[self.bos_id] * (length - len(known)), *known)
 
     def _estimates(self, window: tuple[int, ...]) -> Iterator[tuple[float, _Followers, float]]:
-        """Give each p_n that exists: its weight, what it counts, and the sum of that."""
+        """Yield weight, counts and their sum of each p_n that exists."""
         for n, weight in enumerate(self.weights, start=1):
             followers = self._followers.get(window[self.order - n :], _Followers())
             total = followers.total + self.k * (self.vocab_size - 1)
@@ -221,7 +214,7 @@ class NGramModel:
 class KneserNeyModel(NGramModel):
     """Predict the next token by interpolated Kneser-Ney smoothing.
 
-    Every count gives up the same ``discount``, and what is saved goes to the next lower order::
+    Every count gives up the same ``discount``, and the savings go to the next lower order::
 
         p_n(w | h) = (max(c(h w) - D, 0) + D * types(h) * p_{n-1}(w | h')) / c(h)
 
@@ -240,12 +233,6 @@ class KneserNeyModel(NGramModel):
         vocab_size: Number of token ids.
         bos_id: The token id that stands before each sentence.
         discount: Taken off each count.
-
-    Attributes:
-        discount: As given.
-
-    Raises:
-        ValueError: A value is out of range.
 
     Source: Kneser and Ney (1995); the interpolated form of Chen and Goodman (1999); Jurafsky and
         Martin (2025), chapter 3; chapter "Language models".
@@ -268,7 +255,7 @@ class KneserNeyModel(NGramModel):
             counted = self._followers if n == self.order else self._predecessors
             followers = counted.get(window[self.order - n :])  # after n - 1 tokens
             if followers is None:
-                break  # what is longer never came either
+                break  # longer histories never came either
             tokens, counts = followers.tensors()
             estimate *= self.discount * len(tokens)
             estimate[tokens] += counts - self.discount

@@ -35,9 +35,6 @@ class RecurrentLanguageModel(nn.Module):
         recurrent: The network that reads the embeddings.
         output: ``nn.Linear(d_hidden, vocab_size)``, V and b.
 
-    Raises:
-        ValueError: A size is not positive.
-
     Source: Mikolov et al. (2010), section 2; chapter "Language models".
     """
 

@@ -57,10 +57,7 @@ class RecurrentEncoder(nn.Module):
     Attributes:
         embedding: ``nn.Embedding(vocab_size, d_embedding)``.
         recurrent: The network that reads the embeddings.
-        d_memory: Width of what it returns: ``d_hidden``, twice that if bidirectional.
-
-    Raises:
-        ValueError: A size is not positive.
+        d_memory: Width of the memory: ``d_hidden``, twice that if bidirectional.
 
     Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
     """
@@ -110,7 +107,7 @@ class RecurrentEncoder(nn.Module):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecurrentDecoderState:
-    """What a ``RecurrentDecoder`` carries from step to step.
+    """The state of a ``RecurrentDecoder`` between steps.
 
     >>> state = RecurrentDecoderState(recurrent=torch.zeros(1, 2, 4), context=torch.zeros(2, 6))
     >>> state.select(torch.tensor([1, 1, 0])).context.shape
@@ -165,9 +162,6 @@ class RecurrentDecoder(nn.Module):
         bridge: ``nn.Linear(d_memory, num_layers * d_hidden)``, from the context to the first state.
         recurrent: The network, which reads ``d_embedding + d_memory`` numbers at each step.
         output: ``nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)``.
-
-    Raises:
-        ValueError: A size is not positive.
 
     Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
     """

@@ -1,7 +1,7 @@
 """Word vectors: CBOW guesses a word from its neighbours, skip-gram its neighbours from a word.
 
 Each word has two vectors, one for when it is given and one for when it is guessed; the first is
-what is kept.
+kept.
 
 Dimensions: batch; context (neighbours given); num_candidates; num_negatives; d_embedding;
 vocab_size.
@@ -28,9 +28,6 @@ class SkipGram(nn.Module):
     Attributes:
         embedding: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of given words.
         output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of guessed words.
-
-    Raises:
-        ValueError: A size is not positive.
 
     Source: Mikolov et al. (2013a), section 3.2; chapter "Language models".
     """
@@ -63,7 +60,6 @@ class CBOW(nn.Module):
     Attributes:
         embedding: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of given words.
         output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of guessed words.
-        pad_id: As given.
 
     Raises:
         ValueError: A size is not positive, or ``pad_id`` is no token id.
@@ -158,7 +154,7 @@ def _two_tables(vocab_size: int, d_embedding: int) -> tuple[nn.Embedding, nn.Emb
     check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)
     embedding = nn.Embedding(vocab_size, d_embedding)
     output = nn.Embedding(vocab_size, d_embedding)
-    # As word2vec starts: small given vectors, and no opinion yet about what is guessed.
+    # As word2vec starts: small given vectors, zeros for guessed words.
     nn.init.uniform_(embedding.weight, -0.5 / d_embedding, 0.5 / d_embedding)
     nn.init.zeros_(output.weight)
     return embedding, output

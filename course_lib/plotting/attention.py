@@ -32,13 +32,13 @@ def plot_attention(
         weights: ``(query_len, key_len)``, from 0 to 1; or several such, by the heading of each.
         key_labels: A label for each key.
         query_labels: A label for each query.
-        alt: What the picture shows, in words.
+        alt: Alternative text.
         alignment: ``(query_len,)``, for each query the key that it should attend to, marked by a
             frame; -1 where there is none.
         numbers: Print each weight in its cell.
         role: Whose colour of ``COLORS`` the cells take.
-        key_axis: What the keys are.
-        query_axis: What the queries are.
+        key_axis: Label of the keys.
+        query_axis: Label of the queries.
 
     Returns:
         The picture.

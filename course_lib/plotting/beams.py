@@ -14,7 +14,7 @@ _GAP = 0.06  # inches between a word and its branches
 
 
 def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> Picture:
-    """Draw what a beam search looked at; the path of the best result is heavy.
+    """Draw the tree of a beam search; the path of the best result is heavy.
 
     Each token has its beginning's log-probability in nats below it. Dashed grey leads to what was
     dropped; a result has its rank after it, 1 for the best.
@@ -22,7 +22,7 @@ def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> 
     Args:
         tree: As ``beam_tree`` gives it.
         labels: The word of each token id; more ids than occur do no harm.
-        alt: What the picture shows, in words.
+        alt: Alternative text.
 
     Returns:
         The picture.

@@ -27,9 +27,9 @@ def plot_curves(
     Args:
         curves: By its label in the legend, each curve: its heights, drawn against 0, 1, 2, ...; or
             a pair of positions and heights.
-        x_label: What runs to the right, with its unit.
-        y_label: What runs upwards, with its unit.
-        alt: What the picture shows, in words.
+        x_label: Label of the horizontal axis, with its unit.
+        y_label: Label of the vertical axis, with its unit.
+        alt: Alternative text.
         roles: For some labels, the role of ``COLORS`` whose colour and dashes the curve takes.
         log_x: Use a logarithmic axis to the right.
         log_y: Use a logarithmic axis upwards.

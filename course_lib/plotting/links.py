@@ -23,7 +23,7 @@ def plot_links(
     Args:
         words: The sentence.
         links: Pairs (from, to) of positions, drawn as full arcs with an arrowhead at ``to``.
-        alt: What the picture shows, in words.
+        alt: Alternative text.
         tempting: Pairs that would be wrong, drawn below the words, dotted.
 
     Returns:
@@ -64,7 +64,7 @@ def plot_alignment(
         src: The words above.
         tgt: The words below.
         links: Pairs of a position in ``src`` and one in ``tgt``.
-        alt: What the picture shows, in words.
+        alt: Alternative text.
 
     Returns:
         The picture.

@@ -55,14 +55,14 @@ class Picture:
     Attributes:
         svg: An ``<svg>`` element. Colours of roles are CSS variables such as ``--course-query``,
             with the light theme's value to fall back on; ink is the text's own colour.
-        alt: What the picture shows, in words, for readers who do not see it.
+        alt: Alternative text, for readers who do not see it.
     """
 
     svg: str
     alt: str
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the SVG for a notebook."""
         return self.svg
 
     def save(self, path: str | Path) -> None:
@@ -82,7 +82,7 @@ def course_style() -> Iterator[None]:
 
 
 def to_picture(figure: Figure, *, alt: str) -> Picture:
-    """Turn a figure drawn inside ``course_style`` into a picture; ``alt`` says what it shows."""
+    """Turn a figure drawn inside ``course_style`` into a picture; ``alt`` describes it."""
     if not alt.strip():
         raise ValueError("alt must say what the figure shows, got an empty text")
     buffer = StringIO()

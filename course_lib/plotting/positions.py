@@ -13,7 +13,7 @@ def plot_positions(vectors: Tensor, *, alt: str) -> Picture:
 
     Args:
         vectors: ``(length, d_model)``, one row for each position.
-        alt: What the picture shows, in words.
+        alt: Alternative text.
 
     Returns:
         The picture.

@@ -256,7 +256,7 @@ def finetune(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Fine-tune the pre-trained model, and the same model that was not; print what was gained."""
+    """Fine-tune the pre-trained model, and the same model that was not; print the gains."""
     with computing(device, threads) as own:
         pretrained, _ = RunFolder(folder).load_recipe(PretrainingRecipe, "seed")
         recipe = with_settings(pretrained, settings or [])

@@ -1,6 +1,6 @@
 """The folder of a run: its recipe, weights, losses and results, as files.
 
-    recipe.json          the recipe, the seed, and what else decides the outcome
+    recipe.json          the recipe, the seed, and other values that decide the outcome
     checkpoint.pt        the state from which the run is resumed
     model.safetensors    the trained weights
     history.json         training losses, as means over a few steps, and evaluations
@@ -44,7 +44,7 @@ class RunError(ValueError):
 
 
 def require(*packages: str) -> None:
-    """Exit with the command that installs what is missing of these packages."""
+    """Exit with the command that installs the missing ones of these packages."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise SystemExit(

@@ -1,4 +1,4 @@
-"""What all recipes have in common: how long and how fast to train, and batches by number."""
+"""Common parts of all recipes: how long and how fast to train, and batches by number."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,6 @@ class TrainingRecipe:
         patience: Evaluations in a row without a new best after which the run ends; 0 for never.
         precision: Type of the matrix products.
         compiled: Whether the model goes through ``torch.compile``.
-
-    Raises:
-        ValueError: A value is out of range.
     """
 
     final_share: ClassVar[float] = 0.0

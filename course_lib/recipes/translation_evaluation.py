@@ -107,7 +107,7 @@ def score(translations: Sequence[str], references: Sequence[str]) -> dict[str, A
 
 
 def _summary(folder: RunFolder, recipe: TranslationRecipe) -> dict[str, Any]:
-    """Put together what the folder knows; scores are those of earlier evaluations."""
+    """Summarise the files of a run; scores are those of earlier evaluations."""
     progress = folder.progress()
     history = folder.write_history(progress)
     written = folder.path / "summary.json"

@@ -107,7 +107,7 @@ class BytePairEncoding:
 
     Raises:
         TypeError: ``specials`` is one string.
-        ValueError: A special token is there twice, or a merge is of what is no token.
+        ValueError: A special token is there twice, or a merge has no tokens.
 
     Source: Sennrich et al. (2016), section 3.2; Radford et al. (2019), section 2.2; chapter
         "Tokenisation".
@@ -236,7 +236,7 @@ class BytePairEncoding:
 
     @cached_property
     def _merges(self) -> tuple[tuple[int, int, int], ...]:
-        """The merges as ids: left, right, and what they make."""
+        """The merges as ids: left, right, and their union."""
         return tuple(
             (self._ids[left], self._ids[right], self._ids[left + right])
             for left, right in self.merges

@@ -28,7 +28,7 @@ def save_checkpoint(
         progress: Plain data about the run: numbers, texts, lists, dicts, tensors.
 
     Raises:
-        OSError: It can't be written; what was there before still is.
+        OSError: It can't be written; the old file is left as it is.
     """
     state = {
         "model": model.state_dict(),
@@ -59,7 +59,7 @@ def load_checkpoint(
     """
     try:
         # On the CPU, where AdamW counts its steps: on a GPU it would wait for each count. The model
-        # and the optimizer put what they are given where their parameters are.
+        # and the optimizer move the tensors to their parameters.
         state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
         # By which kernel updates are made is a matter of this machine, not of the one before.

@@ -61,9 +61,6 @@ class TrainingConfig:
         patience: Evaluations in a row without a new best after which training stops; 0 for never.
         checkpoint_every: Steps between checkpoints, if ``train`` is given a file; 0 for none
             but the last.
-
-    Raises:
-        ValueError: A value is out of range.
     """
 
     steps: int
@@ -77,7 +74,7 @@ class TrainingConfig:
     checkpoint_every: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense."""
+        """Check all values."""
         check_fields(
             self,
             zero=["evaluate_every", "patience", "checkpoint_every"],
@@ -107,7 +104,7 @@ class TrainingHistory:
         gradient_norms: Euclidean norm of the gradient over all parameters, before clipping.
         seconds: Wall time of the whole run, earlier parts of a resumed one included.
         cpu_seconds: Time that processors worked on it, all threads and processes together.
-        evaluations: Pairs of the number of steps done and what the evaluation gave.
+        evaluations: Pairs of the number of steps done and the result of the evaluation.
         stopped_early: Whether patience ran out before the steps did.
     """
 
@@ -137,31 +134,27 @@ def train(
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
 
-    Inside ``distributed.process_group`` every process calls this, with the same arguments. The
-    batches of an update are dealt out to them: what one process would compute in turn, several
-    compute at once, and the losses are the same but for rounding. Only what chance decides inside
-    the model, such as dropout, falls out otherwise: each process has random numbers of its own.
+    Inside ``distributed.process_group`` every process calls this, with the same arguments; each
+    computes its share of an update's batches, and the losses are those of one process but for
+    rounding and for dropout, whose random numbers differ.
 
     Args:
         model: Trained in place, in training mode; its mode is restored at the end. With
             ``evaluate`` it ends with the weights of its best evaluation.
-        draw_batch: Gives a batch by its number, from 0; with ``accumulation`` each step takes that
-            many. A batch depends on its number alone, so that a run can be repeated, and taken up
-            again in the middle.
+        draw_batch: Returns a batch by its number, from 0, on which alone it depends, so that a run
+            can be repeated and resumed; with ``accumulation`` each step takes that many.
         compute_loss: Maps model and batch to the loss: a scalar, the mean over what counts.
         config: How long and how fast.
-        num_items: Counts what a batch's loss is the mean of, such as its tokens, so that the loss
-            of an update is the mean over all its batches; None counts all batches alike. A loss
-            that adds means of different things gives each of them, and this a count for each.
-        schedule: Gives each step, from 0, its share of the learning rate; all of it if None.
+        num_items: Counts the items of a batch, such as its tokens, over which its loss is the mean,
+            so that the loss of an update is the mean over all its batches; None counts all batches
+            alike. A loss that is a vector of means needs a count for each.
+        schedule: Returns the share of the learning rate for a step, from 0; always 1 if None.
         evaluate: Called in evaluation mode, without gradients, every ``evaluate_every`` steps;
-            gives a number that is better the smaller it is. Of several processes the first one's
-            number counts.
-        checkpoint: File for the run's state. One that is there is taken up where it stopped, with
-            the same outcome, to the bit on the CPU, as if it had never stopped. Several
-            processes need it on a disk that they share, and to be as many as before; more than
-            two add gradients up in an order that may change, and with it the last bit.
-        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
+            returns a number to be minimised. Of several processes the first one's counts.
+        checkpoint: File for the run's state. A run that is there is resumed with the same outcome,
+            to the bit on the CPU. Several processes need it on a shared disk, and to be as many as
+            before; more than two add gradients up in an order that may change the last bit.
+        progress: Show a progress bar; None shows it on a terminal.
 
     Returns:
         What happened at each step.
@@ -169,8 +162,7 @@ def train(
     Raises:
         DivergenceError: The loss or the gradient is infinite or NaN, or an evaluation is NaN; the
             message names the step. The parameters are those before that step.
-        TypeError: ``draw_batch``, ``compute_loss``, ``num_items``, ``schedule`` or ``evaluate`` is
-            no function.
+        TypeError: An argument that must be a function is none.
         ValueError: The loss is no scalar (or not of the shape of ``num_items``),
             ``evaluate_every`` is set without ``evaluate``, or the processes can't share
             ``accumulation`` batches evenly.
@@ -199,22 +191,8 @@ def train(
         run.resume(checkpoint)
     was_training = model.training
     model.train()
-    hide_bar = rank() > 0 or (None if progress is None else not progress)
-    bar = tqdm(total=config.steps, initial=len(run.losses), unit="step", disable=hide_bar)
     try:
-        with bar:
-            while len(run.losses) < config.steps and not run.out_of_patience:
-                run.step()
-                done = len(run.losses)
-                bar.set_postfix(loss=f"{run.losses[-1]:.3f}", refresh=False)
-                bar.update()
-                if evaluate and config.evaluate_every and done % config.evaluate_every == 0:
-                    run.evaluate(evaluate)
-                if checkpoint and config.checkpoint_every and done % config.checkpoint_every == 0:
-                    run.save(checkpoint)
-        if checkpoint:
-            run.save(checkpoint)
-        run.take_best_weights()
+        run.fit(evaluate, checkpoint, progress)
     finally:
         model.train(was_training)
     return run.history()
@@ -227,15 +205,6 @@ def build_optimizer(
 
     Biases, the normalisations' gains and other vectors are few, and 0 is no better value for them
     than another: BERT and GPT exempt them.
-
-    Args:
-        model: Whose parameters it will update.
-        learning_rate: Step size.
-        weight_decay: Share of a parameter of two or more dimensions that each step takes off,
-            times the learning rate.
-
-    Returns:
-        The optimizer.
 
     Source: Loshchilov and Hutter (2019), algorithm 2; the exemption as in BERT's
         ``optimization.py``.
@@ -296,6 +265,31 @@ class _Run(Generic[Batch]):
         values = [value for _, value in self.evaluations]
         since_best = len(values) - 1 - values.index(min(values)) if values else 0
         return bool(self.config.patience) and since_best >= self.config.patience
+
+    def fit(
+        self,
+        evaluate: Callable[[nn.Module], float] | None,
+        checkpoint: str | Path | None,
+        progress: bool | None,
+    ) -> None:
+        """Do all updates that are left, with evaluations and checkpoints between them."""
+        config = self.config
+        hide_bar = rank() > 0 or (None if progress is None else not progress)
+        with tqdm(
+            total=config.steps, initial=len(self.losses), unit="step", disable=hide_bar
+        ) as bar:
+            while len(self.losses) < config.steps and not self.out_of_patience:
+                self.step()
+                done = len(self.losses)
+                bar.set_postfix(loss=f"{self.losses[-1]:.3f}", refresh=False)
+                bar.update()
+                if evaluate and config.evaluate_every and done % config.evaluate_every == 0:
+                    self.evaluate(evaluate)
+                if checkpoint and config.checkpoint_every and done % config.checkpoint_every == 0:
+                    self.save(checkpoint)
+        if checkpoint:
+            self.save(checkpoint)
+        self.take_best_weights()
 
     def step(self) -> None:
         """Do one update."""

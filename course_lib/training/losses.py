@@ -1,4 +1,4 @@
-"""Loss functions: what a prediction costs.
+"""Loss functions for training on classes.
 
 Dimensions: ... stands for any leading dimensions (batch, length); vocab_size (classes).
 """

@@ -1,6 +1,6 @@
 """List the corpora, or fetch some ahead of time.
 
-python -m course_lib.data.corpora                # what there is
+python -m course_lib.data.corpora                # list the corpora
 python -m course_lib.data.corpora multi30k       # fetch all files of a corpus
 """
 

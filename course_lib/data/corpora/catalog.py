@@ -1,4 +1,4 @@
-"""The catalogue of corpora: what there is, whose it is, and where it lies on this machine.
+"""The catalogue of corpora: files, authors, licences, and the folder on this machine.
 
 Each file is downloaded when it is first asked for, held to its checksum, and kept in one folder:
 
@@ -33,7 +33,7 @@ class Corpus:
 
     Attributes:
         name: Its folder's name.
-        title: What it is, in a line.
+        title: A description of one line.
         page: Where it is described, and may be cited from.
         licence: Under what terms it may be used.
         citation: The paper.

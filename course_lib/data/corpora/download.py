@@ -21,7 +21,7 @@ class DownloadError(OSError):
 
 
 class WrongFileError(DownloadError):
-    """What came, or lies in the folder, is not the file that was expected."""
+    """A file, downloaded or in the folder, has another checksum than expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def download(remote: RemoteFile, path: Path, *, timeout: float = 30.0) -> None:
     A failure is a ``DownloadError``; ``timeout`` is in seconds without an answer.
     """
     content = _receive(remote, timeout)
-    _check(content, remote, "what was sent")
+    _check(content, remote, "the download")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:

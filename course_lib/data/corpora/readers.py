@@ -1,7 +1,6 @@
 """Readers of the corpora: pairs of sentences, texts with labels, as plain Python.
 
-Each fetches what it reads if it is not on this machine yet. ``catalog`` says what the texts may be
-used for.
+Each downloads a corpus that is not on this machine yet. ``catalog`` has the terms of use.
 """
 
 import csv
@@ -99,7 +98,7 @@ def read_blimp() -> list[MinimalPair]:
     """
     pairs = []
     with zipfile.ZipFile(fetch(BLIMP, "BLiMP.zip")) as archive:
-        # The archive also holds what a Mac's Finder put there, under __MACOSX/.
+        # The archive also holds files of a Mac's Finder, under __MACOSX/.
         names = [name for name in archive.namelist() if name.startswith("data/")]
         for name in sorted(name for name in names if name.endswith(".jsonl")):
             for line in io.TextIOWrapper(archive.open(name), encoding="utf-8"):

@@ -122,7 +122,7 @@ def parse_pair(sentence: str | Sequence[str]) -> SentencePair:
         sentence: Its words; a text is split at blanks.
 
     Returns:
-        The sentence, its translation and what is known of both.
+        The sentence with its translation, alignment and agreements.
 
     Raises:
         UngrammaticalError: It is not of the grammar, because of a word, the order of words, or

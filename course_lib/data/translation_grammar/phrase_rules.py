@@ -1,8 +1,8 @@
 """Phrase rules: how English and French put phrases together.
 
-Features, in brackets: the kind of thing a noun stands for; ``agreement``, what a verb agrees with
-(*I*, *we*, a singular, a plural); number; French gender; polarity of the verb; form of a verb
-phrase: ``finite``, or what follows *does* or *is* in a question.
+Features, in brackets: the kind of thing a noun stands for; ``agreement``, that of the subject (*I*,
+*we*, a singular, a plural); number; French gender; polarity of the verb; form of a verb phrase:
+``finite``, or the form after *does* or *is* in a question.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ SUBJECTS = {
     ("person", "I"): 0.5,
     ("person", "we"): 0.5,
 }
-"""How often a sentence is about each kind, and what its verb then agrees with."""
+"""How often a sentence is about each kind, and the agreement of its verb."""
 
 STATEMENTS = tuple(
     Rule(

@@ -1,4 +1,4 @@
-"""Sentence pairs: a sentence, its translation, and what is known about both.
+"""Sentence pairs: a sentence, its translation, their alignment and agreements.
 
 Positions count words from 0. ``src`` is the sentence, ``tgt`` its translation.
 """

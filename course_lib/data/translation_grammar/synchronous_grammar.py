@@ -180,8 +180,6 @@ class SynchronousGrammar:
 
     Attributes:
         rules: The ground rules from which sentences can be derived.
-        src_language: As given.
-        tgt_language: As given.
 
     Raises:
         ValueError: A rule is malformed, or no sentence can be derived.

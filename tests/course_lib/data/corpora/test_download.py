@@ -88,8 +88,8 @@ def test_fetches_a_file_into_a_folder_that_it_makes(server, tmp_path, answer):
     [
         ("breaks", r"fetched: it ended after 153,600 of 307,200 bytes\. Try again"),
         (404, "fetched: HTTP Error 404"),
-        ("wrong", "what was sent is not the file that http.* its SHA-256 is"),
-        ("longer", "what was sent is not the file that http.* its SHA-256 is"),
+        ("wrong", "the download is not the file that http.* its SHA-256 is"),
+        ("longer", "the download is not the file that http.* its SHA-256 is"),
         ("silent", "fetched: timed out"),
     ],
 )
