@@ -39,19 +39,10 @@ def context_pairs(sentences: Iterable[Sequence[int]], *, window: int) -> Tensor:
 def context_windows(
     sentences: Iterable[Sequence[int]], *, window: int, pad_id: int
 ) -> tuple[Tensor, Tensor]:
-    """Pair each word with all of its neighbours: what CBOW learns from.
+    """Pair each word with all of its neighbours: CBOW's training data.
 
-    Args:
-        sentences: Token ids of each; neighbours are of the same sentence.
-        window: How many words to each side are neighbours.
-        pad_id: The token id that fills up the neighbours of words at the edge of a sentence.
-
-    Returns:
-        The words ``(num_words,)`` and their neighbours ``(num_words, 2 * window)``, int64, padding
-        last. Words without neighbours are left out.
-
-    Raises:
-        ValueError: ``window`` is not positive.
+    Returns the words ``(num_words,)`` and their neighbours ``(num_words, 2 * window)``, int64,
+    padded at the end with ``pad_id``. Words without neighbours are left out.
 
     Source: Mikolov et al. (2013a), section 3.1; chapter "Language models".
     """
@@ -62,18 +53,10 @@ def context_windows(
 
 
 def noise_distribution(counts: Tensor, *, power: float = 0.75) -> Tensor:
-    """Say how often to draw each word as noise: as often as it occurs, evened out.
+    """Return how often to draw each word as noise: float64 ``(vocab_size,)``, of sum 1.
 
-    Args:
-        counts: ``(vocab_size,)``, how often each token occurs; those that occur never, such as
-            padding, are never drawn.
-        power: What counts are raised to: 1 keeps their proportions, 0 draws all alike.
-
-    Returns:
-        ``(vocab_size,)``, float64, probabilities of sum 1.
-
-    Raises:
-        ValueError: No count is positive, one is negative, or ``power`` is negative or infinite.
+    The counts ``(vocab_size,)`` are raised to ``power``: 1 keeps their proportions, 0 draws all
+    alike. Tokens that never occur, such as padding, are never drawn.
 
     Source: Mikolov et al. (2013b), section 2.2; chapter "Language models".
     """

@@ -42,18 +42,9 @@ class TokenEmbedding(nn.Embedding):
     def from_pretrained(  # type: ignore[override]
         cls, embeddings: Tensor, freeze: bool = True, *, scaled: bool = False
     ) -> "TokenEmbedding":
-        """Make a layer of given vectors, such as those of word2vec.
+        """Make a layer of given vectors ``(vocab_size, d_model)``, such as those of word2vec.
 
-        Args:
-            embeddings: ``(vocab_size, d_model)``, floating point; the layer keeps this very tensor.
-            freeze: Whether training leaves the vectors as they are.
-            scaled: As for the class.
-
-        Returns:
-            The layer.
-
-        Raises:
-            ValueError: ``embeddings`` does not have two dimensions, or is empty.
+        The layer keeps this very tensor; ``freeze`` leaves it as it is in training.
         """
         if embeddings.dim() != 2:
             raise ValueError(

@@ -224,18 +224,10 @@ def _is_at_hand(tensor: Tensor) -> bool:
 
 
 def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:
-    """Count the padding with which each row begins.
+    """Count the padding with which each row of ``(batch, length)`` begins: int64 ``(batch,)``.
 
-    Args:
-        token_ids: ``(batch, length)``, integers. After its first real token a row may hold the
-            padding id as a token like any other.
-        pad_id: The token id that fills rows up to a common length.
-
-    Returns:
-        Int64 ``(batch,)``, in tokens.
-
-    Raises:
-        ValueError: A row is nothing but padding.
+    A row of nothing but padding is a ValueError. After its first real token a row may hold the
+    padding id as a token like any other.
 
     Source: chapter "Caching keys and values".
     """
@@ -248,12 +240,8 @@ def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:
 def left_padding_mask(padding: Tensor, key_len: int) -> Tensor:
     """Let every query attend to the tokens after the padding at the beginning of its row.
 
-    Args:
-        padding: Int64 ``(batch,)``: with how many tokens of padding each row begins.
-        key_len: Number of keys (tokens), padding counted.
-
-    Returns:
-        Boolean ``(batch, 1, 1, key_len)``, True where the key is no padding.
+    ``padding`` is int64 ``(batch,)``, ``key_len`` counts it; the mask is ``(batch, 1, 1,
+    key_len)``.
 
     Source: chapter "Caching keys and values".
     """

@@ -66,20 +66,9 @@ class Residual(nn.Module):
 
 
 def final_norm(norm: nn.Module, norm_position: NormPosition) -> nn.Module:
-    """Give what ends a stack of layers.
+    """Return ``norm`` after pre-norm layers, the identity after post-norm layers.
 
-    After post-norm layers everything is normalised already. After pre-norm layers the sum of all
-    sublayers has been normalised by no one.
-
-    Args:
-        norm: The normalisation, say ``LayerNorm(d_model)``.
-        norm_position: Where the layers of the stack have theirs.
-
-    Returns:
-        ``norm`` after pre-norm layers, the identity after post-norm layers.
-
-    Raises:
-        ValueError: ``norm_position`` is unknown.
+    After post-norm layers everything is normalised already; the sum of pre-norm sublayers is not.
     """
     check_norm_position(norm_position)
     return norm if norm_position == "pre" else nn.Identity()

@@ -35,18 +35,9 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
 
 
 def unaligned_attention(weights: Tensor, alignment: Tensor) -> float:
-    """Return how much of the weight lies elsewhere than at the true sources.
+    """Return the share of attention off the true sources, the mean over queries, 0 to 1.
 
-    Args:
-        weights: ``(batch, query_len, key_len)``, attention weights.
-        alignment: Positions ``(batch, query_len)`` or links ``(batch, query_len, key_len)``.
-
-    Returns:
-        Mean over queries of 1 minus the weight of their true sources, 0 to 1.
-
-    Raises:
-        TypeError: The alignment holds neither integers nor booleans.
-        ValueError: The shapes do not fit, or no query has a true source.
+    Arguments and errors are those of ``alignment_error``.
 
     Source: chapter "Bahdanau attention".
     """

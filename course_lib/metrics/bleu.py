@@ -184,30 +184,14 @@ def sentence_bleu(
     effective_order: bool = True,
     tokenize: Callable[[str], Sequence[str]] = tokenize_13a,
 ) -> BLEUScore:
-    """Compute the BLEU of one sentence.
+    """Compute the BLEU of one sentence, a string or tokens as its references are.
 
     A single sentence often has no 4-gram in common with its references, so this score says little
-    without smoothing, and not much with it: BLEU was made for corpora.
+    without smoothing, and not much with it: BLEU was made for corpora. The options are those of
+    ``corpus_bleu``.
 
     >>> print(sentence_bleu("The cat sat on the mat.", ["The cat sits on the mat."]))
     BLEU = 48.89 85.7/66.7/40.0/25.0 (BP = 1.000 ratio = 1.000 hyp_len = 7 ref_len = 7)
-
-    Args:
-        candidate: A string or tokens.
-        references: At least one; strings if the candidate is one, tokens otherwise.
-        max_order: N, the longest n-grams to count (tokens).
-        smoothing: What to do about precisions of zero; see ``smoothed_precisions``.
-        smoothing_value: See ``smoothed_precisions``.
-        effective_order: Average only over the orders in which the candidate has n-grams.
-        tokenize: Splits a string into tokens; tokens are taken as they are.
-
-    Returns:
-        The score, 0 to 100, and its parts.
-
-    Raises:
-        TypeError: ``references`` is one sentence instead of a list of them, or strings and tokens
-            are mixed.
-        ValueError: There is no reference, or an option is out of range.
 
     Source: Papineni et al. (2002), section 2; chapter "BLEU".
     """

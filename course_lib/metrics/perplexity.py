@@ -12,17 +12,7 @@ from torch import Tensor
 
 
 def token_log_probabilities(logits: Tensor, targets: Tensor) -> Tensor:
-    """Look up how probable a model finds the tokens that did come.
-
-    Args:
-        logits: ``(..., vocab_size)``, those of each next token.
-        targets: ``(...)``, int64, the tokens that came, from 0 to ``vocab_size - 1``.
-
-    Returns:
-        ``(...)``, the logarithm of each token's probability, in nats.
-
-    Raises:
-        ValueError: The shapes do not fit.
+    """Return the log-probabilities (nats) of ``(...)`` targets by logits ``(..., vocab_size)``.
 
     Source: chapter "Language models".
     """

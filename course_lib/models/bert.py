@@ -254,19 +254,10 @@ class BertModel(nn.Module):
     def hidden_states(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """Give the vectors after each layer, to find out what each of them knows.
+        """Return the vectors after each layer; the arguments are those of ``forward``.
 
-        Args:
-            token_ids: As in ``forward``.
-            segment_ids: As in ``forward``.
-            mask: As in ``forward``.
-
-        Returns:
-            ``num_layers + 1`` tensors ``(batch, length, d_model)``: the embeddings, then what each
-            layer returns; the last is ``forward``'s ``hidden``.
-
-        Raises:
-            IndexError, TypeError, ValueError: As in ``forward``.
+        They are ``num_layers + 1`` tensors ``(batch, length, d_model)``: the embeddings, then each
+        layer's output; the last is ``forward``'s ``hidden``.
         """
         embedded, mask = self._embed(token_ids, segment_ids, mask)
         states = [embedded]
@@ -296,11 +287,7 @@ def _can_look(tensor: Tensor) -> bool:
 
 
 def init_weights(model: nn.Module, std: float) -> None:
-    """Start as BERT did: small random weights, and biases of zero.
-
-    Args:
-        model: Changed in place.
-        std: Standard deviation of the weights.
+    """Initialise as BERT: small random weights, and biases of zero.
 
     Source: google-research/bert, modeling.py, which also draws weights beyond two ``std`` again.
     """

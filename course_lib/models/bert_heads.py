@@ -86,14 +86,7 @@ class NextSentenceHead(nn.Module):
         self.projection = nn.Linear(d_model, 2)
 
     def forward(self, pooled: Tensor) -> Tensor:
-        """Judge pairs.
-
-        Args:
-            pooled: ``(batch, d_model)``.
-
-        Returns:
-            Logits ``(batch, 2)``: label 0 says that the second follows, 1 that it is a random one.
-        """
+        """Return logits ``(batch, 2)``: 0 if the second sentence follows, 1 if it is random."""
         return self.projection(pooled)
 
 
@@ -154,21 +147,7 @@ class BertForPreTraining(nn.Module):
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
     ) -> PreTrainingLogits:
-        """Guess every token, and whether the second sentence follows.
-
-        Args:
-            token_ids: ``(batch, length)``, some of them masked; see ``mask_tokens``.
-            segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
-                None.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
-                everything but ``pad_id`` may be attended to.
-
-        Returns:
-            The logits of both heads.
-
-        Raises:
-            IndexError, TypeError, ValueError: As in ``BertModel.forward``.
-        """
+        """Return the logits of both heads; the arguments are those of ``BertModel.forward``."""
         output = self.bert(token_ids, segment_ids, mask)
         return PreTrainingLogits(
             tokens=self.masked_language_model(output.hidden),
@@ -242,18 +221,5 @@ class BertForSequenceClassification(nn.Module):
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Label texts.
-
-        Args:
-            token_ids: ``(batch, length)``, each row beginning with ``[CLS]``.
-            segment_ids: ``(batch, length)``; all 0 if None.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
-                everything but ``pad_id`` may be attended to.
-
-        Returns:
-            Logits ``(batch, num_labels)``.
-
-        Raises:
-            IndexError, TypeError, ValueError: As in ``BertModel.forward``.
-        """
+        """Return logits ``(batch, num_labels)``; the arguments are those of ``BertModel``."""
         return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).pooled))

@@ -52,17 +52,10 @@ class ConvEncoder(nn.Module):
         )
 
     def forward(self, pictures: Tensor) -> Encoded:
-        """Encode pictures.
+        """Encode pictures ``(batch, 3, height, width)``, floating point, from 0 to 1.
 
-        Args:
-            pictures: ``(batch, 3, height, width)``, floating point, from 0 to 1.
-
-        Returns:
-            Memory ``(batch, regions, d_memory)``, the regions row by row, a quarter of height times
-            a quarter of width of them (rounded up); as context their mean; a mask of True.
-
-        Raises:
-            ValueError: ``pictures`` has another shape, or is empty.
+        The memory is ``(batch, regions, d_memory)``, the regions row by row, a quarter of height
+        times a quarter of width of them (rounded up); the context is their mean, the mask all True.
         """
         if pictures.dim() != 4 or pictures.size(1) != 3 or 0 in pictures.shape:
             raise ValueError(f"pictures must be (batch, 3, height, width), got {pictures.shape}")

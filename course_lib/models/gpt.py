@@ -107,16 +107,10 @@ class DecoderBlock(nn.Module):
         *,
         cache: AttentionCache | None = None,
     ) -> Tensor:
-        """Let each token read those before it.
+        """Let each token of ``(batch, length, d_model)`` read those before it.
 
-        Args:
-            x: ``(batch, length, d_model)``.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``, or a
-                ``CausalMask``; key_len counts the cached keys too.
-            cache: Keys and values of earlier steps; None in training.
-
-        Returns:
-            ``(batch, length, d_model)``.
+        The mask is boolean, each size of ``(batch, num_heads, length, key_len)`` or 1, or a
+        ``CausalMask``; key_len counts the cached keys too. ``cache`` is None in training.
         """
         x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
         return self.feed_forward_residual(x, self.feed_forward)

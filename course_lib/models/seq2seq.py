@@ -188,16 +188,9 @@ class RecurrentDecoder(nn.Module):
         self._has_memory = cell is LSTMCell
 
     def forward(self, tgt: Tensor, encoded: Encoded) -> Tensor:
-        """Score target sentences, each token given the true ones before it (teacher forcing).
+        """Score target sentences with teacher forcing: logits ``(batch, tgt_len, vocab_size)``.
 
-        Args:
-            tgt: ``(batch, tgt_len)``, int64: what has been written before each step, that is the
-                start token, then the target without its last token.
-            encoded: The encoded sources.
-
-        Returns:
-            Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
-            ``tgt[:, t]``.
+        ``tgt``, int64 ``(batch, tgt_len)``, is the start token, then the target without its last.
         """
         logits, _ = self.step(tgt, self.start(encoded))
         return logits

@@ -177,14 +177,10 @@ class Transformer(nn.Module):
         return self.output_projection(self.hidden(tgt, memory, memory_mask))
 
     def encode(self, src: Tensor) -> tuple[Tensor, Tensor]:
-        """Read the source.
+        """Encode sources ``(batch, src_len)``, padded with ``pad_id``.
 
-        Args:
-            src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
-
-        Returns:
-            The memory ``(batch, src_len, d_model)``, and its mask, boolean
-            ``(batch, 1, 1, src_len)``, True where the source is no padding.
+        Returns the memory ``(batch, src_len, d_model)``, and its mask, boolean
+        ``(batch, 1, 1, src_len)``, True where the source is no padding.
         """
         embedded = self.dropout(self.src_positions(self.src_embedding(src)))
         mask = padding_mask(src, self.config.pad_id)  # (batch, 1, 1, src_len)
@@ -198,22 +194,16 @@ class Transformer(nn.Module):
         *,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Give the decoder's last vectors, from which the logits are projected.
+        """Return the decoder's last vectors, ``(batch, tgt_len, d_model)``, before the logits.
 
         Args:
-            tgt: ``(batch, tgt_len)``, target token ids; those after what the cache holds.
-            memory: ``(batch, src_len, d_model)``, what ``encode`` returned.
+            tgt: ``(batch, tgt_len)``, target token ids; those after the cached ones.
+            memory: ``(batch, src_len, d_model)``, from ``encode``.
             memory_mask: Boolean ``(batch or 1, num_heads or 1, tgt_len or 1, src_len or 1)``.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:
-            ``(batch, tgt_len, d_model)``.
-
-        Raises:
-            IndexError: A token id is out of range.
-            TypeError: ``tgt`` does not hold integers.
-            ValueError: ``tgt`` is empty, no matrix, longer than learned positions reach, or of
-                another batch than ``memory``.
+            The vectors. Errors are those of ``forward``.
         """
         if tgt.size(0) != memory.size(0):
             raise ValueError(

@@ -71,17 +71,8 @@ class Vocabulary:
     def build(cls, sentences: Iterable[Sequence[str]], *, min_count: int = 1) -> Self:
         """Collect the tokens of a corpus: specials first, then the most frequent.
 
-        Args:
-            sentences: Each a sequence of tokens.
-            min_count: Tokens that occur less often are left out.
-
-        Returns:
-            The vocabulary. Tokens that are equally frequent are in alphabetical order, so that the
-            ids do not depend on the order of the sentences.
-
-        Raises:
-            TypeError: ``sentences`` is one string.
-            ValueError: ``min_count`` is smaller than 1.
+        Equally frequent tokens are in alphabetical order, so that the ids do not depend on the
+        order of the sentences. Tokens that occur less often than ``min_count`` are left out.
         """
         check_not_string(sentences=sentences)
         if min_count < 1:
@@ -99,19 +90,10 @@ class Vocabulary:
         specials: tuple[str, ...] = BERT_SPECIALS,
         unknown: str | None = "[UNK]",
     ) -> Self:
-        """Read BERT's ``vocab.txt``, or another file with one token a line.
+        """Read BERT's ``vocab.txt``, or another file in UTF-8 with one token a line.
 
-        Args:
-            path: The file, in UTF-8.
-            specials: Those of its tokens that stand for no text.
-            unknown: The one of them for tokens that are not in the file; None if there is none.
-
-        Returns:
-            The vocabulary; a token's id is its line, counted from 0.
-
-        Raises:
-            OSError: The file can't be read.
-            ValueError: A token is there twice, or a special token is missing.
+        ``specials`` are those of its tokens that stand for no text, ``unknown`` the one of them for
+        tokens that are not in the file, or None.
         """
         text = Path(path).read_text(encoding="utf-8")
         tokens = tuple(text.removesuffix("\n").split("\n"))  # other line ends can be tokens
@@ -132,17 +114,7 @@ class Vocabulary:
         return token in self._ids
 
     def id_of(self, token: str) -> int:
-        """Look up one token.
-
-        Args:
-            token: The token.
-
-        Returns:
-            Its id, or that of ``unknown``.
-
-        Raises:
-            KeyError: It is not in the vocabulary, which has no ``unknown``.
-        """
+        """Return a token's id, or that of ``unknown``; without one a KeyError."""
         token_id = self._ids.get(token)
         if token_id is not None:
             return token_id
@@ -151,32 +123,11 @@ class Vocabulary:
         return self._ids[self.unknown]
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Turn tokens into ids.
-
-        Args:
-            tokens: The tokens.
-
-        Returns:
-            For each its id, or that of ``unknown``.
-
-        Raises:
-            KeyError: A token is not in the vocabulary, which has no ``unknown``.
-        """
+        """Turn tokens into ids, as ``id_of`` does."""
         return [self.id_of(token) for token in tokens]
 
     def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> list[str]:
-        """Turn ids into tokens.
-
-        Args:
-            token_ids: The ids.
-            skip_specials: Leave out the special tokens.
-
-        Returns:
-            The tokens.
-
-        Raises:
-            IndexError: An id is negative, or too large.
-        """
+        """Turn ids into tokens; an id out of range is an IndexError."""
         decoded = []
         skipped = frozenset(self.special_ids if skip_specials else ())
         for token_id in token_ids:

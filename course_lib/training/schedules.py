@@ -38,21 +38,10 @@ def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
 def constant_inverse_sqrt(step: int, *, warmup_steps: int) -> float:
     """Begin at the peak: ``inverse_sqrt`` with its warm-up left out, T5's schedule.
 
-    Args:
-        step: Updates done so far, from 0.
-        warmup_steps: The last update at the peak; from there on it is ``inverse_sqrt``.
-
-    Returns:
-        Share of the peak learning rate: 1 at first.
-
-    Raises:
-        ValueError: ``step`` is negative, or ``warmup_steps`` is not positive.
+    >>> [constant_inverse_sqrt(step, warmup_steps=2) for step in (0, 1, 7)]
+    [1.0, 1.0, 0.5]
 
     Source: Raffel et al. (2020), section 3.1.2; chapter "A real translation".
-
-    Example:
-        >>> [constant_inverse_sqrt(step, warmup_steps=2) for step in (0, 1, 7)]
-        [1.0, 1.0, 0.5]
     """
     _check(step, warmup_steps)
     return min(1.0, math.sqrt(warmup_steps / (step + 1)))

@@ -58,19 +58,10 @@ def data_folder() -> Path:
 
 
 def fetch(corpus: Corpus, file_name: str) -> Path:
-    """Give the path of a file, downloading it if it is not here yet.
+    """Return the path of a corpus's file, downloaded if it is not here, with its checksum checked.
 
-    Args:
-        corpus: One of ``CORPORA``.
-        file_name: One of its ``files``.
-
-    Returns:
-        The file, held to its checksum.
-
-    Raises:
-        KeyError: The corpus has no such file.
-        DownloadError: It is not here, and could not be fetched; the message says why.
-        WrongFileError: A file of this name is here, or was sent, and holds other bytes.
+    A file that is missing and can't be fetched is a ``DownloadError``, one of other bytes a
+    ``WrongFileError``.
     """
     if file_name not in corpus.files:
         raise KeyError(f"file_name must be one of {list(corpus.files)}, got {file_name!r}")

@@ -37,19 +37,9 @@ class MinimalPair(NamedTuple):
 
 
 def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tuple[str, str]]:
-    """Read captions with their translations.
+    """Read captions with their translations, as pairs of source and target.
 
-    Args:
-        split: Which part: ``train`` has 29,000 pairs, ``val`` 1,014, ``test_2016_flickr`` 1,000.
-        src: Language of the sources.
-        tgt: Language of the targets.
-
-    Returns:
-        Pairs of source and target, without spaces at their ends.
-
-    Raises:
-        ValueError: A split or language is unknown.
-        DownloadError: A file could not be had.
+    ``train`` has 29,000 pairs, ``val`` 1,014, ``test_2016_flickr`` 1,000.
 
     Source: Elliott et al. (2016), section 2.
     """
@@ -65,17 +55,9 @@ def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tu
 
 
 def read_banking77(split: Literal["train", "test"]) -> list[tuple[str, str]]:
-    """Read questions to a bank.
+    """Read questions to a bank with the names of their intents, one of 77.
 
-    Args:
-        split: ``train`` has 10,003, ``test`` 3,080.
-
-    Returns:
-        Pairs of a question and the name of its intent, one of 77.
-
-    Raises:
-        ValueError: The split is unknown.
-        DownloadError: A file could not be had.
+    ``train`` has 10,003, ``test`` 3,080.
 
     Source: Casanueva et al. (2020), section 3.
     """
@@ -85,14 +67,10 @@ def read_banking77(split: Literal["train", "test"]) -> list[tuple[str, str]]:
 
 
 def read_blimp() -> list[MinimalPair]:
-    """Read pairs of a grammatical sentence and one that is not.
+    """Read 67,000 pairs of a grammatical and an ungrammatical sentence, by paradigm.
 
-    Returns:
-        67,000 pairs: 67 paradigms in alphabetical order, 1,000 of each. In 7 of them both
-        sentences are the same: the corpus has them so, and figures of others count them.
-
-    Raises:
-        DownloadError: A file could not be had.
+    Each of the 67 paradigms, in alphabetical order, has 1,000. In 7 pairs both sentences are the
+    same: the corpus has them so, and figures of others count them.
 
     Source: Warstadt et al. (2020), section 3.
     """
@@ -114,13 +92,7 @@ def read_blimp() -> list[MinimalPair]:
 
 
 def read_tiny_shakespeare() -> tuple[str, str]:
-    """Read Shakespeare's plays, divided as nanoGPT divides them.
-
-    Returns:
-        The text to train on, 1,003,854 characters, and the last tenth to validate on, 111,540.
-
-    Raises:
-        DownloadError: The file could not be had.
+    """Read Shakespeare's plays: 1,003,854 characters to train on, 111,540 to validate on.
 
     Source: Karpathy (2015), char-rnn; nanoGPT, ``data/shakespeare_char``.
     """

@@ -1,4 +1,9 @@
 """Published weights of BERT, GPT-2 and MarianMT, from folders in Hugging Face's format.
 
+Each ``from_huggingface`` takes a folder that holds ``config.json`` and the weights, and returns the
+model in evaluation mode, in the dtype of the checkpoint. A missing file is a FileNotFoundError. A
+checkpoint of another kind of model, or one that lacks a tensor, has one too many, or holds more
+than tensors, is a ValueError.
+
 Imports ``models``, ``layers`` and ``tokenization``.
 """

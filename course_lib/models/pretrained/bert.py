@@ -73,20 +73,10 @@ _SETTINGS = {
 
 
 def from_huggingface(folder: Path | str) -> BertForPreTraining:
-    """Load a pre-trained BERT with both of its heads.
+    """Load a pre-trained BERT with both of its heads from a folder; see the room's docstring.
 
-    Args:
-        folder: Holds ``config.json`` and the weights, as
-            ``transformers.BertForPreTraining.save_pretrained`` writes them and as the hub has
-            them for ``bert-base-uncased``.
-
-    Returns:
-        The model, in evaluation mode and in the dtype of the checkpoint.
-
-    Raises:
-        FileNotFoundError: A file is missing.
-        ValueError: The checkpoint is of another kind of model, or lacks a tensor, or has one that
-            BERT has no place for, or holds more than tensors.
+    The folder is as ``transformers.BertForPreTraining.save_pretrained`` writes it and as the hub
+    has it for ``bert-base-uncased``.
 
     Source: chapter "BERT".
     """

@@ -41,23 +41,12 @@ _SUPPORTED = {
 
 
 def from_huggingface(folder: Path | str) -> DecoderLM:
-    """Load a pre-trained GPT-2.
+    """Load a pre-trained GPT-2 from a folder; see the room's docstring.
 
-    GPT-2 stores its matrices transposed, ``(in_features, out_features)``, and those of queries,
-    keys and values side by side in one.
-
-    Args:
-        folder: Holds ``config.json`` and the weights, as
-            ``transformers.GPT2LMHeadModel.save_pretrained`` writes them and as the hub has them
-            for ``gpt2``, ``gpt2-medium``, ``gpt2-large`` and ``gpt2-xl``.
-
-    Returns:
-        The model, in evaluation mode and in the dtype of the checkpoint.
-
-    Raises:
-        FileNotFoundError: A file is missing.
-        ValueError: The checkpoint is of another kind of model, or lacks a tensor, or has one that
-            GPT-2 has no place for, or holds more than tensors.
+    The folder is as ``transformers.GPT2LMHeadModel.save_pretrained`` writes it and as the hub has
+    it for ``gpt2``, ``gpt2-medium``, ``gpt2-large`` and ``gpt2-xl``. GPT-2 stores its matrices
+    transposed, ``(in_features, out_features)``, and those of queries, keys and values side by side
+    in one.
 
     Source: Radford et al. (2019); openai/gpt-2, model.py; chapter "Transformer families".
     """

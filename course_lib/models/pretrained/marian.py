@@ -71,26 +71,13 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 def from_huggingface(folder: Path | str) -> Transformer:
-    """Load a pre-trained translator.
+    """Load a pre-trained translator from a folder; see the room's docstring.
 
-    Its sinusoids stand in another order, first all sines, then all cosines, so they are put where
-    learned positions would be.
-
-    Translations begin with ``pad_id``: these models have no start symbol of their own. Sources end
-    with the end symbol.
-
-    Args:
-        folder: Holds ``config.json`` and the weights, as
-            ``transformers.MarianMTModel.save_pretrained`` writes them and as the hub has them for
-            ``Helsinki-NLP/opus-mt-en-de`` and the like.
-
-    Returns:
-        The model, in evaluation mode and in the dtype of the checkpoint.
-
-    Raises:
-        FileNotFoundError: A file is missing.
-        ValueError: The checkpoint is of another kind of model, or lacks a tensor, or has one that
-            the Transformer has no place for, or holds more than tensors.
+    The folder is as ``transformers.MarianMTModel.save_pretrained`` writes it and as the hub has it
+    for ``Helsinki-NLP/opus-mt-en-de`` and the like. Translations begin with ``pad_id``: these
+    models have no start symbol of their own. Sources end with the end symbol. The sinusoids stand
+    in another order, first all sines, then all cosines, so they are put where learned positions
+    would be.
 
     Source: Junczys-Dowmunt et al. (2018) for Marian; Tiedemann and Thottingal (2020) for OPUS-MT;
         chapter "Transformer families".
