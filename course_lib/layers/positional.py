@@ -91,7 +91,20 @@ class SinusoidalPositions(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """Return the vectors of ``length`` positions from ``offset`` on, ``(length, d_model)``."""
+        """Return the vectors of successive positions.
+
+        Args:
+            length: Number of positions (tokens).
+            offset: The first of them.
+            device: Device of the vectors.
+            dtype: Of the vectors.
+
+        Returns:
+            ``(length, d_model)``.
+
+        Raises:
+            ValueError: ``offset`` is negative.
+        """
         _check_offset(offset)
         positions = torch.arange(offset, offset + length, device=device)
         angles = position_angles(positions, self.d_model, dtype=_exact_enough(dtype))
