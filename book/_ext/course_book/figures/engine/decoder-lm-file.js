@@ -1,4 +1,4 @@
-/* A language model that a reader trained, from the file that course_lib's training/export_language_models.py
+/* A language model that a reader trained, from the file that course_lib's training/export.py
  * wrote.
  *
  * readDecoderLM(text) -> { config, words, parameters, sentences, count }: sentences as { read, logits }, ids

@@ -1,4 +1,4 @@
-/* A BERT that a reader trained, from the file that course_lib's training/export_language_models.py wrote.
+/* A BERT that a reader trained, from the file that course_lib's training/export.py wrote.
  *
  * readMaskedLM(text) -> { config, words, parameters, sentences, count }: sentences as { read, logits }, ids
  * and a row of logits for each place; see file-checks.js.
