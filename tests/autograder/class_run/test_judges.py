@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import multiprocessing
 import os
-import signal
 import subprocess
 import time
 
@@ -22,7 +21,6 @@ from autograder.judging.results import FlagKind, Status
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
-from tests.daily import with_proofs
 
 pytestmark = pytest.mark.sandbox
 
@@ -77,21 +75,6 @@ def test_judges_serve_until_they_are_closed_and_import_ahead_what_runs(tmp_path)
     with pytest.raises(SandboxError, match="closed"):
         judge.grade(RIGHT, "ada")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("isolated", with_proofs([True, False], [False]))
-def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
-    others = set(psutil.Process().children(recursive=True))
-    judges = JudgePool(scratch=tmp_path)
-    judges.prepare(isolated=isolated, device="cpu")
-    (server,) = judges._servers.values()
-    while not psutil.Process(server._process.pid).children():
-        time.sleep(0.01)  # until it has begun its sandbox
-    started = set(psutil.Process().children(recursive=True)) - others
-    judges.close()
-    assert server._process.returncode == -signal.SIGKILL
-    _, alive = psutil.wait_procs(started, timeout=20)
-    assert not alive
 
 
 def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch, capfd):
@@ -221,13 +204,6 @@ def test_a_check_that_costs_too_much_the_second_time_stays_as_it_was(judges, mon
     assert [check.status for check in results] == [Status.FAIL, Status.FAIL, Status.PASS]
     assert [check.tried_with for check in results] == [(), ("double",), ("double",)]
     assert results[1].message == "Not so: ."
-
-
-def test_a_judge_that_is_killed_from_outside_costs_nothing(judges):
-    judge = judges.open(COURSE, GradingOptions())
-    assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
-    judge._judge.process.kill()
-    assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
 
 
 @pytest.mark.parametrize("said", ["ImportError: No module named 'psutil'", ""])

@@ -89,19 +89,6 @@ def test_another_homeworks_notebook_counts_as_not_handed_in(tmp_path, cells, wor
     assert result.is_blank
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["def double(x):\n    return 2 * x"],  # no metadata at all
-        [("double", "def double(x):\n    return 2 * x"), ("Residual", "x = 1")],
-        [("double-values", "assert True"), ("fetch-edition", FETCH)],
-        [("why", "Since."), ("Residual", "x = 1")],
-    ],
-)
-def test_a_notebook_with_a_cell_of_the_homework_is_no_other_homeworks(cells):
-    refuse_other_homework(notebook(*cells), DOUBLE)
-
-
 def test_every_homeworks_notebook_is_told_from_every_other():
     homeworks = [load_homework(name, ROOT) for name in all_homeworks(ROOT)]
     for one in homeworks:

@@ -43,17 +43,6 @@ def folder(tmp_path, monkeypatch):
     return Folder(tmp_path / "class")
 
 
-def test_what_changes_is_told_again(folder):
-    folder.hand_in("ada", RIGHT)
-    folder.hand_in("bo", RIGHT)
-    renamed = folder.path / "renamed.ipynb"
-    renamed.write_bytes(WRONG)
-    told = folder.told(
-        lambda: folder.hand_in("ada", WRONG), lambda: renamed.replace(folder.notebook("bo"))
-    )
-    assert told == [["ada", "bo"], ["ada"], ["bo"]]
-
-
 def test_who_is_passed_over_is_told_later(folder):
     folder.hand_in("ada", RIGHT)
     arrivals = Arrivals(folder.path, DOUBLE)

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook, InvalidEntry
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -19,7 +18,6 @@ from autograder.cli.commands import doctor
 from autograder.cli.errors import alone_in
 from autograder.cli.terminal import print_grades
 from autograder.gradebook import writer
-from autograder.releasing.generated_assignment import create_tables
 from autograder.reports import class_outputs
 from autograder.sandbox.zygote import SandboxError
 from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result, standings_of
@@ -81,12 +79,6 @@ def test_a_homework_that_was_never_released_is_refused_before_anybody_is_graded(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_missing_folder_is_refused(grade, tmp_path):
-    line = refused(grade(submissions=tmp_path / "no"))
-    assert str(tmp_path / "no") in line
-    assert [path.name for path in tmp_path.iterdir()] == ["class"]
-
-
 def test_an_empty_class_is_refused(grade, tmp_path):
     (tmp_path / "empty").mkdir()
     line = refused(grade(submissions=tmp_path / "empty"))
@@ -94,18 +86,13 @@ def test_an_empty_class_is_refused(grade, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("place", ["file", "file/below", "class", "class/out"])
+@pytest.mark.parametrize("place", ["file", "file/below", "class/out", "/proc/out"])
 def test_an_out_that_can_be_no_folder_of_results_is_refused(grade, submissions, tmp_path, place):
     (tmp_path / "file").write_text("mine")
     line = refused(grade(out=tmp_path / place))
     assert str(tmp_path / place) in line
     assert (tmp_path / "file").read_text() == "mine"
     assert sorted(p.name for p in submissions.iterdir()) == ["ada"]
-
-
-def test_an_out_where_nothing_can_be_made_is_refused(grade):
-    line = refused(grade(out="/proc/out"))
-    assert line.startswith("Error: --out /proc/out can't be written")
 
 
 def test_a_book_address_that_is_none_is_refused(grade, tmp_path):
@@ -380,15 +367,6 @@ def test_doctor_reads_the_dates(tmp_path, text, state, words):
     assert words in "".join(finding.found + finding.fix for finding in found)
 
 
-def test_doctor_compares_versions_with_the_pins(tmp_path):
-    (tmp_path / "requirements").mkdir()
-    (tmp_path / "requirements" / "judge.txt").write_text("nbgrader==0.0.1 \\\n    --hash=x\n")
-    found = {finding.subject: finding for finding in doctor._packages(tmp_path)}
-    assert found["nbgrader"].state == "without"
-    assert "tested with 0.0.1" in found["nbgrader"].fix
-    assert found["torch"].state == "ok"
-
-
 def test_the_module_runs_and_help_needs_no_torch():
     program = (
         "import sys, runpy\n"
@@ -402,14 +380,3 @@ def test_the_module_runs_and_help_needs_no_torch():
     )
     assert done.returncode == 0, done.stderr
     assert "python -m autograder" in done.stdout
-
-
-def test_nbgrader_logs_nothing_of_what_it_raises_as_well(caplog, tmp_path):
-    """The command says it in a line; a traceback before it would hide that."""
-    address = f"sqlite:///{tmp_path}/gradebook.db"
-    create_tables(address)
-    with Gradebook(address) as course:
-        course.add_assignment("hw03")
-        with pytest.raises(InvalidEntry):
-            course.add_assignment("hw03")
-    assert caplog.text == ""

@@ -107,15 +107,6 @@ def test_who_is_in_a_team_is_no_longer_and_the_others_are(out, tmp_path):
     assert traces(tmp_path, "ada_1") == []
 
 
-def test_who_is_called_nearly_the_same_keeps_the_lines_of_the_log(tmp_path):
-    long, other = "a" * 120 + "1", "a" * 120 + "2"
-    write_outputs(standings_of([result(long), result(other)]), HOMEWORK, tmp_path)
-    assert run(long, "--out", tmp_path, "--yes").exit_code == 0
-    log = (tmp_path / "marks.log").read_text()
-    assert other in log
-    assert long not in log
-
-
 def test_a_name_as_long_as_a_folders_may_be_is_forgotten_too(tmp_path):
     long, other = "é" * 127, "é" * 126 + "e"
     store = ResultStore(tmp_path / "results" / HOMEWORK.id)

@@ -172,16 +172,6 @@ def test_who_is_no_longer_like_another_is_on_no_page_of_those_who_are(
     assert not (out / "similar.html").exists()
 
 
-def test_changes_of_an_earlier_regrade_do_not_stay(grade, tmp_path):
-    assert grade("grade", make_class()).exit_code == 0
-    after = [result("ada", values=Status.FAIL), *make_class()[1:]]
-    assert grade("regrade", after).exit_code == 0
-    changes = tmp_path / "out" / "changes.csv"
-    assert len(changes.read_text().splitlines()) == 2
-    assert grade("regrade", after).exit_code == 0
-    assert changes.read_text().splitlines() == ["student,homework,check,old_score,new_score,reason"]
-
-
 def lost(student):
     return result(student, Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
 
@@ -196,12 +186,6 @@ def test_what_is_kept_is_told_if_ctrl_c_ends_grading(grade, tmp_path, command):
         "goes on from there."
     )
     assert grade(command, make_class()).exit_code == 0
-
-
-def test_nothing_is_kept_if_ctrl_c_comes_before_the_first_result(grade):
-    outcome = grade("grade", make_class(), killed_after=0)
-    assert outcome.exit_code == 130
-    assert outcome.stderr.splitlines()[-1] == "Ended by Ctrl-C: nothing was graded yet."
 
 
 @pytest.mark.parametrize("command", ["grade", "regrade"])
@@ -274,16 +258,6 @@ def test_whose_grading_was_interrupted_is_named(grade, tmp_path, command):
         "See what `doctor` says, then run the same command again.",
     ]
     assert (tmp_path / "out" / "grades.csv").exists()
-
-
-def test_an_interrupted_regrade_still_compares_with_the_marks_from_before_it(grade):
-    assert grade("grade", make_class()).exit_code == 0
-    outcome = grade("regrade", [lost("ada"), *make_class()[1:]])
-    assert "0 of 9 submissions have other marks" in outcome.stdout
-    outcome = grade("regrade", [result("ada", values=Status.FAIL), *make_class()[1:]])
-    assert outcome.exit_code == 0
-    line = next(line for line in outcome.stdout.splitlines() if line.startswith("ada"))
-    assert line.split()[:4] == ["ada", "double-values", "2", "0"]
 
 
 @pytest.mark.parametrize("place", ["keep", "amend", "set_aside"])

@@ -242,15 +242,6 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
     assert run(command, "hw03", "--out", graded, *more).exit_code == 0
 
 
-def test_gradescope_gets_a_file_each(graded, tmp_path):
-    folder = tmp_path / "g"
-    outcome = run("export", "hw03", "--out", graded, "--to", "gradescope", "--file", folder)
-    assert outcome.exit_code == 1, outcome.output
-    assert "9 submissions still wait to be graded by hand" in outcome.stderr
-    assert len(list(folder.glob("*/results.json"))) == 9
-    assert json.loads((folder / "ada" / "results.json").read_text())["score"] == 3.0
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -298,8 +289,3 @@ def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):
     (line,) = outcome.stderr.splitlines()
     assert words in line
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_student_cannot_write_into_the_files_of_another(tmp_path):
-    made = gradescope_results(stand(result("x", Status.FAIL, message="\x1b[2J<b>\u202e")))
-    assert made["tests"][0]["output"] == "<b>\ufffd"

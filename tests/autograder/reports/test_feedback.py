@@ -4,7 +4,6 @@ import html.parser
 import pytest
 
 from autograder.clean_text import clean_text, one_line
-from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
 from autograder.marks.standing import stand
 from autograder.reports.feedback import feedback_path, render_feedback
@@ -72,27 +71,6 @@ def test_says_marks_message_hint_traceback_and_where_to_read():
     assert "Read on: chapter Doubling, section “Twice as much”" in words
     assert "Written answers – of 3" in words
     assert "To be graded by hand" in words
-
-
-def test_exercises_under_one_heading_stand_in_one_part_each_with_its_name():
-    treble = Cell(kind=CellKind.SOLUTION, grade_id="treble", source="")
-    homework = dataclasses.replace(HOMEWORK, cells=(*HOMEWORK.cells[:3], treble))
-    made = result("ada", values=Status.FAIL)
-    shape, values, why = made.checks
-    values = dataclasses.replace(values, exercise="treble")
-    made = dataclasses.replace(made, checks=(shape, values, why))
-    words = words_of(render_feedback(stand(made), homework))
-    assert words.count("Exercise 1: twice as much") == 1
-    assert "Exercise 1: twice as much 1 of 3 double" in words
-    _, _, words = words.partition("Exercise 1")
-    assert words.index("The shape stays") < words.index("treble") < words.index("It doubles")
-
-
-def test_a_traceback_that_comes_twice_is_shown_once():
-    made = result("ada", Status.ERROR, Status.ERROR, traceback=TRACEBACK)
-    page = render_feedback(stand(made), HOMEWORK)
-    assert page.count("line 3") == 1
-    assert 'same as for <a href="#check-1">' in page
 
 
 def test_cells_that_failed_come_first():

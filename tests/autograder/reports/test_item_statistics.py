@@ -47,15 +47,6 @@ def test_discrimination_is_the_correlation_with_the_rest():
     assert found["double-values"].difficulty == pytest.approx(second.mean() / 2)
 
 
-def test_few_or_equal_submissions_say_nothing_of_discrimination():
-    few = item_statistics(with_points([(0, 0), (1, 2)] * 4), TESTS)
-    assert few["double-shape"].discrimination is None
-    assert few["double-shape"].difficulty == 0.5
-    equal = item_statistics(with_points([(1, 2)] * 12), TESTS)
-    assert equal["double-shape"].discrimination is None
-    assert item_statistics([], TESTS) == {}
-
-
 def test_the_report_says_it_beside_the_class_before():
     now = with_points([(0, 2), (1, 0)] * 6)  # who has the one has not the other
     before = with_points([(1, 1)] * 4)

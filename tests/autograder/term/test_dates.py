@@ -74,13 +74,6 @@ def test_it_is_read(read):
     )  # as examples/gradescope asks for none
 
 
-def test_it_may_be_saved_with_a_mark_before_its_text_but_not_in_another_encoding(read, tmp_path):
-    assert read(f"\ufeff{FILE}") == read(FILE)
-    (tmp_path / "dates.toml").write_bytes("# f\u00fcr uns".encode("latin-1"))
-    with pytest.raises(DatesError, match="line 1 is not written in UTF-8: save the file as UTF-8"):
-        read_dates(tmp_path / "dates.toml", HOMEWORKS)
-
-
 @pytest.mark.parametrize(
     ("moment", "days", "share"),
     [
@@ -100,11 +93,6 @@ def test_each_day_begun_costs_up_to_the_most(read, moment, days, share):
     late = dates.lateness(handed_in("hw01", moment))
     assert (late.days, late.share) == (days, share)
     assert bool(late.words) == bool(days)
-
-
-def test_an_extension_that_everybodys_new_date_has_passed_makes_nobody_late(read):
-    dates = read(FILE.replace("hw02-second = 2026-10-12", "hw02-second = 2026-10-26"))
-    assert dates.lateness(handed_in("hw02", "2026-10-25T12:00:00", "ada")).days == 0
 
 
 @pytest.mark.parametrize(
@@ -167,7 +155,6 @@ def test_where_only_late_is_known_a_day_counts(read):
             "[due]\nhw01 = 2026-10-05",
             "[due] hw01 is 2026-10-05; expected, for example, 2026-10-12T23",
         ),
-        ("[due]\nhw01 = 'soon'", "expected, for example, 2026-10-12T23:59:00"),
         ("[due]\nhw01 = 2026-10-05T12:00:00", '[due] hw01 has no time zone: set time_zone = "'),
         ("[due]\nhw09 = 2026-10-05T12:00:00Z", "[due] hw09: no such homework; known: hw01-first"),
         (
@@ -175,27 +162,20 @@ def test_where_only_late_is_known_a_day_counts(read):
             "0001-01-01 00:00:00+00:00; expected a year",
         ),
         ("time_zone = 'Berlin'", "time_zone is 'Berlin'; expected, for example, \"Europe/Berlin\""),
-        ("time_zone = 3", "time_zone is 3"),
         ("[late]\npercent_per_dya = 10", "percent_per_dya means nothing here; do you mean percent"),
-        ("[laet]\nx = 1", "laet means nothing here; do you mean late?"),
         (
             "[late]\npercent_per_day = 110",
             "percent_per_day is 110, expected a number from 0 to 100",
         ),
-        ("[late]\npercent_per_day = true", "is True, expected a number"),
         (
             "[due]\nhw01 = 2026-10-05T23:59:00Z\nhw01-first = 2026-10-06T23:59:00Z",
             "[due] has two dates for hw01-first: keep one line of them",
         ),
         ("[late]\ngrace_days = 1.5", "grace_days is 1.5, expected a whole number"),
-        ("late = 3", "late is 3, expected a table"),
         ("[extensions]\nada = 3", "ada is 3, expected a table"),
         ("[extensions.ada]\nhw01 = 2026-10-05T12:00:00Z", "hw01-first has no date in [due]"),
         ("[excused]\nada = 'hw01'", "[excused] ada is 'hw01'; expected, for example, [\"hw01\","),
-        ("[excused]\nada = ['hw9']", "[excused] ada hw9: no such homework"),
-        ("drop_lowest = -1", "drop_lowest is -1, expected a number from 0 to 3"),
         ("[due", "table declaration"),
-        ("\x00", "line 1"),
     ],
 )
 def test_what_it_cannot_mean_is_told_in_one_line(read, text, words):

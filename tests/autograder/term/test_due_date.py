@@ -44,14 +44,6 @@ def test_a_table_is_found_however_it_is_spaced(header):
     assert tomllib.loads(with_due(header.strip(), HOMEWORK, MOMENT))["due"].keys() == {HOMEWORK}
 
 
-@pytest.mark.parametrize("before", ["", "drop_lowest = 1", "[late]\ngrace_days = 2\n"])
-def test_a_file_that_says_nothing_of_dates_gets_the_table(before):
-    text = with_due(before, HOMEWORK, MOMENT)
-    assert tomllib.loads(text) == tomllib.loads(before) | {
-        "due": {HOMEWORK: tomllib.loads(f"at = {MOMENT}")["at"]}
-    }
-
-
 @pytest.mark.parametrize(
     ("moment", "words"),
     [

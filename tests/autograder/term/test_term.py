@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from autograder.class_run.result_store import ResultStore, result_file
 from autograder.cli import class_results
 from autograder.cli.app import app
-from autograder.exports.canvas import canvas_feedback, feedback_in_words
+from autograder.exports.canvas import feedback_in_words
 from autograder.exports.mark import Mark
 from autograder.exports.moodle import moodle_feedback
 from autograder.judging.results import CellFailure, Status
@@ -167,20 +167,6 @@ def test_moodle_finds_whose_a_page_is():
         assert file == "hw03.html"
     assert packed.namelist()[0].startswith("Ada L x_")
     assert packed.read(packed.namelist()[1]) == b"<p>bo"
-
-
-def test_canvas_gets_comments_by_its_numbers():
-    made = result("ada_42", values=Status.FAIL, hint="Multiply.")
-    standing = stand(made, HandGrades(points={"why": 2}, comments={"why": "Well\nput"}))
-    text = feedback_in_words(standing)
-    assert text == (
-        "3 of 6 points\n2. It doubles: result differs in 3 of 4 places. Hint: Multiply.\n"
-        "Why twice?: Well\nput"
-    )
-    mark = Mark(student="ada_42", score=3, max_score=6, lms_id="42")
-    assert json.loads(canvas_feedback([mark], {"ada_42": text})) == {
-        "grade_data": {"42": {"posted_grade": "3", "text_comment": text}}
-    }
 
 
 def test_canvas_is_told_first_which_cells_did_not_run():
