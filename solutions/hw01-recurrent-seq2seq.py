@@ -1576,7 +1576,7 @@ same("next_logits(beginnings).log_softmax(dim=--1)", "the last of two dimensions
 # fmt: on
 
 # %% [markdown]
-# [Search or model: who is at fault?](book:decoding#search-or-model) If the model gives a right answer,
+# [Blame the search or the model?](book:decoding#search-or-model) If the model gives a right answer,
 # the **reference**, the higher score, the **search** is: it should have come back with something as
 # good. If it likes the output as much or better, the **model** is, however well you search.
 

@@ -951,7 +951,7 @@ def is_tied(model):
 # Now the model. Five things to keep in mind:
 #
 # - Embeddings are *scaled*: `TokenEmbedding(..., scaled=True)`. See
-#   [The way in](book:transformer#embeddings-and-positions).
+#   [The input](book:transformer#embeddings-and-positions).
 # - Positions are added on both sides. Sinusoids have no weights, so one `SinusoidalPositions`
 #   serves both.
 # - The logits are what comes out: no softmax, the loss takes logits.
