@@ -1,4 +1,4 @@
-"""Brings submissions from wherever they were handed in into nbgrader's layout.
+"""Brings submissions of learning platforms into nbgrader's layout.
 
 Imports ``judging``.
 """

@@ -1,4 +1,4 @@
-"""Which notebook of a student's counts: the newest with the right name."""
+"""The notebook of a student that counts: the newest with the right name."""
 
 import re
 from collections.abc import Sequence
@@ -12,21 +12,13 @@ from autograder.collecting.owners import Owner
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 _COPY_OF = r"(?P<of>Copy of )?"  # as Colab and Drive call a copy
 _OTHER_HOMEWORK = re.compile(rf"{_COPY_OF}hw(?P<number>\d+)", re.IGNORECASE)
-# what platforms, browsers, Jupyter and Windows put behind the name of a copy, or of a file that was
-# handed in again
+# put by platforms, browsers, Jupyter and Windows behind the name of a copy
 _AGAIN = r"(?P<copy> - copy|[ _-]copy)?(?:[ _-]?\(?(?P<again>\d{1,3})\)?)?"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A file with its owner.
-
-    Attributes:
-        owner: Whose it is.
-        name: What the path says.
-        file: The file.
-        handed_in: When; None if that is not known, whatever time the file bears.
-    """
+    """A file with its owner, and the time it was handed in if that is known."""
 
     owner: Owner
     name: Name
@@ -39,7 +31,10 @@ class ChoiceError(ValueError):
 
 
 def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]:
-    """Choose the notebook that counts."""
+    """Return the notebook that counts, and a remark about others, which may be empty.
+
+    It is the newest of those with the homework's name, or else the only notebook.
+    """
     notebooks = [a for a in attempts if is_notebook_of(a, homework_id)]
     if not notebooks:
         raise ChoiceError(f"no notebook of this homework, only {_listed(attempts)}")
@@ -74,12 +69,12 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
 
 
 def is_notebook_of(attempt: Attempt, homework_id: str) -> bool:
-    """Say whether a file is a notebook, and does not call itself another homework's."""
+    """Return whether a file is a notebook, and its name is not another homework's."""
     return attempt.file.is_notebook and not _of_another(attempt, homework_id)
 
 
 def _again(attempt: Attempt, homework_id: str) -> int | None:
-    """Return which copy a name with the homework's is of it, 0 for itself; None for other names."""
+    """Return the number of a copy of the homework, 0 for itself; None for other names."""
     stem = _stem(attempt)
     if stem == attempt.name.person:  # ada.ipynb
         return 0
@@ -90,7 +85,7 @@ def _again(attempt: Attempt, homework_id: str) -> int | None:
 
 
 def _is_copy(attempt: Attempt, homework_id: str) -> bool:
-    """Say whether a name is that of a copy made at home: to work in, or to keep what was before."""
+    """Return whether a name is that of a copy made at home, which may be the work or a backup."""
     found = _named_like(attempt, homework_id)
     return bool(found and (found["of"] or found["copy"]))
 

@@ -58,14 +58,7 @@ People = dict[str, list[Attempt]]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of the summary.
-
-    Attributes:
-        student: The student's id in the course; empty if the owner is not known.
-        outcome: What became of it.
-        source: Path of the file in the download.
-        remark: In words; may be empty.
-    """
+    """A line of the summary; the student is empty if the owner of the file is not known."""
 
     student: str
     outcome: Outcome
@@ -75,12 +68,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """The outcome of a collection.
-
-    Attributes:
-        naming: The platform that the names come from.
-        lines: At least one for each student, and one for each file without an owner.
-    """
+    """The outcome: a line for each student, and for each file without an owner."""
 
     naming: Naming
     lines: tuple[Line, ...]
@@ -166,12 +154,7 @@ def _is_graded_into(files: Sequence[HandedIn]) -> bool:
 
 @dataclass(kw_only=True)
 class _Collector:
-    """Finds the owners in one download and copies their notebooks; see ``collect``.
-
-    Attributes:
-        depth: How many leading folders all files lie in.
-        lines: Of the summary, so far.
-    """
+    """Finds the owners in one download, below ``depth`` folders, and copies their notebooks."""
 
     naming: Naming
     depth: int

@@ -1,7 +1,6 @@
-"""What was handed in, as it lies in a folder or a zip: names and bounded reading, nothing trusted.
+"""Lists the files of a folder or a zip, and reads them within bounds, trusting nothing in them.
 
-Nothing is unpacked. A file is read only when it is asked for, and never beyond a limit, whatever
-size it claims to have: a zip bomb costs no more than an honest notebook.
+Nothing is unpacked, so that a zip bomb costs no more than an honest notebook.
 """
 
 import os
@@ -19,7 +18,7 @@ from autograder.moments import plausible
 from autograder.open_regular import open_regular
 
 _MAX_FILES = 200_000
-_MOST_OF_ONE = 1_000  # that are listed of one student's notebooks, and likewise of other files
+_MOST_OF_ONE = 1_000  # notebooks of one student, and as many other files
 _GIT = ".git"
 _SKIPPED = (_GIT, ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
 _DEEPEST = 64  # folders in folders: walking down, Python may take no more than a thousand
@@ -38,12 +37,12 @@ class UnreadableFileError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class HandedIn:
-    """One file of what was handed in.
+    """A file of a download.
 
     Attributes:
         parts: Its path, part by part; no part is empty, ``.`` or ``..``.
         modified: When it was last changed; None if that is not known.
-        cloned: Whether it lies in a clone of git's: then it was last changed when it was cloned.
+        cloned: Whether it lies in a clone of git's, which changes the times of files.
         problem: Why it must not be read; empty if it may.
         read: Returns at most so many bytes; raises UnreadableFileError.
     """
@@ -67,10 +66,10 @@ class HandedIn:
 
 @contextmanager
 def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[HandedIn]]:
-    """List what lies in a folder or a zip.
+    """List the files of a folder or a zip.
 
-    Of one student's files, all that are below one name, so many are listed that nobody can keep the
-    rest of the class from being collected. Of too many notebooks none may be read.
+    The number of files below one name is bounded, so that no student can keep the rest of the class
+    from being collected. Of too many notebooks none may be read.
     """
     if source.is_dir():
         names: list[str] = []
@@ -188,9 +187,8 @@ def _parts(name: str) -> tuple[str, ...]:
 def _decoded(member: zipfile.ZipInfo) -> str:
     """Return a member's whole name, with ``/`` between folders.
 
-    Names are UTF-8 also where the zip does not say so. Windows PowerShell 5 and other programs
-    write backslashes between folders. What Python calls a member ends before a NUL, and may be
-    another's name.
+    Names may be UTF-8 where the zip does not say so. Windows PowerShell 5 writes backslashes.
+    Python cuts a name before a NUL, which may make it another member's.
     """
     name = member.orig_filename
     if not member.flag_bits & 0x800:
@@ -229,7 +227,7 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
 
 
 def _zip_time(member: zipfile.ZipInfo, zone: tzinfo | None) -> datetime | None:
-    """Return the time in UTC where the zip has it, else that of a clock on a wall."""
+    """Return the time in UTC if the zip has it, else its local time in the zone."""
     extra = member.extra
     while len(extra) >= 9:
         kind, size = struct.unpack_from("<HH", extra)

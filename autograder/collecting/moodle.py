@@ -41,15 +41,10 @@ _TELL_APART = (
 
 @dataclass(frozen=True, kw_only=True)
 class Participant:
-    """Somebody in one assignment.
+    """Somebody in one assignment, with Moodle's number and the full name that they chose.
 
     Attributes:
-        number: Moodle's, of this assignment alone.
-        name: Full name, chosen by the student.
-        id_number, email: May be empty.
-        handed_in: When; None if that is not known.
-        maximum: The maximum points of the assignment, or the words of its scale, as Moodle writes
-            them; may be empty.
+        maximum: The maximum points of the assignment, or the words of its scale, in Moodle's words.
     """
 
     number: str

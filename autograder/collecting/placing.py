@@ -1,4 +1,4 @@
-"""Puts a notebook where grading finds it, and beside it when it was handed in."""
+"""Puts a notebook, and the time it was handed in, where grading finds them."""
 
 import enum
 import os
@@ -33,8 +33,7 @@ def put_notebook(
     if outcome in (Outcome.KEPT, Outcome.PROBLEM):
         return outcome, remark
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The time comes first: where this is ended in between, the next run still finds another
-    # notebook, and replaces it; of one that is there already it would keep the time.
+    # The time comes first: after a kill in between, the next run still replaces the notebook.
     _put_time(path.parent, moment, late, unchanged=outcome is Outcome.SAME and not force)
     if outcome is not Outcome.SAME:
         write_atomically(path, data)
@@ -44,7 +43,7 @@ def put_notebook(
 
 
 def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Say what is to become of a notebook, and why; students may have filled the class's folder."""
+    """Return what is to become of a notebook, and why; students may have written to its place."""
     for folder in (path.parent, path.parent.parent):
         if folder.is_symlink():
             return Outcome.PROBLEM, f"{folder} is a link: put a folder in its place"
@@ -69,10 +68,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:
-    """Write when a notebook was handed in, where nbgrader reads it too, or that it was late.
-
-    One that was there before, unchanged, was handed in when it was first seen.
-    """
+    """Write the time or the mark of lateness; an unchanged notebook keeps its first time."""
     timestamp, marked_late = folder / "timestamp.txt", folder / "late.txt"
     if unchanged:
         before = _read(timestamp)

@@ -23,14 +23,12 @@ class TableError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A line of the class list.
+    """A line of the class list; name, section and team may be empty.
 
     Attributes:
         lms_id: The platform's number, user name or address of the student.
-        student: The student's id in the course: the name of the folder, see ``folder_name``.
-        name: Full name; may be empty.
-        section: May be empty.
-        team: The platform's name of the team that the student hands in with; may be empty.
+        student: The student's id in the course, which names the folder.
+        team: The platform's name of the team that the student hands in with.
     """
 
     lms_id: str
@@ -41,11 +39,7 @@ class Person:
 
 
 class Roster:
-    """A class list.
-
-    Args:
-        people: Its lines.
-    """
+    """A class list, found by id and by name."""
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         self.people = tuple(people)

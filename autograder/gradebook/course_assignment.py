@@ -13,8 +13,7 @@ from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.nbgrader_settings import configure
 
 _MAKERS = ("nbgrader", "nbconvert", "nbformat")
-_RELEASING = Path(__file__).parents[1] / "releasing"
-_CODE = (_RELEASING / "changed_cells.py", _RELEASING / "generated_assignment.py")
+_CODE = Path(__file__).parents[1] / "releasing" / "generated_assignment.py"
 _ROWS = text(
     "SELECT base_cell.type, base_cell.name, source_cell.cell_type, source_cell.locked,"
     " source_cell.checksum, source_cell.source, grade_cells.max_score FROM notebook"
@@ -54,7 +53,7 @@ def _digest(homework: Homework, source: Path, released: Path, db_url: str) -> st
     settings = Config()
     configure(settings)
     made_of = (instructors_notebook(homework), repr(settings), *map(version, _MAKERS))
-    files = [path.read_bytes() for path in (source, released, *_CODE)]
+    files = [path.read_bytes() for path in (source, released, _CODE)]
     return hashlib.sha256(repr((made_of, files, rows)).encode()).hexdigest() if rows else ""
 
 

@@ -25,8 +25,9 @@ from autograder.releasing.students_branch import (
     edition_address,
     edition_file,
     students_repository,
+    wheel_name,
+    write_wheel,
 )
-from autograder.releasing.wheel import wheel_name, write_wheel
 from autograder.sandbox.student_packages import STUDENT_PACKAGES
 from course_lib.likely_mistakes import FILE
 

@@ -1,11 +1,17 @@
-"""Where students find the released folders on the web, if the project names a repository for them.
+"""The branch ``students`` in which students find the released folders on the web.
 
-A workflow puts them into a branch, ``students``. The repository is the course's own, ``repository:
-url`` in ``_config.yml``, or, where that one is private, ``Students`` under ``[project.urls]`` in
-``pyproject.toml``. Without either nothing of students names another host.
+A workflow publishes it. Its repository is the course's own, ``repository: url`` in ``_config.yml``,
+or, where that one is private, ``Students`` under ``[project.urls]`` in ``pyproject.toml``. Without
+either, no notebook names another host.
 """
 
+import base64
+import hashlib
+import json
+import shutil
 import tomllib
+import zipfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -13,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 import yaml
 
 from autograder.homework_source.homework import HomeworkError
+from autograder.releasing.student_edition import PACKAGE
 
 BRANCH = "students"
 
@@ -22,6 +29,31 @@ _BADGES = {
     "Binder": "https://mybinder.org/badge_logo.svg",
 }
 _FOLDERS = {"jupyterlab": "lab/tree", "classic": "tree"}
+_README = """# Homework
+
+{table}
+
+Each folder has a notebook, a `README.md` that says how to begin on your own machine, and what the
+notebook needs of the course's library.
+
+- **Binder, Codespaces** and a **JupyterHub** have the whole folder, and all that it needs.
+- **Colab** and **Kaggle** open a notebook alone: its first cell installs the library.
+- **VS Code:** *Git: Clone*, then *Reopen in Container*, or open one homework's folder as its
+  `README.md` says.
+
+Hand in the notebook, under its own name.
+"""
+
+_DEVCONTAINER = {
+    "name": "Homework",
+    "image": "mcr.microsoft.com/devcontainers/python:3.12-bookworm",
+    "postCreateCommand": "pip install --user -r requirements.txt",
+    "customizations": {"vscode": {"extensions": ["ms-python.python", "ms-toolsai.jupyter"]}},
+}
+
+_CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"  # no graphics card is there
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning
+_WHEEL = "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 def students_repository(root: Path) -> str:
@@ -39,16 +71,15 @@ def students_repository(root: Path) -> str:
 
 
 def edition_file(wheel: str, sha256: str) -> str:
-    """Return where in the branch the wheel with a homework's library lies.
+    """Return the path in the branch of a wheel with a homework's library.
 
-    Its folder is named by its contents, and stays when a newer one comes: an older notebook still
-    finds the one that it was released with.
+    Its folder is named by its contents and is kept, so that older notebooks find their wheel.
     """
     return f"editions/{sha256[:12]}/{wheel}"
 
 
 def edition_address(repository: str, file: str) -> str:
-    """Return the address of a file of the branch, as GitHub gives it out, or else GitLab."""
+    """Return the address of a file of the branch at GitHub, or else at GitLab."""
     place = urlsplit(repository)
     if place.netloc == "github.com":
         return f"https://raw.githubusercontent.com{place.path}/{BRANCH}/{file}"
@@ -56,7 +87,7 @@ def edition_address(repository: str, file: str) -> str:
 
 
 def doors(homework_id: str, root: Path) -> dict[str, str]:
-    """Return where a homework's notebook can be opened."""
+    """Return the addresses, by service, at which a homework's notebook can be opened."""
     repository = students_repository(root)
     place = urlsplit(repository)
     notebook = f"{homework_id}/{homework_id}.ipynb"
@@ -101,3 +132,77 @@ def _book_settings(root: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     return settings if isinstance(settings, dict) else {}
+
+
+# ---- the branch as a folder ----
+
+
+def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) -> None:
+    """Copy released homework into a folder, for ``.ci/publish-branch``.
+
+    Raises:
+        HomeworkError: One of them was not released, or the folder holds something.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise HomeworkError(f"{folder} is not empty: name a new folder")
+    released = {homework: root / "dist" / homework.split("-")[0] for homework in homeworks}
+    for homework, source in released.items():
+        if not (source / f"{homework}.ipynb").is_file():
+            raise HomeworkError(f"{homework} is not released: make release HW={source.name}")
+    folder.mkdir(parents=True, exist_ok=True)
+    pins: dict[str, None] = {}  # in the order in which they come
+    for homework, source in released.items():
+        shutil.copytree(source, folder / homework)
+        wheel = root / "dist" / "editions" / wheel_name(homework)
+        data = wheel.read_bytes()
+        edition = folder / edition_file(wheel.name, hashlib.sha256(data).hexdigest())
+        edition.parent.mkdir(parents=True)
+        edition.write_bytes(data)
+        pins |= dict.fromkeys((source / "requirements.txt").read_text("utf-8").splitlines())
+    (folder / ".devcontainer").mkdir()
+    for name, text in {
+        "README.md": _README.format(table=_table(released, root)),
+        "requirements.txt": "\n".join([_CPU, *pins]) + "\n",
+        "runtime.txt": "python-3.12\n",  # what Binder takes
+        ".devcontainer/devcontainer.json": json.dumps(_DEVCONTAINER, indent=2) + "\n",
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _table(released: dict[str, Path], root: Path) -> str:
+    rows = [
+        f"| [{homework}]({homework}/{homework}.ipynb) | {badges(homework, root)} |"
+        for homework in released
+    ]
+    return "\n".join(["| homework | open it |", "|---|---|", *rows])
+
+
+# ---- a student edition as a wheel, which a notebook installs where it is alone ----
+
+
+def wheel_name(homework_id: str) -> str:
+    """Return the file name of a homework's wheel; its number is the version."""
+    return f"{PACKAGE}-{int(homework_id[2:4])}-py3-none-any.whl"
+
+
+def write_wheel(edition: Path, homework_id: str, needs: Iterable[str], wheel: Path) -> None:
+    """Write a wheel; the same files give the same bytes."""
+    name, version = wheel_name(homework_id).split("-")[:2]
+    about = f"{name}-{version}.dist-info"
+    required = "".join(f"Requires-Dist: {package}\n" for package in needs)
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"
+    paths = sorted(path for path in (edition / PACKAGE).rglob("*") if path.is_file())
+    files = {path.relative_to(edition).as_posix(): path.read_bytes() for path in paths}
+    files |= {f"{about}/METADATA": metadata.encode(), f"{about}/WHEEL": _WHEEL.encode()}
+    record = [f"{file},sha256={_digest(data)},{len(data)}\n" for file, data in files.items()]
+    files[f"{about}/RECORD"] = "".join([*record, f"{about}/RECORD,,\n"]).encode()
+    # Stored as it is: how well a Python packs it would change the checksum in the notebook.
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED) as out:
+        for file, data in files.items():
+            entry = zipfile.ZipInfo(file, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            out.writestr(entry, data)
+
+
+def _digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")

@@ -22,7 +22,7 @@ import torch
 import yaml
 
 from autograder.releasing.release import release
-from autograder.releasing.students_folder import write_students_folder
+from autograder.releasing.students_branch import write_students_folder
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import ROOT, load_homework
 

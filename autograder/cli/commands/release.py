@@ -42,7 +42,7 @@ def students(
     .ci/publish-branch publishes it. The library of a homework holds the solutions of earlier ones:
     name those homeworks that students may have.
     """
-    from autograder.releasing.students_folder import write_students_folder
+    from autograder.releasing.students_branch import write_students_folder
 
     with told_in_one_line(HomeworkError, OSError):
         found = [resolve_homework(name, ROOT) for name in homework or []] or all_homeworks(ROOT)

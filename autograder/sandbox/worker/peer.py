@@ -1,8 +1,8 @@
-"""Calls between two processes, with gradients: each side may call what the other handed to it.
+"""Calls between two processes, with gradients: each side may call objects that the other exported.
 
-There is one operation, a call. Its target is an object that the callee exported, or, where the
-callee allows it, a function named as ``module:function``. Reading an attribute is a call of
-``builtins:getattr``; the backward pass of a call is a call of the ``Backward`` that came with it.
+Where the callee allows it, also functions named as ``module:function``. Reading an attribute is a
+call of ``builtins:getattr``; the backward pass of a call is a call of the ``Backward`` that came
+with it.
 """
 
 import importlib

@@ -6,7 +6,7 @@ It reads imports and dotted names with ``ast`` and decides no marks.
 import ast
 from collections.abc import Iterator, Sequence
 
-from .cell_text import python_of, with_sign
+from IPython.core.inputtransformer2 import TransformerManager
 
 PRYING = (
     "ctypes", "gc.get_objects", "gc.get_referents", "gc.get_referrers", "gc.callbacks", "torch._C",
@@ -39,7 +39,7 @@ def read(cells: Sequence[tuple[str, str]]) -> list[Finding]:
 
 def _read_cell(label: str, source: str, aliases: dict[str, str]) -> list[Finding]:
     try:
-        tree = ast.parse(python_of(with_sign(source)))
+        tree = ast.parse(TransformerManager().transform_cell(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError):
         return []
     found: dict[str, int] = {}

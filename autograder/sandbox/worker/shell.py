@@ -12,11 +12,16 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from .cell_text import FRONT_ENDS_MAGICS, with_sign
 from .outputs import Publisher, begin_cell, capture_streams
 
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000
+
+FRONT_ENDS_MAGICS = (
+    "autosave", "clear", "connect_info", "ed", "edit", "less", "man", "more", "qtconsole",
+    "subshell",
+)  # fmt: skip
+"""Line magics of a notebook's front end; here they do nothing."""
 
 _FILE_PREFIX = 'cell "'
 
@@ -94,7 +99,7 @@ def run_cell(label: str, source: str) -> None:
     shell.compile.flags |= flags & PyCF_MASK  # keeps ``from __future__`` of earlier cells
     begin_cell()
     shell.ast_node_interactivity = "none" if source.rstrip().endswith(";") else "last_expr"
-    result = shell.run_cell(with_sign(source), store_history=False)
+    result = shell.run_cell(source, store_history=False)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error

@@ -1,13 +1,9 @@
-"""How Python values cross the wire: plain data by value, other objects as references.
+"""Python values on the wire: plain data by value, other objects as references.
 
-Types are kept exactly. An object of any class that is not listed here, a tensor subclass say, is
-never copied: the other side gets a reference to it, and so can't be fooled by its methods.
-
-A named tuple, or another tuple of a class of its own, crosses as both: its items by value, so that
-it is a tuple there too and gradients flow through it, and a reference, by which it comes home.
-
-One kind goes one way only. A frozen dataclass of course_lib, made by a test, is made again from its
-fields in the student's process; one that comes from there stays a reference.
+Types are kept exactly. An object of a class that is not listed here, such as a tensor subclass,
+crosses as a reference, so that its methods can't deceive the other side. A tuple of another class
+crosses as both: its items by value, so that gradients flow through it, and a reference. A frozen
+dataclass of course_lib is made again in the student's process; one from there stays a reference.
 """
 
 import types
@@ -50,7 +46,7 @@ class TensorTable:
 
 
 class NamedItems(tuple[Any, ...]):
-    """A tuple whose class is known on the other side alone; its names can be asked for here too."""
+    """A tuple of a class of the other side, with the names of its items."""
 
     _origin: Any
     _names: dict[str, int]

@@ -122,7 +122,7 @@ class Wire:
         return data
 
     def _limit(self) -> None:
-        """Let the connection wait no longer than there is time."""
+        """Set the connection's timeout to the time that is left."""
         patience = self._patience()
         waits = self._connection.gettimeout()
         if patience is None or waits is None or not patience / 2 < waits <= patience:

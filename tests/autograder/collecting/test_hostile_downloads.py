@@ -54,12 +54,6 @@ def test_name_with_anothers_marker_replaces_nobody(gather, into, between, listed
     assert "Ada Lovelace_123456 or of" in told[evil]
 
 
-def test_file_downloaded_and_handed_in_again_keeps_its_owner(gather, into):
-    again = f"Ada_1{MOODLE}Ada_1{MOODLE}{IPYNB}"
-    gather({again: "ada", f"Bo_2{MOODLE}x.ipynb": "b"})
-    assert collected(into) == {"Ada": "ada", "Bo": "b"}
-
-
 def gradescope(**people):
     records = "".join(
         f"submission_{n}:\n  :submitters:\n  - {{':name': '{name}', ':email': '{email}'}}\n"
@@ -327,16 +321,6 @@ def test_damaged_member_costs_nobody_else(tmp_path, into, damage, words):
     (remark,) = problems(collect(path, HW, into)).values()
     assert words in remark
     assert collected(into) == {"b_2": "b"}
-
-
-def test_member_that_occurs_twice_is_one_students(tmp_path, into):
-    path = tmp_path / "s.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"ada_1_1_{IPYNB}", "first")
-        with pytest.warns(UserWarning, match="Duplicate"):
-            archive.writestr(f"ada_1_1_{IPYNB}", "second")
-    told = outcomes(collect(path, HW, into))
-    assert told["ada_1"] == (Outcome.COLLECTED, f"{IPYNB} of 2 notebooks, not {IPYNB}")
 
 
 def test_zip_with_any_byte_changed_is_rejected_or_read(tmp_path, into):

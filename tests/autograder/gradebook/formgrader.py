@@ -15,15 +15,7 @@ _START_SECONDS = 600.0
 
 @contextlib.contextmanager
 def running_formgrader(course_folder: Path, home: Path) -> Iterator[str]:
-    """Start a server in a course folder.
-
-    Args:
-        course_folder: nbgrader's, with its nbgrader_config.py.
-        home: An empty folder: nobody's own configuration is read.
-
-    Yields:
-        Address of formgrader; ``{}`` in it stands for the page.
-    """
+    """Start a server in a course folder; yield its address, with ``{}`` for the page."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}/formgrader/{{}}"

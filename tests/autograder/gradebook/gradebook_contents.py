@@ -6,16 +6,7 @@ from sqlalchemy import MetaData, create_engine
 
 
 def gradebook_contents(db_url: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Return every row of every table.
-
-    nbgrader draws its ids at random: each is replaced by what the row that has it says.
-
-    Args:
-        db_url: SQLAlchemy address.
-
-    Returns:
-        Table to its rows, sorted.
-    """
+    """Return the sorted rows of each table, with the row that an id stands for in its place."""
     engine = create_engine(db_url)
     metadata = MetaData()
     metadata.reflect(engine)

@@ -21,11 +21,7 @@ def missing_postgres() -> str:
 
 @contextlib.contextmanager
 def running_postgres() -> Iterator[str]:
-    """Start an empty server that listens on a socket in its own folder alone.
-
-    Yields:
-        The address of a database called ``gradebook``.
-    """
+    """Start a server that listens in its own folder; yield the address of an empty database."""
     # Not pytest's folder: a socket's path may have 107 characters, and root's folders are closed
     # to the ordinary user that the server must run as.
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))

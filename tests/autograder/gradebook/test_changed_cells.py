@@ -39,7 +39,7 @@ def _without(result: SubmissionResult, left_out: tuple[str, ...]) -> SubmissionR
     return replace(result, checks=tuple(c for c in result.checks if c.check not in left_out))
 
 
-def test_the_gradebook_is_as_if_the_cells_had_always_been_these(graded, homework):
+def test_gradebook_follows_changed_cells(graded, homework):
     tests = [cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST]
     written = next(cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN)
     whole = gradebook_contents(graded("whole"))
@@ -49,7 +49,7 @@ def test_the_gradebook_is_as_if_the_cells_had_always_been_these(graded, homework
     assert gradebook_contents(graded("whole")) == whole
 
 
-def test_what_was_given_by_hand_is_not_lost_with_its_cell(graded, homework):
+def test_cell_with_hand_grades_is_not_removed(graded, homework):
     written = next(cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN)
     url = graded("course")
     with Gradebook(url) as gradebook:

@@ -1,7 +1,8 @@
-"""A course's assignment is made once, and again where anything of it is another."""
+"""A course's assignment is generated once, and again when a source or a product has changed."""
 
 import dataclasses
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -11,11 +12,12 @@ from autograder.releasing import generated_assignment
 from tests.homework.tables import load_homework
 
 HOMEWORK = "hw03-self-attention"
+NOTEBOOK = f"{HOMEWORK}/{HOMEWORK}.ipynb"
 
 
 @pytest.fixture
-def course(tmp_path, monkeypatch):
-    """Give a function that asks for the assignment, and says whether nbgrader was asked."""
+def generates(tmp_path, monkeypatch):
+    """Ensure the assignment, and return whether nbgrader generated it."""
     made = []
 
     def generate(*args):
@@ -25,80 +27,56 @@ def course(tmp_path, monkeypatch):
     kept = generated_assignment.generate_assignment
     monkeypatch.setattr(generated_assignment, "generate_assignment", generate)
 
-    def have(homework):
+    def generates(homework):
         made.clear()
-        have.released = ensure_assignment(homework, tmp_path, f"sqlite:///{tmp_path}/gradebook.db")
+        ensure_assignment(homework, tmp_path, f"sqlite:///{tmp_path}/gradebook.db")
         return bool(made)
 
-    have.folder = tmp_path
-    return have
+    return generates
 
 
-def test_an_assignment_is_made_once_for_a_course(course):
+def execute(statement):
+    def change(folder):
+        with closing(sqlite3.connect(folder / "gradebook.db")) as database, database:
+            database.execute(statement)
+
+    return change
+
+
+CHANGES = {
+    "damaged note": lambda folder: (folder / f".{HOMEWORK}.made").write_bytes(b"\xff\xfe"),
+    "other file": lambda folder: (folder / "release" / HOMEWORK / "notes.txt").touch(),
+    "changed source": lambda folder: (folder / "source" / NOTEBOOK).write_text("{}"),
+    "missing source": lambda folder: (folder / "source" / NOTEBOOK).unlink(),
+    "changed release": lambda folder: (folder / "release" / NOTEBOOK).write_text("{}"),
+    "missing release": lambda folder: (folder / "release" / NOTEBOOK).unlink(),
+    "missing gradebook": lambda folder: (folder / "gradebook.db").unlink(),
+    "points": execute("UPDATE grade_cells SET max_score = 100"),
+    "checksum": execute("UPDATE source_cell SET checksum = 'f'"),
+    "name": execute("UPDATE notebook SET name = 'hw99'"),
+    "no cells": execute("DELETE FROM source_cell"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_assignment_is_generated_again_after_a_change(generates, tmp_path, change):
     homework = load_homework(HOMEWORK)
-    assert course(homework)
-    first = course.released.read_text()
-    assert not course(homework)
-    assert course.released.read_text() == first
+    assert generates(homework)
+    released = (tmp_path / "release" / NOTEBOOK).read_text()
+    assert not generates(homework)
+    change(tmp_path)
+    assert generates(homework)
+    assert not generates(homework)
+    assert (tmp_path / "release" / NOTEBOOK).read_text() == released
+    assert len(list((tmp_path / "release" / HOMEWORK).iterdir())) == 1
 
 
-def test_another_homework_or_settings_make_it_anew(course, monkeypatch):
+def test_assignment_is_generated_again_for_another_homework_or_version(generates, monkeypatch):
     homework = load_homework(HOMEWORK)
-    assert course(homework)
+    assert generates(homework)
     *cells, last = homework.cells
     changed = dataclasses.replace(last, source=f"{last.source}\n# new")
-    assert course(dataclasses.replace(homework, cells=(*cells, changed)))
-    assert course(homework)
+    assert generates(dataclasses.replace(homework, cells=(*cells, changed)))
+    assert generates(homework)
     monkeypatch.setattr(course_assignment, "version", lambda package: "another")
-    assert course(homework)
-
-
-def test_a_note_that_is_damaged_and_a_strangers_file_cost_nothing(course):
-    homework = load_homework(HOMEWORK)
-    assert course(homework)
-    (course.folder / f".{HOMEWORK}.made").write_bytes(b"\xff\xfe")
-    assert course(homework)
-    (course.released.parent / "notes.txt").write_text("a stranger's")
-    assert course(homework)
-    assert [path.name for path in course.released.parent.iterdir()] == [f"{HOMEWORK}.ipynb"]
-    assert not course(homework)
-
-
-@pytest.mark.parametrize("step", ["source", "release"])
-@pytest.mark.parametrize("change", ["changed", "gone"])
-def test_files_that_are_others_are_made_anew(course, step, change):
-    homework = load_homework(HOMEWORK)
-    assert course(homework)
-    path = course.folder / step / HOMEWORK / f"{HOMEWORK}.ipynb"
-    before = path.read_text()
-    if change == "changed":
-        path.write_text(before.replace("attention", "attendance"))
-    else:
-        path.unlink()
-    assert course(homework)
-    assert path.read_text() == before
-    assert not course(homework)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        None,
-        "UPDATE grade_cells SET max_score = 100",
-        "UPDATE source_cell SET checksum = 'f'",
-        "UPDATE notebook SET name = 'hw99'",
-        "DELETE FROM source_cell",
-    ],
-)
-def test_a_gradebook_that_says_otherwise_is_put_right(course, damage):
-    homework = load_homework(HOMEWORK)
-    assert course(homework)
-    gradebook = course.folder / "gradebook.db"
-    if damage is None:
-        gradebook.unlink()
-    else:
-        with sqlite3.connect(gradebook) as database:
-            database.execute(damage)
-        database.close()
-    assert course(homework)
-    assert not course(homework)
+    assert generates(homework)

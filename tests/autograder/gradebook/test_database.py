@@ -10,7 +10,6 @@ from autograder.gradebook.database import (
     check_database,
     configured_url,
     gradebook_url,
-    without_password,
 )
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status, ungraded
@@ -98,7 +97,7 @@ def test_grades_are_recorded_and_manual_ones_stay(tmp_path, db_url):
     assert not (tmp_path / "nbgrader" / "gradebook.db").exists()
 
 
-def test_a_database_that_answers_is_named(postgres, tmp_path):
+def test_database_is_named(postgres, tmp_path):
     assert check_database(postgres).startswith("PostgreSQL 1")
     assert check_database(gradebook_url(tmp_path)).startswith("SQLite 3")
 
@@ -112,7 +111,7 @@ def test_a_database_that_answers_is_named(postgres, tmp_path):
         ("postgresql+nodriver://ta:secret@h/x", "pip install -r requirements.txt"),
     ],
 )
-def test_a_database_that_cannot_be_used_is_refused_before_grading(tmp_path, url, words):
+def test_unusable_database_is_rejected_before_grading(tmp_path, url, words):
     with pytest.raises(DatabaseError, match=words) as refused:
         check_database(url)
     assert "secret" not in str(refused.value)
@@ -127,20 +126,16 @@ def test_a_database_that_cannot_be_used_is_refused_before_grading(tmp_path, url,
     assert not out.exists()
 
 
-def test_a_missing_database_or_user_is_told_how_to_make(postgres):
+def test_missing_database_or_user_is_explained(postgres):
     with pytest.raises(DatabaseError, match="createdb nothere"):
         check_database(postgres.replace("/gradebook?", "/nothere?"))
     with pytest.raises(DatabaseError, match="createuser bob"):
         check_database(postgres.replace("ta@", "bob@"))
 
 
-def test_the_configuration_may_name_the_database(tmp_path):
+def test_configuration_may_name_the_database(tmp_path):
     config = tmp_path / "nbgrader_config.py"
     assert configured_url(tmp_path) == ""
     config.write_text("c = get_config()\nc.CourseDirectory.db_url = 'postgresql://h/x'\n")
     assert configured_url(tmp_path) == "postgresql://h/x"
     assert configured_url(ROOT) == ""
-
-
-def test_a_password_is_never_shown():
-    assert without_password("postgresql://a:b@h/x") == "postgresql://a@h/x"

@@ -140,7 +140,7 @@ def odd(solved: dict, case: str) -> dict:
         "half a sign",
     ],
 )  # fmt: skip
-def test_an_odd_notebook_has_the_marks_that_grade_gives(course, homework, source, case):
+def test_odd_notebook_gets_the_marks_of_grade(course, homework, source, case):
     handed_in = hand_in(course, "ada", odd(json.loads(source.read_text()), case)).read_bytes()
     hand_in(course, "zoe", source.read_bytes())
     assert autograde(course) == ""
@@ -165,7 +165,7 @@ def test_an_odd_notebook_has_the_marks_that_grade_gives(course, homework, source
     ],
     ids=["text", "empty", "cells", "large", "deep", "link"],
 )
-def test_a_file_that_cant_be_read_is_its_students_error_alone(course, source, caplog, data, reason):
+def test_unreadable_file_stops_only_its_student(course, source, caplog, data, reason):
     if isinstance(data, Path):
         path = hand_in(course, "ada", b"")
         path.unlink()
@@ -181,7 +181,7 @@ def test_a_file_that_cant_be_read_is_its_students_error_alone(course, source, ca
     assert not (course / "autograded" / "ada").exists()
 
 
-def test_all_that_a_student_wrote_is_shown(course, source):
+def test_all_cells_of_a_student_are_shown(course, source):
     solved = json.loads(source.read_text())
     cells = solved["cells"]
     question = next(
@@ -210,14 +210,14 @@ def test_all_that_a_student_wrote_is_shown(course, source):
     assert {cell.cell_type for cell in shown} == {"code", "markdown"}
 
 
-def test_without_the_released_notebook_it_is_said_what_to_do(course, source, caplog):
+def test_missing_released_notebook_is_explained(course, source, caplog):
     shutil.rmtree(course / "release")
     hand_in(course, "ada", source.read_bytes())
     assert autograde(course) != ""
     assert f"nbgrader generate_assignment {HOMEWORK}" in caplog.text
 
 
-def test_flags_reach_the_staff_and_not_the_students_page(course, source, caplog):
+def test_flags_reach_the_staff_and_not_the_student(course, source, caplog):
     for student in ("ada", "eve"):
         hand_in(course, student, source.read_bytes())
     with caplog.at_level(logging.WARNING):
@@ -232,7 +232,7 @@ def test_flags_reach_the_staff_and_not_the_students_page(course, source, caplog)
     assert "pries" not in (course / "autograded" / "eve" / HOMEWORK / NAME).read_text("utf-8")
 
 
-def test_whose_process_was_killed_is_graded_once_more(monkeypatch, homework):
+def test_killed_process_is_graded_once_more(monkeypatch, homework):
     """The machine may have run out of memory: that is nobody's fault."""
     seeds = []
 

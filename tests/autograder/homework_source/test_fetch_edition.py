@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from autograder.homework_source.fetch_edition import fetch_cell
-from autograder.releasing.wheel import wheel_name, write_wheel
+from autograder.releasing.students_branch import wheel_name, write_wheel
 
 HOMEWORK = "hw03-self-attention"
 SAYS = "\nimport course_lib\nprint(course_lib.edition)"

@@ -6,7 +6,7 @@ import pytest
 from ipykernel.zmqshell import KernelMagics
 from IPython.core.shellapp import InteractiveShellApp
 
-from autograder.sandbox.worker.cell_text import FRONT_ENDS_MAGICS, LINE_MAGICS
+from autograder.sandbox.worker.shell import FRONT_ENDS_MAGICS
 
 pytestmark = pytest.mark.sandbox
 
@@ -87,11 +87,3 @@ def test_no_magic_of_a_notebooks_kernel_is_missing():
     assert not KernelMagics.magics["cell"]
     extensions = InteractiveShellApp.class_traits()["default_extensions"]
     assert extensions.default(InteractiveShellApp) == ["storemagic"]  # of which `%store` is
-
-
-def test_each_magic_may_stand_without_its_sign(grade):
-    magics = "set(get_ipython().magics_manager.magics['line'])"
-    result = grade(
-        ("double", RIGHT), f"missing = {magics} - {LINE_MAGICS}\nassert not missing, missing"
-    )
-    assert not result.cell_failures

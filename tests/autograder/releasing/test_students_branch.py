@@ -19,8 +19,8 @@ from autograder.releasing.students_branch import (
     edition_address,
     edition_file,
     students_repository,
+    write_students_folder,
 )
-from autograder.releasing.students_folder import write_students_folder
 from tests.autograder.releasing.test_release import small_root
 
 ROOT = Path(__file__).parents[3]

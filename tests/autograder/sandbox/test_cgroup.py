@@ -38,29 +38,24 @@ def is_in(monkeypatch, group: str) -> None:
     monkeypatch.setattr(Path, "read_text", read_text)
 
 
-def test_what_a_container_sees_is_its_own(mount):
-    assert delegated_group(mount) == mount
-
-
-def test_who_was_moved_finds_the_same_group_again(mount, monkeypatch):
-    is_in(monkeypatch, "/judges")
+@pytest.mark.parametrize("group", ["/", "/judges"])
+def test_group_of_a_container_is_found_again(mount, monkeypatch, group):
+    is_in(monkeypatch, group)
     assert delegated_group(mount) == mount
 
 
 @pytest.mark.parametrize(
-    "lacking", ["cgroup.controllers", "memory.swap.max", "cgroup.subtree_control"]
+    "lacking", ["cgroup.controllers", "memory.swap.max", "cgroup.subtree_control", "memory"]
 )
-def test_what_lacks_something_is_none(mount, lacking):
-    (mount / lacking).unlink()
+def test_group_without_a_file_or_controller_is_not_used(mount, lacking):
+    if lacking == "memory":
+        (mount / "cgroup.controllers").write_text("cpu pids")
+    else:
+        (mount / lacking).unlink()
     assert delegated_group(mount) is None
 
 
-def test_without_the_controller_of_memory_there_is_none(mount):
-    (mount / "cgroup.controllers").write_text("cpu pids")
-    assert delegated_group(mount) is None
-
-
-def test_a_group_below_counts_if_it_was_given_away(mount, monkeypatch):
+def test_group_below_is_used_if_it_was_delegated(mount, monkeypatch):
     below = mount / "user.slice" / "run.scope"
     below.mkdir(parents=True)
     for file in list(mount.glob("*.*")):
@@ -72,7 +67,7 @@ def test_a_group_below_counts_if_it_was_given_away(mount, monkeypatch):
     assert delegated_group(mount) == below
 
 
-def test_a_claim_moves_who_is_there_before_it_hands_controllers_down(mount):
+def test_claim_moves_processes_and_enables_controllers(mount):
     (mount / "judges").mkdir()
     moved = mount / "judges" / "cgroup.procs"
     moved.write_text("")
@@ -83,7 +78,7 @@ def test_a_claim_moves_who_is_there_before_it_hands_controllers_down(mount):
     assert not (mount / "worker-1-0").exists()
 
 
-def test_a_group_has_the_limits_of_a_worker(mount, monkeypatch):
+def test_group_has_the_limits_of_a_worker(mount, monkeypatch):
     made = []
 
     def mkdir(path, *rest, **options):
@@ -126,7 +121,7 @@ def real_groups():
 
 
 @pytest.mark.sandbox
-def test_a_worker_is_in_its_group_from_the_first_and_leaves_none(sandbox, real_groups, monkeypatch):
+def test_worker_is_in_its_group_from_the_start_and_removes_it(sandbox, real_groups, monkeypatch):
     monkeypatch.setattr(cgroup, "_settings", lambda limits: {})  # what controllers there are
     monkeypatch.setattr(sandbox, "groups", real_groups)
     worker = sandbox.start()
@@ -143,18 +138,10 @@ def test_a_worker_is_in_its_group_from_the_first_and_leaves_none(sandbox, real_g
 
 
 @pytest.mark.sandbox
-def test_a_worker_whose_group_is_refused_runs_without(sandbox, monkeypatch):
+def test_worker_runs_without_a_group_that_is_refused(sandbox, monkeypatch):
     full = os.open("/dev/full", os.O_WRONLY)  # whoever writes there is refused
     group = types.SimpleNamespace(entrance=full, remove=lambda: os.close(full))
     monkeypatch.setattr(sandbox, "_make_group", lambda: group)
     worker = sandbox.start()
     peer_of(worker).call("course_worker.shell:lookup", ("In",))
-    sandbox.stop(worker)
-
-
-@pytest.mark.sandbox
-def test_where_no_group_can_be_made_a_worker_has_none(sandbox, monkeypatch):
-    monkeypatch.setattr(sandbox, "groups", Path("/nowhere"))
-    worker = sandbox.start()
-    assert worker.group is None
     sandbox.stop(worker)

@@ -66,7 +66,7 @@ def run_cell(python: Path, source: str, tree: Path, **environment: str) -> str:
 
 
 @pytest.mark.proof
-def test_an_environment_may_be_a_link_of_a_linked_python_and_joined_to_others(tree):
+def test_linked_environment_of_a_linked_python_works(tree):
     (tree / "python").symlink_to(sys.base_prefix)
     base = tree / "python" / "bin" / Path(os.path.realpath(sys.executable)).name
     subprocess.run([base, "-m", "venv", "--without-pip", tree / "environment"], check=True)
@@ -80,7 +80,7 @@ def test_an_environment_may_be_a_link_of_a_linked_python_and_joined_to_others(tr
 
 
 @pytest.mark.proof
-def test_an_environments_python_may_have_been_named_by_a_link(tree):
+def test_environment_made_by_a_linked_python_works(tree):
     """As ``uv python install`` and Homebrew leave one, in a folder that workers do not see."""
     (tree / "programs").mkdir()
     link = tree / "programs" / "python3"
@@ -92,7 +92,7 @@ def test_an_environments_python_may_have_been_named_by_a_link(tree):
 
 
 @pytest.mark.proof
-def test_packages_that_pythonpath_leads_to_are_there_and_other_places_are_not(tree):
+def test_pythonpath_shows_packages_and_no_other_folders(tree):
     extra = install_extra(tree / "more" / "site-packages")
     (tree / "handed-in").mkdir()
     (tree / "handed-in" / "ada.ipynb").touch()
@@ -105,7 +105,7 @@ def test_packages_that_pythonpath_leads_to_are_there_and_other_places_are_not(tr
     assert run_cell(Path(sys.executable), source, tree, PYTHONPATH=shown) == "None"
 
 
-def test_a_course_in_a_linked_environment_is_covered(tree, monkeypatch):
+def test_course_in_a_linked_environment_is_covered(tree, monkeypatch):
     """As where the library's wheel was installed: its solutions lie beside torch."""
     (tree / "environment" / "lib" / "packages" / "course_lib").mkdir(parents=True)
     (tree / "link").symlink_to(tree / "environment")
@@ -118,7 +118,7 @@ def test_a_course_in_a_linked_environment_is_covered(tree, monkeypatch):
     assert str(tree / "environment" / "lib" / "packages" / "course_lib") in covers
 
 
-def test_a_link_that_is_there_for_two_reasons_is_made_once(tree, monkeypatch):
+def test_link_that_occurs_twice_is_made_once(tree, monkeypatch):
     """As /usr/local/lib64 where Python lies in /usr/local: bubblewrap refuses what is there."""
     (tree / "lib").mkdir()
     (tree / "lib64").symlink_to("lib")
@@ -127,7 +127,7 @@ def test_a_link_that_is_there_for_two_reasons_is_made_once(tree, monkeypatch):
     assert file_system._folder_mounts().count(str(tree / "lib64")) == 1
 
 
-def test_a_python_that_does_not_start_is_not_blamed_on_the_kernel(tree, monkeypatch):
+def test_python_that_does_not_start_is_not_blamed_on_the_kernel(tree, monkeypatch):
     alone = tree / "hidden" / "bin" / "python"
     alone.parent.mkdir(parents=True)
     alone.symlink_to(sys.executable)

@@ -73,13 +73,13 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_plain_values_cross_with_their_exact_type(remote, value):
+def test_plain_value_keeps_its_exact_type(remote, value):
     arrived = remote(lambda x: x)(value)
     assert arrived == value
     assert type(arrived) is type(value)
 
 
-def test_numpy_crosses(remote):
+def test_numpy_array_crosses(remote):
     array = np.arange(6, dtype=np.float64).reshape(2, 3)
     arrived = remote(lambda x: x)(array)
     assert isinstance(arrived, np.ndarray)
@@ -87,7 +87,7 @@ def test_numpy_crosses(remote):
     assert remote(lambda: np.float64(1.5))() == 1.5
 
 
-def test_a_generator_crosses_as_a_copy_in_the_same_state(remote):
+def test_generator_crosses_as_a_copy_in_the_same_state(remote):
     generator = torch.Generator().manual_seed(3)
     twin = torch.Generator().manual_seed(3)
     draw = remote(lambda g: (torch.rand(4, generator=g), torch.rand(4, generator=g)))
@@ -114,7 +114,7 @@ def test_iterators_arrive_as_lists(remote):
 Pair = namedtuple("Pair", "left right")
 
 
-def test_objects_stay_where_they_are(remote):
+def test_object_crosses_as_a_proxy(remote):
     class Thing(list):
         left = (3, 4)
 
@@ -126,7 +126,7 @@ def test_objects_stay_where_they_are(remote):
     assert [type(item) for item in thing] == [torch.Tensor, int]
 
 
-def test_a_named_tuple_is_a_tuple_here_and_comes_home_as_itself(remote):
+def test_named_tuple_is_a_tuple_here_and_comes_home_unchanged(remote):
     pair = remote(lambda: Pair(torch.ones(2), {"x": 3}))()
     assert isinstance(pair, tuple)
     assert pair.__remote_type__ == "Pair"
@@ -140,14 +140,14 @@ def test_a_named_tuple_is_a_tuple_here_and_comes_home_as_itself(remote):
     assert int(remote(lambda x: x.indices)(highest)) == 1
 
 
-def test_gradients_flow_through_a_named_tuple_there_and_back(remote):
+def test_gradients_flow_through_a_named_tuple(remote):
     x = torch.randn(3, requires_grad=True)
     pair = remote(lambda x: Pair(x.sin(), x.cos()))(x)
     (pair.left * 2 + remote(lambda pair: pair.right + pair.left)(pair)).sum().backward()
     torch.testing.assert_close(x.grad, 3 * x.detach().cos() - x.detach().sin())
 
 
-def test_a_record_of_the_course_is_made_again_over_there(remote):
+def test_frozen_dataclass_is_made_again_by_the_worker(remote):
     record = BLEUStatistics(matches=(2, 1), totals=(3, 2), candidate_length=3, reference_length=4)
     kept = []
     remote(kept.append)(record)
@@ -166,13 +166,13 @@ class AlwaysEqual(torch.Tensor):
         return True
 
 
-def test_a_tensor_subclass_is_no_tensor(remote):
+def test_tensor_subclass_crosses_as_a_proxy(remote):
     arrived = remote(lambda: torch.zeros(2).as_subclass(AlwaysEqual))()
     assert type(arrived) is Proxy
     assert (arrived == torch.zeros(2)) is False
 
 
-def test_a_tensor_given_twice_is_one_tensor(remote):
+def test_tensor_given_twice_stays_one_tensor(remote):
     x = torch.ones(2)
     assert remote(lambda a, b, c: a is b and a is c[0])(x, x, [x])
 
@@ -188,7 +188,7 @@ def test_callbacks_run_here(remote):
     assert seen == [3, 6]
 
 
-def test_only_what_was_handed_over_can_be_called(remote):
+def test_worker_cannot_call_functions_by_name(remote):
     thing = remote(lambda: None)
     server = peer_of(thing).server
 
@@ -200,7 +200,7 @@ def test_only_what_was_handed_over_can_be_called(remote):
 
 
 @pytest.mark.parametrize("look", ["x.size", "x[0]", "len(x)", "list(x)"])
-def test_who_looks_into_what_was_handed_over_is_told_what_can_be_done_with_it(remote, look):
+def test_worker_cannot_read_attributes_of_a_proxy(remote, look):
     with pytest.raises(RemoteError, match="can be called, and nothing else"):
         remote(lambda x: eval(look))(torch.nn.Linear(1, 1))
     assert remote(lambda x: hasattr(x, "size"))(torch.nn.Linear(1, 1)) is False
@@ -227,7 +227,7 @@ def test_callback_with_very_many_entries_is_rejected(remote):
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, NotImplementedError])
-def test_an_exception_keeps_its_builtin_type(remote, error):
+def test_exception_keeps_its_builtin_type(remote, error):
     class Special(error):
         pass
 
@@ -242,7 +242,7 @@ def test_an_exception_keeps_its_builtin_type(remote, error):
 
 
 @pytest.mark.parametrize("value", [10**5000, np.longdouble(1)], ids=["digits", "longdouble"])
-def test_what_no_message_can_hold_ends_one_call_alone(remote, value):
+def test_value_that_cannot_be_sent_ends_one_call(remote, value):
     with pytest.raises(RemoteError, match="a value can't be sent"):
         remote(lambda: value)()
     assert remote(lambda: 1)() == 1
@@ -267,7 +267,7 @@ def test_gradients_flow_through_callbacks(remote):
     torch.testing.assert_close(x.grad, 1 + 3 * x.detach() ** 2)
 
 
-def test_what_a_call_returned_may_be_changed_in_place(remote):
+def test_result_may_be_changed_in_place(remote):
     def halve(f, x):
         first, second = f(x)
         first += x
@@ -280,7 +280,7 @@ def test_what_a_call_returned_may_be_changed_in_place(remote):
     torch.testing.assert_close(x.grad, expected)
 
 
-def test_parameters_collect_their_gradients_over_there(remote):
+def test_parameters_collect_gradients_in_the_worker(remote):
     layer = remote(nn.Linear)(3, 2)
     reference = nn.Linear(3, 2)
     layer.load_state_dict(reference.state_dict())
@@ -293,7 +293,7 @@ def test_parameters_collect_their_gradients_over_there(remote):
     assert type(layer.weight) is nn.Parameter
 
 
-def test_the_callers_tensor_is_never_changed(remote):
+def test_callers_tensor_is_never_changed(remote):
     x = torch.ones(3)
     remote(lambda t: t.add_(1))(x)
     assert torch.equal(x, torch.ones(3))
@@ -309,7 +309,7 @@ def test_library_functions_run_beside_the_objects(remote):
         assert_keeps_inputs(remote(lambda t: t.add_(1)), torch.ones(2))
 
 
-def test_references_are_let_go(remote):
+def test_references_are_released(remote):
     f = remote(lambda: object())
     server = peer_of(f).server
     for _ in range(50):
@@ -323,7 +323,7 @@ def test_references_are_let_go(remote):
         "list_of_itself", "too_many", "deep",
     ],
 )  # fmt: skip
-def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
+def test_endless_or_deep_value_is_an_error(remote, value):
     def make():
         if value == "too_many":
             return list(range(200_000))
@@ -385,7 +385,7 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
     ],
     ids=lambda reply: str(reply)[:80],
 )
-def test_a_forged_reply_is_refused(reply):
+def test_forged_reply_is_rejected(reply):
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
     peer.wire.time_left = by_the_clock(300)
@@ -398,7 +398,7 @@ def test_a_forged_reply_is_refused(reply):
     assert peer.failure.__traceback__ is None  # else all that a check has computed stays with it
 
 
-def test_what_is_said_of_an_error_is_cut():
+def test_texts_of_an_error_are_cut():
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
     error = dict.fromkeys(("type_name", "message", "traceback"), "x" * 100_000)
@@ -410,7 +410,7 @@ def test_what_is_said_of_an_error_is_cut():
     assert [len(text) for text in texts] == [100, 2_000, 6_000]
 
 
-def test_what_a_call_computes_on_a_gpu_stays_there(monkeypatch):
+def test_result_returns_to_the_gpu_that_it_came_from(monkeypatch):
     """All comes by the CPU, also what gradients flow back from."""
     moved = []
     monkeypatch.setattr(torch.Tensor, "to", lambda self, device: moved.append(device) or self)

@@ -22,7 +22,7 @@ def worker(library, sandbox):
         sandbox.stop(started)
 
 
-def test_proc_has_what_cuda_starts_with_and_no_more(worker):
+def test_proc_has_only_what_cuda_needs(worker):
     source = """
 import os, threading
 names = [os.listdir("/proc"), sorted(os.listdir("/proc/self")), os.listdir("/tmp")]
@@ -48,7 +48,7 @@ found = [names, "python" in open("/proc/self/maps").read(), refused]
     assert set(temporary) == ways
 
 
-def test_the_machines_network_and_control_groups_are_not_there(worker):
+def test_network_and_control_groups_are_hidden(worker):
     source = """
 import os
 places = ["/sys/fs", "/sys/class/net", "/sys/devices/virtual/net", "/sys/firmware"]
@@ -63,7 +63,7 @@ found = [there, [os.listdir(place) for place in places if os.path.isdir(place)]]
     assert not any(empty)
 
 
-def test_unix_sockets_may_send_packets_in_order(worker):
+def test_unix_sockets_may_be_sequenced(worker):
     """CUDA does not start unless it can bind one, and listen."""
     source = """
 import socket
