@@ -1,11 +1,8 @@
 """nbgrader goes on working: gradebook, autograde, feedback, with the judge underneath."""
 
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -296,49 +293,3 @@ def test_question_answered_elsewhere_differs_from_the_release(homework):
         (cell,) = (c for c in made.cells if c.id == question)
         checksum = next(c.metadata.nbgrader.checksum for c in released.cells if c.id == question)
         assert (compute_checksum(cell) != checksum) == is_read
-
-
-@pytest.fixture
-def nbgrader_course(tmp_path, source):
-    """A teaching assistant's own nbgrader course that uses the project's configuration."""
-    config = (ROOT / "nbgrader_config.py").read_text()
-    config += f"\nc.TrustedJudge.root = {str(ROOT)!r}\nc.TrustedJudge.check_seconds = 10.0\n"
-    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n" + config)
-    target = tmp_path / "source" / HOMEWORK / source.name
-    target.parent.mkdir(parents=True)
-    target.write_bytes(source.read_bytes())
-
-    def nbgrader(*arguments: str) -> None:
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *arguments],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1800,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-
-    return tmp_path, nbgrader
-
-
-@pytest.mark.proof
-@pytest.mark.sandbox
-def test_nbgrader_commands_use_the_judge_and_leak_nothing(nbgrader_course, homework):
-    folder, nbgrader = nbgrader_course
-    nbgrader("generate_assignment", HOMEWORK)
-    solved = json.loads((folder / "source" / HOMEWORK / f"{HOMEWORK}.ipynb").read_text())
-    for cell in solved["cells"]:
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "causal_mask":
-            cell["source"] = "def causal_mask(*sizes, device=None):\n    return torch.ones(sizes)\n"
-    hand_in(folder / "submitted", "ada", json.dumps(solved).encode())
-    nbgrader("autograde", HOMEWORK)
-    lost = sum(c.points for c in homework.checks if c.exercise == "causal_mask")
-    automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
-    assert scores(folder) == {"ada": automatic - lost}
-
-    nbgrader("generate_feedback", HOMEWORK)
-    (page,) = (folder / "feedback" / "ada").rglob("*.html")
-    text = page.read_text()
-    assert f"{automatic - lost:g}" in text
-    assert "causal_mask" in text
-    assert "HIDDEN TESTS" not in text
-    assert "reference_attention" not in text

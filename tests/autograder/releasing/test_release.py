@@ -1,5 +1,4 @@
 import ast
-import dataclasses
 import hashlib
 import re
 import shutil
@@ -13,7 +12,6 @@ from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder.homework_source.homework import HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.homework_source.source import load_homework
 from autograder.releasing import generated_assignment
 from autograder.releasing import release as release_module
 from autograder.releasing.release import release
@@ -77,7 +75,7 @@ def test_nbgrader_finds_the_student_notebook_valid(made):
         assert not cell.get("outputs")
 
 
-def test_what_students_download(made):
+def test_download_and_archive_hold_the_same_files(made):
     names = {p.relative_to(made.folder).as_posix() for p in made.folder.rglob("*") if p.is_file()}
     assert {
         "README.md",
@@ -94,7 +92,7 @@ def test_what_students_download(made):
     assert {path.as_posix() for path in edition} == {n for n in names if n.startswith("course_lib")}
 
 
-def test_the_readme_names_the_homework_and_its_points(made):
+def test_readme_names_the_homework_and_its_points(made):
     text = (made.folder / "README.md").read_text()
     assert text.startswith("# Homework 3: Self-attention\n")
     assert "22 points" in text
@@ -131,15 +129,7 @@ def test_requirements_are_pinned_light_and_enough(made):
     assert imported - set(sys.stdlib_module_names) - brought_along <= names
 
 
-def test_packages_that_a_setup_cell_installs_are_required():
-    homework = load_homework("hw03", ROOT)
-    compared = dataclasses.replace(homework.cells[0], installs=("sacrebleu",))
-    text = release_module._requirements(dataclasses.replace(homework, cells=(compared,)))
-    names = [line.partition("==")[0] for line in text.splitlines()]
-    assert names == [*STUDENT_PACKAGES, "sacrebleu"]
-
-
-def test_the_same_sources_give_the_same_bytes(made, tmp_path):
+def test_same_sources_give_the_same_bytes(made, tmp_path):
     again = release(HOMEWORK, fresh_root(tmp_path, like=made.assignment.parents[2]))
     for first, second in ((made.archive, again.archive), (made.assignment, again.assignment)):
         assert digest(first.read_bytes()) == digest(second.read_bytes())
@@ -176,7 +166,7 @@ assert double(2) == 4
     return folder
 
 
-def test_a_release_replaces_the_one_before(tmp_path):
+def test_release_replaces_the_earlier_one(tmp_path):
     first = release("hw01", small_root(tmp_path))
     (first.folder / "left-over.txt").write_text("old")
     second = release("hw01", small_root(tmp_path, solution="    return x + x"))
@@ -187,7 +177,7 @@ def test_a_release_replaces_the_one_before(tmp_path):
 
 
 @pytest.mark.parametrize("step", ["write_student_edition", "_requirements", "_write_archive"])
-def test_a_failure_leaves_the_earlier_release(tmp_path, monkeypatch, step):
+def test_failure_leaves_the_earlier_release(tmp_path, monkeypatch, step):
     release("hw01", small_root(tmp_path))
     before = snapshot(tmp_path)
 
@@ -200,7 +190,7 @@ def test_a_failure_leaves_the_earlier_release(tmp_path, monkeypatch, step):
     assert snapshot(tmp_path) == before
 
 
-def test_what_nbgrader_refuses_is_reported_in_its_words(tmp_path, monkeypatch):
+def test_error_of_nbgrader_is_reported_in_its_words(tmp_path, monkeypatch):
     small_root(tmp_path)
 
     def with_a_stray_region(homework):
@@ -216,7 +206,7 @@ def test_what_nbgrader_refuses_is_reported_in_its_words(tmp_path, monkeypatch):
     assert not (tmp_path / "dist").exists()
 
 
-def test_a_test_that_is_no_python_leaves_the_earlier_release(tmp_path):
+def test_syntax_error_leaves_the_earlier_release(tmp_path):
     release("hw01", small_root(tmp_path))
     source = tmp_path / "solutions" / "hw01-small.py"
     source.write_text(source.read_text().replace("double(2) ==", "double(2 =="))
@@ -226,7 +216,7 @@ def test_a_test_that_is_no_python_leaves_the_earlier_release(tmp_path):
     assert snapshot(tmp_path) == before
 
 
-def test_a_homework_whose_file_is_misnamed_is_told_how_to_name_it(tmp_path):
+def test_misnamed_source_is_explained(tmp_path):
     root = small_root(tmp_path)
     (root / "solutions" / "hw09_cosine.py").write_text("")
     words = r"no homework 'hw09': its file must be solutions/hwNN-name\.py, not hw09_cosine\.py; "

@@ -51,7 +51,7 @@ def fetch_cell_of(notebook):
     return next(cell.source for cell in cells if cell.id == "fetch-edition")
 
 
-def test_what_the_notebook_fetches_is_where_it_looks_for_it(published):
+def test_notebook_fetches_the_wheel_of_the_branch(published):
     made, folder = published
     cell = fetch_cell_of(folder / "hw01-small" / "hw01-small.ipynb")
     ((address, sha256),) = re.findall(r"%pip install --quiet (\S+)#sha256=(\w+)", cell)
@@ -68,7 +68,7 @@ def test_what_the_notebook_fetches_is_where_it_looks_for_it(published):
     assert "jupyterlab" not in needs
 
 
-def test_a_branch_holds_whole_folders_and_what_runs_them(published):
+def test_branch_holds_whole_folders_and_settings(published):
     made, folder = published
     whole = {p.relative_to(made.folder) for p in made.folder.rglob("*")}
     inside = folder / "hw01-small"
@@ -97,7 +97,7 @@ def test_badges_lead_to_the_notebook(published):
         assert line in page.read_text()
 
 
-def test_a_hub_pulls_the_branch(tmp_path):
+def test_hub_pulls_the_branch(tmp_path):
     found = doors("hw01-small", settings(tmp_path, GITHUB, hub="https://hub.example/"))
     assert found["JupyterHub"] == (
         "https://hub.example/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fdept%2F"
@@ -105,7 +105,7 @@ def test_a_hub_pulls_the_branch(tmp_path):
     )
 
 
-def test_students_may_have_a_repository_of_their_own(tmp_path):
+def test_students_may_have_their_own_repository(tmp_path):
     settings(tmp_path, GITHUB, students="https://gitlab.example/dept/homework/")
     repository = students_repository(tmp_path)
     assert repository == "https://gitlab.example/dept/homework"
@@ -115,14 +115,14 @@ def test_students_may_have_a_repository_of_their_own(tmp_path):
     )
 
 
-def test_an_address_that_can_be_listened_in_on_is_refused(tmp_path):
+def test_address_without_https_is_rejected(tmp_path):
     root = settings(small_root(tmp_path), "http://example.org/course")
     with pytest.raises(HomeworkError, match=r"begins with https://, got: http://example\.org"):
         release("hw01", root)
     assert not (tmp_path / "dist").exists()
 
 
-def test_without_an_address_nothing_names_another_host():
+def test_notebooks_without_an_address_name_no_other_host():
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     if config["repository"]["url"]:
         pytest.skip("this course says where it lives")
@@ -134,7 +134,7 @@ def test_without_an_address_nothing_names_another_host():
         assert "http" not in nbformat.read(notebook, as_version=4).cells[0].source
 
 
-def test_what_was_not_released_and_a_folder_that_holds_something_are_refused(tmp_path):
+def test_unreleased_homework_and_a_filled_folder_are_rejected(tmp_path):
     root = small_root(tmp_path)
     with pytest.raises(HomeworkError, match="hw01-small is not released: make release HW=hw01"):
         write_students_folder(["hw01-small"], root, root / "students")
@@ -183,7 +183,7 @@ def held(clone):
     return set(git(clone.parent / "origin", "ls-tree", "-r", "--name-only", "students").split())
 
 
-def test_a_branch_grows_keeps_old_editions_and_holds_nothing_else(clone):
+def test_branch_keeps_old_editions_and_nothing_else(clone):
     first = {"hw01/a.ipynb", ".devcontainer/devcontainer.json", "editions/hw01-1.zip"}
     assert publish(clone, first).returncode == 0
     assert held(clone) == first
@@ -197,7 +197,7 @@ def test_a_branch_grows_keeps_old_editions_and_holds_nothing_else(clone):
     assert git(clone, "branch").split() == ["*", git(clone, "branch", "--show-current").strip()]
 
 
-def test_an_empty_folder_is_not_published(clone):
+def test_empty_folder_is_not_published(clone):
     (clone.parent / "folder").mkdir()
     script = clone / ".ci" / "publish-branch"
     command = ["bash", script, "students", clone.parent / "folder", "The homework"]
