@@ -1,35 +1,35 @@
-# The whole course from one place. `make` alone lists what there is.
+# All commands of the course. Plain `make` lists them.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-unexport PYTHONDONTWRITEBYTECODE # of hundreds of processes each would compile all our modules
-.NOTPARALLEL: # two pips would be in each other's way; what runs in parallel, JOBS says
+unexport PYTHONDONTWRITEBYTECODE # otherwise hundreds of processes would compile all modules
+.NOTPARALLEL: # two pips at once would conflict; recipes run JOBS processes
 
-# ---- what can be chosen on the command line ----
+# ---- variables to set on the command line ----
 
 HW ?=
 CHAPTER ?=
-NAME ?= # of a new chapter or homework
+NAME ?= # name of a new chapter or homework
 SUBMISSIONS ?=
 OUT ?= build/grades/$(HW)
-BOOK_URL ?= # the address of the published book's chapters, for links in feedback
+BOOK_URL ?= # address of the published book's chapters, for links in feedback
 PORT ?= 8000
-PYTHON ?= # which Python makes .venv; the first fitting one if empty
-GROUPS ?= test # what `make install` installs, of course, judge, book, test and hub; test is all but the hub
-JOBS ?= 3 # test processes, for two cores: some of them wait
-SINCE ?= HEAD # check tests what was edited since this commit
-ALL ?= $(CI) # test leaves out nothing
+PYTHON ?= # the Python that makes .venv; the first suitable one if empty
+GROUPS ?= test # groups for `make install`: course, judge, book, hub; test is all but hub
+JOBS ?= 3 # test processes; three for two cores, because some wait
+SINCE ?= HEAD # check runs the tests of edits since this commit
+ALL ?= $(CI) # if set, test runs all tests
 NEWEST ?=
 
-# ---- where things lie ----
+# ---- paths ----
 
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --disable-pip-version-check
-# One stamp for each group of requirements: a target installs no more than it needs.
+# One stamp per group of requirements, so that a target installs only its own.
 JUDGE := $(VENV)/.judge
 BOOK := $(VENV)/.book
 TEST := $(VENV)/.test
@@ -48,8 +48,8 @@ CLASS_SOURCES := $(wildcard tests/homework/*.py)
 
 say = printf '\n\033[1m%s\033[0m\n'
 
-# Installs a system package where that is allowed, else names the command and stops.
-# $(call system_package,PACKAGES,what they are for)
+# Installs system packages if permitted; otherwise prints the command and stops.
+# $(call system_package,PACKAGES,purpose)
 define system_package
 	if [ "$$(id -u)" = 0 ]; then as_root=; \
 	elif sudo -n true 2>/dev/null; then as_root='sudo -n'; \
@@ -66,16 +66,16 @@ endef
 # ---- two commands ----
 
 .PHONY: course
-course: $(BOOK) $(JUDGE) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## everything: install, book, homework, a sample class graded
+course: $(BOOK) $(JUDGE) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## install everything, build the book, release a homework, grade a sample class
 	@$(say) "The sample class"
 	@cat $(STAMPS)/grades
 	@printf '  %-11s%s\n' \
 	    book '$(SITE)/index.html, or: make serve' \
-	    notebook 'assignments/$(COURSE_HW)/$(COURSE_HW).ipynb, what students get' \
-	    class '$(CLASS)/, what they handed in'
+	    notebook 'assignments/$(COURSE_HW)/$(COURSE_HW).ipynb, the released homework' \
+	    class '$(CLASS)/, the submissions'
 
 .PHONY: test
-test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, then the tests that changes since they passed can reach (ALL=1: all)
+test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, then run the tests that your changes can affect (ALL=1: all tests)
 	@$(say) "Tests"
 	$(PY) -m pytest -n $(JOBS) --dist worksteal --durations=40 --durations-min=3 \
 	    $(if $(strip $(ALL)),,--leave-out-unchanged)
@@ -89,19 +89,19 @@ book: $(SITE)/index.html ## build the book into build/book/_build/html
 chapter-named:
 	@test -n '$(CHAPTER)' || { echo 'Which chapter? For instance: make preview CHAPTER=decoding' >&2; exit 2; }
 
-preview: chapter-named $(BOOK) ## build one chapter alone, beside the book as it was built last (CHAPTER=decoding)
+preview: chapter-named $(BOOK) ## build one chapter into the last built book (CHAPTER=decoding)
 	@$(PY) -m scripts.preview_chapter '$(CHAPTER)'
 
-pdf: $(SITE)/index.html $(TEST) ## print the book, all of it, into build/book/book.pdf
+pdf: $(SITE)/index.html $(TEST) ## print the whole book into build/book/book.pdf
 	$(PY) -m scripts.print_book build/book/book.pdf
 
-slides: $(SITE)/index.html $(TEST) ## slides for each chapter, with notes, into build/slides (CHAPTER=decoding: one)
+slides: $(SITE)/index.html $(TEST) ## make slides with notes for each chapter, in build/slides (CHAPTER=decoding: one)
 	$(PY) -m scripts.slides build/slides $(CHAPTER)
 
-questions: $(BOOK) ## the book's questions for Moodle and Canvas, into build/questions
+questions: $(BOOK) ## make a question bank for Moodle and Canvas, in build/questions
 	$(PY) -m scripts.question_bank build/questions
 
-serve: ## show the built book on http://localhost:8000 (PORT=8000)
+serve: ## serve the built book on http://localhost:8000 (PORT=8000)
 	@test -f $(SITE)/index.html || { echo 'The book is not built yet. First: make book' >&2; exit 2; }
 	@[[ '$(PORT)' =~ ^[0-9]{1,5}$$ ]] && (($(PORT) >= 1024 && $(PORT) <= 65535)) \
 	    || { echo 'PORT must be a number from 1024 to 65535, got: $(PORT)' >&2; exit 2; }
@@ -119,13 +119,13 @@ $(SITE)/index.html: $(BOOK) $(CHAPTERS) $(wildcard scripts/templates/*) $(LIBRAR
 # ---- homework ----
 
 .PHONY: chapter homework leave-out
-chapter: named $(JUDGE) ## begin a chapter that passes the tests as it is (NAME=word-order)
+chapter: named $(JUDGE) ## create a chapter that passes the tests (NAME=word-order)
 	@$(PY) -m scripts.own_chapter '$(NAME)'
 
-homework: named $(JUDGE) ## begin a homework, complete and released (NAME=angles)
+homework: named $(JUDGE) ## create a complete, released homework (NAME=angles)
 	@$(PY) -m scripts.own_homework '$(NAME)'
 
-leave-out: to-leave-out $(JUDGE) ## leave a chapter or a homework out of the course (CHAPTER=bleu HW=hw07)
+leave-out: to-leave-out $(JUDGE) ## remove a chapter or a homework from the course (CHAPTER=bleu HW=hw07)
 	@$(PY) -m scripts.leave_out '$(CHAPTER)' '$(HW)'
 
 .PHONY: named to-leave-out
@@ -133,10 +133,10 @@ named:
 	@test -n '$(NAME)' || { echo 'Which name? For instance: make $(MAKECMDGOALS) NAME=word-order' >&2; exit 2; }
 
 to-leave-out:
-	@test -n '$(CHAPTER)$(HW)' || { echo 'What? For instance: make leave-out CHAPTER=bleu HW=hw07' >&2; exit 2; }
+	@test -n '$(CHAPTER)$(HW)' || { echo 'Which chapter or homework? For instance: make leave-out CHAPTER=bleu HW=hw07' >&2; exit 2; }
 
 .PHONY: release grade
-release: homework-named $(JUDGE) ## make what students get, and try it (HW=hw03)
+release: homework-named $(JUDGE) ## release a homework to assignments/ and dist/, and try it (HW=hw03)
 	$(PY) -m autograder release '$(HW)'
 	@$(PY) -m scripts.try_homework '$(HW)'
 
@@ -163,7 +163,7 @@ $(STAMPS)/class: $(STAMPS)/release $(CLASS_SOURCES) | $(STAMPS)
 	$(PY) -m tests.homework.sample_class $(CLASS)
 	@touch $@
 
-# The stamp is what grading printed: the table, and where to look. Links lead to the book built here.
+# The stamp contains the printed table and paths. Links lead to the book built here.
 $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 	@$(say) "Grading the sample class"
 	@rm -rf $(GRADES)
@@ -173,26 +173,26 @@ $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 # ---- a JupyterHub ----
 
 .PHONY: hub
-hub: $(HUB) bubblewrap ## start a JupyterHub with the course, for trying; for a class see deploy/README.md
+hub: $(HUB) bubblewrap ## start a trial JupyterHub with the course; for a class see deploy/README.md
 	$(PY) -m deploy.hub
 
-# ---- what is checked by hand and once a week ----
+# ---- weekly checks ----
 
 .PHONY: links notebooks portable fork-trial newest newest-book
-links: $(SITE)/index.html ## ask every address that the book names whether it is there
+links: $(SITE)/index.html ## check the book's external links
 	$(VENV)/bin/jupyter-book build . --path-output build/book --builder custom --custom-builder linkcheck
 
-notebooks: $(SITE)/index.html $(TEST) ## run every chapter's notebook, as readers download it
+notebooks: $(SITE)/index.html $(TEST) ## run every chapter's notebook as readers download it
 	$(PY) -m tests.book.run_notebooks
 
-portable: $(TEST) ## read the chapters with Jupyter Book 2's parser
+portable: $(TEST) ## parse the chapters with Jupyter Book 2
 	$(PY) -m scripts.portable
 
-fork-trial: $(SITE)/index.html $(TEST) bubblewrap ## make the course somebody else's, in a temporary copy
+fork-trial: $(SITE)/index.html $(TEST) bubblewrap ## try to change the course as another instructor would, in a temporary copy
 	$(PY) -m scripts.try_fork
 
-# An environment of its own, in which of all pins PyTorch's alone holds: which build, one chooses there.
-newest: bubblewrap ## the library and the judge on the newest versions that pyproject.toml allows
+# Uses an environment of its own, in which only PyTorch is pinned.
+newest: bubblewrap ## test library and judge with the newest versions that pyproject.toml allows
 	$(MAKE) VENV=build/newest build/newest/bin/python
 	build/newest/bin/python -m pip install --quiet --upgrade pip
 	build/newest/bin/python -m pip install --requirement requirements/torch.txt
@@ -202,17 +202,17 @@ newest: bubblewrap ## the library and the judge on the newest versions that pypr
 	build/newest/bin/python -m autograder doctor
 	build/newest/bin/python -m pytest -n $(JOBS) --dist worksteal tests/course_lib tests/autograder
 
-newest-book: $(SITE)/index.html ## the book with the newest Sphinx and MyST
+newest-book: $(SITE)/index.html ## build the book with the newest Sphinx and MyST
 	$(PY) -m scripts.newest_sphinx
 
 # ---- upkeep ----
 
 .PHONY: check lint proof bench map pins
-check: lint ## lint, then the tests beside what you edited (SINCE=main: since there)
-	@$(say) "Tests of what was edited since $(SINCE)"
+check: lint ## lint, then run the tests beside your edits (SINCE=main: edits since main)
+	@$(say) "Tests of edits since $(SINCE)"
 	tests=$$($(PY) scripts/changed_tests.py $(SINCE)); $(PY) -m pytest -q $$tests
 
-lint: $(TEST) ## ruff, mypy, pydoclint, codespell
+lint: $(TEST) ## run ruff, mypy, pydoclint, codespell
 	@$(say) "Code quality"
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -220,14 +220,14 @@ lint: $(TEST) ## ruff, mypy, pydoclint, codespell
 	$(VENV)/bin/pydoclint --quiet course_lib
 	$(VENV)/bin/codespell
 
-proof: $(TEST) bubblewrap $(STAMPS)/release ## the long proofs of the judge and its checks: an hour and a half
+proof: $(TEST) bubblewrap $(STAMPS)/release ## run the long tests of the judge and its checks: an hour and a half
 	$(PY) -m pytest -m proof -n $(JOBS) --dist worksteal
 	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
 	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/judging/test_fuzz.py
 	$(PY) -m tests.autograder.class_run.kills 30
 	$(MAKE) fork-trial
 
-bench: $(TEST) bubblewrap ## each benchmark, side by side with its peer
+bench: $(TEST) bubblewrap ## run each benchmark beside its peer
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.autograder
 	$(PY) -m benchmarks.endless
@@ -235,25 +235,25 @@ bench: $(TEST) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks.scale
 	$(PY) -m benchmarks.class_of_1000
 
-map: $(TEST) ## write the course map into README.md, the rooms into ARCHITECTURE.md
+map: $(TEST) ## update the course map in README.md and the rooms in ARCHITECTURE.md
 	$(PY) -m scripts.course_map
 	$(PY) -m scripts.architecture
 
-pins: $(TEST) ## write exact versions into requirements/ (NEWEST=1: the newest that fit)
+pins: $(TEST) ## write exact versions into requirements/ (NEWEST=1: the newest)
 	$(PY) -m scripts.pins $(if $(NEWEST),--newest)
 
 .PHONY: clean distclean
-clean: ## remove what was built: build and dist, with any grades in build/grades
+clean: ## remove build and dist, grades in build/grades included
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache *.egg-info
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too
 	rm -rf $(VENV)
 
-# ---- what it all stands on ----
+# ---- installation ----
 
 .PHONY: install
-install: $(GROUPS:%=$(VENV)/.%) $(VENV)/.project ## install all that is needed into .venv, or a part (GROUPS=judge)
+install: $(GROUPS:%=$(VENV)/.%) $(VENV)/.project ## install everything into .venv, or a part (GROUPS=judge)
 
 $(VENV)/.torch: $(PY)
 $(VENV)/.course: $(VENV)/.torch
@@ -294,7 +294,7 @@ $(STAMPS):
 bubblewrap:
 	@command -v bwrap >/dev/null || { $(call system_package,bubblewrap,the sandbox that student code runs in); }
 
-# Tests that need these are skipped, and say so, where they can't be had.
+# If one of these can't be installed, its tests are skipped with a reason.
 test-packages:
 	@command -v bwrap >/dev/null || ( $(call system_package,bubblewrap,for the tests of the sandbox) ) || true
 	@command -v chromium google-chrome >/dev/null || ( $(call system_package,chromium fonts-liberation,for the tests of the site) ) || true

@@ -1,4 +1,4 @@
-"""What a command writes, a file or several at once, is there whole or not at all."""
+"""Writes files atomically: a command's files appear complete or not at all."""
 
 import contextlib
 import shutil
@@ -10,7 +10,7 @@ from course_lib.atomic_write import UNFINISHED, atomic_write
 
 
 def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
-    """Write a file so that no reader, and no killed run, ever sees a part of it."""
+    """Write a file so that neither a reader nor a killed run leaves or sees half of it."""
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
     with atomic_write(path, lasting=lasting) as unfinished:
@@ -19,10 +19,10 @@ def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) 
 
 @contextlib.contextmanager
 def staging(out: Path) -> Iterator[Path]:
-    """Make several files at once: all appear when the block ends well, none when it does not.
+    """Write several files that appear together when the block ends without an exception.
 
-    Files and folders made below the given folder are moved to the same places below ``out``. What
-    a killed run left of its own staging folder is removed first.
+    Write them below the yielded folder; they are moved to the same paths below ``out``. Staging
+    folders of killed runs are removed first.
     """
     out.mkdir(parents=True, exist_ok=True)
     for left_over in out.glob(f"{UNFINISHED}*"):

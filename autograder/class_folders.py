@@ -1,24 +1,24 @@
-"""The two folders of a class, what is handed in and what grading writes: the names in them."""
+"""File names in the two folders of a class: its submissions and the output of grading."""
 
 from pathlib import Path
 
 TEAMS = ".teams.json"
-"""File of the folder of what is handed in that says who does so together, in each homework."""
+"""File in the folder of submissions: the teams of each homework."""
 
-# Of the folder that grading writes.
-RESULTS = "results"  # what was found, of each homework
-FEEDBACK = "feedback"  # a folder for each student
+# In the output folder.
+RESULTS = "results"  # a folder per homework
+FEEDBACK = "feedback"  # a folder per student
 REPORT, SIMILAR = "report.html", "similar.html"
 GRADES, CHANGES, LOG = "grades.csv", "changes.csv", "marks.log"
 COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
-NBGRADER = "nbgrader"  # nbgrader's own course folder, in which are:
+NBGRADER = "nbgrader"  # nbgrader's course folder, which contains:
 GRADEBOOK = "gradebook.db"
 SUBMITTED, AUTOGRADED = "submitted", "autograded"
 _CONFIG = "nbgrader_config.py"
 
 
 def is_graded_into(folder: Path) -> bool:
-    """Say whether a folder is one that grading wrote."""
+    """Return whether a folder is an output folder of grading."""
     return (folder / RESULTS).is_dir() and (folder / NBGRADER).is_dir()
 
 
@@ -29,5 +29,5 @@ def course_folder(folder: Path) -> Path:
 
 
 def submitted_in(out: Path) -> Path:
-    """Return nbgrader's folder of what was handed in."""
+    """Return nbgrader's folder of submitted notebooks."""
     return out / NBGRADER / SUBMITTED

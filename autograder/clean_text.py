@@ -1,6 +1,6 @@
-"""Text from students made fit to be shown: what it says stays, what it could do to a screen goes.
+"""Cleans students' text for display: removes escape sequences and invisible characters.
 
-Escaping for HTML, CSV or a terminal's markup comes on top, where the text is written.
+The code that writes HTML, CSV or terminal markup escapes the text as well.
 """
 
 import hashlib
@@ -17,19 +17,19 @@ _ESCAPE_SEQUENCE = re.compile(
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _LINES_AND_TABS = re.compile("[\n\t]+")
 _JOINERS = "\u200c\u200d"  # written inside the words of several scripts
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")  # controls, formats, half, private, unassigned characters
-_MAX_ACCENTS = 4  # on one letter; more are there to cover the lines around it
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")  # control, format, surrogate, private use, unassigned
+_MAX_ACCENTS = 4  # per letter; longer stacks would cover the lines above and below
 
 
 def clean_text(text: str, limit: int = 4000) -> str:
-    """Remove what a text could do to a page or a terminal, and cut it in the middle.
+    """Make a text safe for pages and terminals, and cut a long one in the middle.
 
-    Escape sequences go, and piles of accents are lowered. Each character that can't be seen, or
-    that reverses what is seen (control, bidirectional override, half of a pair from a file name
-    that is no UTF-8), becomes U+FFFD. Line ends become newlines; tabs stay.
+    Escape sequences are removed and stacks of accents shortened. Invisible characters (controls,
+    bidirectional overrides, single surrogates from file names that are not UTF-8) become U+FFFD.
+    Line ends become newlines; tabs stay.
     """
     start, end = text, ""
-    if len(text) > 4 * limit:  # a flood is cut before it is read
+    if len(text) > 4 * limit:  # cut a very long text before cleaning it
         start, end = text[: 2 * limit], text[-2 * limit :]
     start, end = _clean(start), _clean(end)
     if not end:
@@ -48,12 +48,12 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def without_sql(text: str) -> str:
-    """Return what a database said, without the statement and the address that SQLAlchemy adds."""
+    """Return a database's error message without the SQL and the link that SQLAlchemy adds."""
     return re.split(r"\n\[SQL: |\n\(Background on this error", text)[0]
 
 
 def distinct_line(text: str) -> str:
-    """Flatten what somebody is called to one line that nobody else's looks like."""
+    """Flatten a name to one line; a changed name gets a hash, so that it stays unique."""
     line = one_line(text, 255)  # no folder has a longer name
     if line == text:
         return line
@@ -62,7 +62,7 @@ def distinct_line(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    if text.isascii() and _LINES_AND_TABS.sub("", text).isprintable():  # as nearly all texts are
+    if text.isascii() and _LINES_AND_TABS.sub("", text).isprintable():  # true of nearly all texts
         return text
     text = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", text))
     kept: list[str] = []

@@ -1,10 +1,10 @@
-"""Times that somebody else has written down."""
+"""Checks the times that platforms and students write."""
 
 from datetime import datetime
 
-_YEARS = range(1990, 2100)  # a zip that knows no time says 1980
+_YEARS = range(1990, 2100)  # a zip entry without a time has the year 1980
 
 
 def plausible(moment: datetime) -> bool:
-    """Say whether something can have been handed in then, and the time be reckoned with."""
+    """Return whether a time can be a submission time."""
     return moment.year in _YEARS

@@ -1,4 +1,4 @@
-"""Opens a file that somebody else may change at any time."""
+"""Opens regular files in folders that other people can write to."""
 
 import errno
 import os
@@ -8,13 +8,13 @@ from typing import BinaryIO
 
 
 def open_regular(path: Path | str, *, dir_fd: int | None = None) -> BinaryIO:
-    """Open a file that somebody else may change at any time.
+    """Open a regular file that somebody else may replace at any time.
 
-    What is asked about is what is read: in between, the path may come to lead to something else,
-    such as a pipe that nobody writes into.
+    The file's type is checked after opening, so replacing the path by a pipe or a link in between
+    has no effect.
 
     Raises:
-        OSError: There is none, or no regular one; ``ELOOP`` for a link and the like.
+        OSError: The file is missing or not a regular file; ``ELOOP`` for links and pipes.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=dir_fd)
     if stat.S_ISREG(os.fstat(handle).st_mode):

@@ -1,6 +1,6 @@
-"""Spares the command line what libraries import and none of its commands uses: three seconds.
+"""Prevents libraries from importing modules that no command uses; this saves three seconds.
 
-To be imported before them. ``tests/autograder/test_quick_imports.py`` names what it relies on.
+Import it before those libraries. ``tests/autograder/test_quick_imports.py`` tests its assumptions.
 """
 
 import atexit
@@ -9,24 +9,24 @@ import sys
 from types import ModuleType
 
 FORMATS = ("rfc3987_syntax", "rfc3986_validator", "isoduration")
-"""What jsonschema knows addresses and durations by, grammars among it; it does without them."""
+"""Optional imports of jsonschema, for the formats of addresses and durations."""
 
 CONTENTS_MANAGERS = ("jupytext.sync_contentsmanager", "jupytext.async_contentsmanager")
-"""What jupytext imports for a Jupyter server, and does without."""
+"""Optional imports of jupytext, for Jupyter servers."""
 
 SERVER_EXTENSIONS = tuple(
     f"nbgrader.server_extensions.{name}"
     for name in ("assignment_list", "course_list", "formgrader", "validate_assignment")
 )
-"""What nbgrader imports for a Jupyter server, whatever of it is asked for."""
+"""nbgrader imports these for Jupyter servers, in every command."""
 
-_OBJECTS = 50_000  # more than these, and garbage is looked for: imports alone make many, to be kept
+_GC_THRESHOLD = 50_000  # objects: imports create many, all of which are kept
 
 
 def spare() -> None:
-    """Put nothing in the place of these modules, where they are not imported yet."""
-    gc.set_threshold(_OBJECTS)
-    atexit.register(gc.freeze)  # at the very end all would be looked through once more
+    """Replace these modules by empty ones, if they are not imported yet."""
+    gc.set_threshold(_GC_THRESHOLD)
+    atexit.register(gc.freeze)  # saves the garbage collection at exit
     for name in (*FORMATS, *CONTENTS_MANAGERS):
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # "not to be found"
     for name in SERVER_EXTENSIONS:

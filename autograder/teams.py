@@ -1,4 +1,4 @@
-"""Who hands in together, in each homework: a file in the folder of what a class hands in."""
+"""Reads and writes the file with the teams of each homework, in the folder of submissions."""
 
 import json
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from autograder.class_folders import TEAMS
 
 
 def read_teams(submissions: Path, homework_id: str) -> dict[str, str]:
-    """Read who hands in a homework together."""
+    """Return student to team for one homework."""
     return read_all_teams(submissions).get(homework_id, {})
 
 
 def read_all_teams(submissions: Path) -> dict[str, dict[str, str]]:
-    """Read who hands in together."""
+    """Return homework to student to team; empty without a readable file."""
     try:
         found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -27,12 +27,12 @@ def read_all_teams(submissions: Path) -> dict[str, dict[str, str]]:
 
 
 def put_teams(submissions: Path, homework_id: str, teams: Mapping[str, str]) -> None:
-    """Write who hands in a homework together; what is known of the others stays."""
+    """Write the teams of one homework; those of other homeworks are kept."""
     known = read_all_teams(submissions)
     if teams != known.get(homework_id, {}):
         write_atomically(submissions / TEAMS, teams_text(known | {homework_id: dict(teams)}))
 
 
 def teams_text(teams: Mapping[str, Mapping[str, str]]) -> str:
-    """Return what such a file holds."""
+    """Return the file's text."""
     return json.dumps(teams, indent=1, ensure_ascii=False)

@@ -1,15 +1,15 @@
-"""Reads what the staff write with any editor: UTF-8, with the mark that some put before it."""
+"""Decodes text files of the staff: UTF-8, with or without a byte order mark."""
 
 
 class TextFileError(ValueError):
-    """Bytes that are no text in UTF-8; the message says where, and what to do."""
+    """Bytes are not UTF-8; the message gives the line and a remedy."""
 
 
 def text_of(data: bytes) -> str:
     """Return a file's text, with newlines as line ends.
 
     Raises:
-        TextFileError: They are no UTF-8.
+        TextFileError: The bytes are not UTF-8.
     """
     try:
         text = data.decode("utf-8-sig")

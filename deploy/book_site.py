@@ -9,10 +9,10 @@ from tornado.web import Application, StaticFileHandler
 
 
 async def main(folder: str) -> None:
-    """Serve a folder below the prefix that the hub gives to its service, until it is ended.
+    """Serve a folder below the prefix that the hub assigns to the service, until terminated.
 
     Args:
-        folder: The book, as HTML.
+        folder: The built book.
     """
     prefix, address = (os.environ[f"JUPYTERHUB_SERVICE_{name}"] for name in ("PREFIX", "URL"))
     files = {"path": folder, "default_filename": "index.html"}

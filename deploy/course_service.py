@@ -1,8 +1,8 @@
-"""What a JupyterHub's configuration says for the course, on any machine whose files all share.
+"""Adds the course to the configuration of a JupyterHub whose servers share a file system.
 
-Staff grade in one server of one account, ``/services/<course>/``, which is open to a group of the
-hub; so several of them have one gradebook. Students have their own servers, and in these what
-nbgrader has for students alone. Imports nothing: TLJH's hub has a Python of its own.
+The staff grade in one server of one account, ``/services/<course>/``, which a group of the hub's
+users can open, and so share one gradebook. Students have servers of their own with nbgrader's
+extensions for students. Imports only the standard library, because TLJH's hub has its own Python.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-STUDENT_SETTINGS = '''"""nbgrader for students: where homework is fetched from and handed in."""
+STUDENT_SETTINGS = '''"""nbgrader for students: the exchange to fetch from and submit to."""
 
 c = get_config()  # noqa: F821 -- nbgrader defines it
 c.CourseDirectory.course_id = {course_id!r}
@@ -21,21 +21,21 @@ NAMED_BY_HUB = """import os
 c.CourseDirectory.student_id = os.environ.get("JUPYTERHUB_USER", "*")
 """
 FRAMES = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
-"""JupyterLab shows formgrader in a frame, which JupyterHub forbids unless it is told."""
+"""JupyterLab shows formgrader in a frame, which JupyterHub forbids by default."""
 FOR_STAFF = ("formgrader", "create-assignment", "course-list")
 
 
 def write_student_settings(
     folder: Path, *, course_id: str, exchange: Path, one_account: bool
 ) -> None:
-    """Write what students' servers read, as the folder that ``JUPYTER_CONFIG_PATH`` names.
+    """Write the settings of students' servers, for ``JUPYTER_CONFIG_PATH``.
 
     Args:
-        folder: Where to; readable by students.
+        folder: The folder to write; readable by students.
         course_id: The course's name in the exchange.
-        exchange: Where that is.
-        one_account: Whether all servers run as one account of the system, which then can't tell
-            who hands in.
+        exchange: The exchange's folder.
+        one_account: Whether all servers run as one system account, so that only the hub knows the
+            student's name.
     """
     (folder / "labconfig").mkdir(parents=True, exist_ok=True)
     (folder / "jupyter_server_config.d").mkdir(exist_ok=True)
@@ -66,13 +66,13 @@ def add_course(
 
     Args:
         c: The configuration, changed in place.
-        course_folder: What ``nbgrader-course`` laid out; its name is the course's.
-        instructors: Who may grade: names of the hub's users.
+        course_folder: The folder that ``nbgrader-course`` made; its name is the course's name.
+        instructors: The hub's users who may grade.
         programs: The environment's ``bin``, with ``jupyterhub-singleuser``.
-        port: A free one of this machine, for the staff's server.
-        account: The system account that grades; whoever runs the hub if empty.
-        environment: More of the server's environment.
-        arguments: More of its arguments.
+        port: A free port for the staff's server.
+        account: The system account that grades; the hub's own account if empty.
+        environment: Additional environment variables of the server.
+        arguments: Additional arguments of the server.
     """
     course = course_folder.name
     c.JupyterHub.load_groups = {f"formgrade-{course}": {"users": sorted(instructors)}}

@@ -1,7 +1,7 @@
 """Starts the course on a JupyterHub of this machine: ``make hub``, or ``python -m deploy.hub``.
 
-The first start lays out the course folder, releases a homework and installs JupyterHub's proxy from
-npm; later ones find all that. What follows ``--`` is handed to JupyterHub.
+The first start makes the course folder, releases a homework and installs JupyterHub's proxy from
+npm. Arguments after ``--`` are passed to JupyterHub.
 """
 
 import argparse
@@ -31,15 +31,15 @@ _PROXY = Path("node_modules", "configurable-http-proxy", "bin", "configurable-ht
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the hub's things lie, and who teaches; travels to its configuration as JSON.
+    """The hub's folders, people and port; passed to ``jupyterhub_config.py`` as JSON.
 
     Attributes:
-        folder: What the hub keeps; students may pass through it.
+        folder: The hub's files; students can traverse it.
         instructors: Names of the hub's users who grade.
-        grader: The system account that grades; empty where any name may log in.
-        password: The one of everybody, where any name may log in.
-        port: The hub's; the four after it are its parts'.
-        book: The book's address, or the folder it was built in; may be empty.
+        grader: The system account that grades; empty if any name may log in.
+        password: The common password, if any name may log in.
+        port: The hub's port; its parts use the next four.
+        book: The book's address, or the folder of the built book; may be empty.
     """
 
     folder: str
@@ -62,36 +62,36 @@ class Place:
 
     @property
     def exchange(self) -> Path:
-        """The exchange of nbgrader, into which all write."""
+        """The exchange of nbgrader, which everybody can write to."""
         return self.state / "exchange"
 
     @property
     def records(self) -> Path:
-        """What the hub remembers: its people, their tokens."""
+        """The hub's database and secrets."""
         return self.state / "records"
 
     @property
     def students(self) -> Path:
-        """Settings that students' servers read."""
+        """The settings of students' servers."""
         return self.state / "students"
 
     @property
     def proxy_command(self) -> list[str]:
-        """Node, and JupyterHub's proxy."""
+        """The command that starts JupyterHub's proxy with Node."""
         return [str(_NODE / "bin" / "node"), str(self.state / "proxy" / _PROXY)]
 
 
 def prepare(place: Place, homework: str) -> None:
-    """Lay out and release what is not there yet.
+    """Make the missing folders, settings and proxy, and release a homework.
 
     Args:
-        place: Where.
-        homework: What to release first, such as ``hw03-self-attention``.
+        place: The hub's folders.
+        homework: The homework to release first, such as ``hw03-self-attention``.
     """
-    # for trying, all is one account's: nobody else on the machine has any business there
+    # A trial runs as one account, so other accounts need no access.
     folders = {
         place.state: 0o755 if place.grader else 0o700,
-        place.records: 0o700,  # who came, and when
+        place.records: 0o700,  # names and login times
         place.exchange: 0o1777,
     }
     for folder, mode in folders.items():
@@ -111,11 +111,10 @@ def prepare(place: Place, homework: str) -> None:
     if not (place.course / "nbgrader_config.py").exists():
         lay_out = [*python, "autograder", "nbgrader-course", str(place.course)]
         lay_out += ["--exchange", str(place.exchange)]
-        print("Laying out the course folder, all homeworks: this takes a few minutes", flush=True)
-        _as_grader(
-            place, lay_out, ROOT, fine=(0, 1)
-        )  # 1: laid out, and it has said what is missing
-        if not place.grader:  # all files are of one account: none tells who handed in
+        print("Making the course folder with all homeworks: this takes a few minutes", flush=True)
+        # Exit code 1: the folder is made, and warnings are printed.
+        _as_grader(place, lay_out, ROOT, fine=(0, 1))
+        if not place.grader:  # one account owns all files, so owners don't identify students
             with (place.course / "nbgrader_config.py").open("a", encoding="utf-8") as settings:
                 settings.write("c.ExchangeCollect.check_owner = False\n")
     if not (place.exchange / COURSE / "outbound" / homework).exists():
@@ -149,7 +148,7 @@ def _install_proxy(folder: Path) -> None:
 
 
 def _place(options: argparse.Namespace) -> Place:
-    """Refuse what can't work; return where all will be."""
+    """Check the options, and return the hub's folders and people."""
     if options.grader:
         if os.geteuid() != 0:
             raise SystemExit("hub: --grader starts servers as other accounts: run it as root")
@@ -157,20 +156,20 @@ def _place(options: argparse.Namespace) -> Place:
             pwd.getpwnam(options.grader)
         except KeyError:
             raise SystemExit(
-                f"hub: there is no account {options.grader}; make it: "
+                f"hub: there is no account {options.grader}; create it: "
                 f"useradd --create-home {options.grader}"
             ) from None
         if not options.instructor:
             raise SystemExit("hub: who grades? Name them: --instructor ada --instructor grace")
         if ROOT.stat().st_mode & 0o007:
             raise SystemExit(
-                f"hub: students could read the solutions in {ROOT}; shut it: "
+                f"hub: students could read the solutions in {ROOT}; close it: "
                 f"chgrp {options.grader} {ROOT} && chmod 750 {ROOT}"
             )
         home = Path(pwd.getpwnam(options.grader).pw_dir)
         if home.stat().st_mode & 0o007:
             raise SystemExit(
-                f"hub: students could read the course in {home}; shut it: chmod 700 {home}"
+                f"hub: students could read the course in {home}; close it: chmod 700 {home}"
             )
     return Place(
         folder=str(options.state.resolve()),
@@ -183,7 +182,7 @@ def _place(options: argparse.Namespace) -> Place:
 
 
 def main() -> None:
-    """Read the command line, prepare, and become JupyterHub."""
+    """Read the command line, prepare the folders, and replace this process by JupyterHub."""
     parser = argparse.ArgumentParser(
         prog="python -m deploy.hub", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -192,13 +191,13 @@ def main() -> None:
         "--state /srv/hub",
     )  # fmt: skip
     add = parser.add_argument
-    add("--state", type=Path, default=ROOT / "build" / "hub", help="what it keeps (build/hub)")
-    add("--instructor", action="append", help="who grades; again for another one (instructor)")
-    add("--grader", default="", help="the account that grades: all then log in with accounts of "
-        "this machine. Without it any name may log in, for trying")  # fmt: skip
-    add("--password", default="", help="everybody's, where any name may log in (drawn again)")
-    add("--homework", default="hw03", help="what to release at the first start (hw03)")
-    add("--port", type=int, default=8000, help="of the hub; the next four are taken too (8000)")
+    add("--state", type=Path, default=ROOT / "build" / "hub", help="the hub's folder (build/hub)")
+    add("--instructor", action="append", help="a user who grades; may be repeated (instructor)")
+    add("--grader", default="", help="the system account that grades; users then log in with "
+        "accounts of this machine. Without it any name may log in, for a trial")  # fmt: skip
+    add("--password", default="", help="the common password of a trial (a new one at each start)")
+    add("--homework", default="hw03", help="the homework to release at the first start (hw03)")
+    add("--port", type=int, default=8000, help="the hub's port; it also uses the next four (8000)")
     add("jupyterhub", nargs="*", help="after --: arguments for JupyterHub")
     options = parser.parse_args()
     try:
@@ -210,11 +209,11 @@ def main() -> None:
     if place.password:
         who = " or ".join(place.instructors)
         print(
-            f"\nFor trying, on this machine alone: http://127.0.0.1:{place.port} "
-            "(as soon as JupyterHub says, below, that it is running)\n"
+            f"\nA trial, for this machine only: http://127.0.0.1:{place.port} "
+            "(when JupyterHub reports below that it is running)\n"
             f"Log in as {who}, or by any other name as a student; password: {place.password}\n"
-            "Everything runs as you: who logs in can read your files. For a class, with accounts "
-            "of this machine: deploy/README.md\n",
+            "Everything runs as you, so everybody who logs in can read your files. For a class, "
+            "with accounts of this machine: deploy/README.md\n",
             flush=True,
         )
     config = Path(__file__).with_name("jupyterhub_config.py")

@@ -20,7 +20,7 @@ c.ConfigurableHTTPProxy.pid_file = str(place.state / "proxy.pid")
 c.ConfigurableHTTPProxy.command = place.proxy_command
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{place.port + 2}"
 
-# ---- who, and where their servers run ----
+# ---- users and their servers ----
 
 c.Authenticator.allow_all = True
 c.Spawner.default_url = "/lab"
@@ -29,12 +29,12 @@ c.Spawner.environment = {
     "JUPYTER_CONFIG_PATH": str(place.students),
     "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
 }
-c.Spawner.start_timeout = c.Spawner.http_timeout = 600  # a class that comes in at once
+c.Spawner.start_timeout = c.Spawner.http_timeout = 600  # for a class that logs in at once
 staff_environment, arguments = {}, []
 if place.grader:  # accounts of this machine
     c.JupyterHub.authenticator_class = "pam"
     c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-else:  # any name, for trying: everything runs as whoever has started the hub
+else:  # a trial with any names: everything runs as the hub's own account
     c.JupyterHub.authenticator_class = "shared-password"
     c.SharedPasswordAuthenticator.user_password = place.password
     c.JupyterHub.spawner_class = "simple"

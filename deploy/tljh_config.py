@@ -1,13 +1,13 @@
 """For The Littlest JupyterHub: copy to /opt/tljh/config/jupyterhub_config.d/course.py.
 
-deploy/README.md says what comes before, and where each of these lies.
+deploy/README.md has the commands to run before, and explains the folders.
 """
 
 import sys
 from pathlib import Path
 
-PROJECT = Path("/srv/seq2seq")  # root:grader, closed to others
-COURSE = Path("/srv/grader/seq2seq")  # what `nbgrader-course` laid out, the grader's
+PROJECT = Path("/srv/seq2seq")  # owned by root:grader, closed to others
+COURSE = Path("/srv/grader/seq2seq")  # made by `nbgrader-course`, owned by grader
 EXCHANGE = Path("/srv/exchange")
 INSTRUCTORS = ["ada"]
 

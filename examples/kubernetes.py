@@ -3,9 +3,8 @@
     python -m pip install dask-kubernetes
     helm install --repo https://helm.dask.org --generate-name dask-kubernetes-operator
 
-The image holds this project, installed, with the same course_lib as here (with another one on a
-worker, grading stops and names it), and bubblewrap. Pods need user namespaces: the sandbox is set
-up without privileges.
+The image must have bubblewrap and this project, installed, with the same course_lib as here; if it
+differs, grading stops with a message. Pods need user namespaces for the sandbox.
 """
 
 import subprocess
@@ -17,17 +16,17 @@ IMAGE = "registry.example.org/course-autograder:latest"
 
 
 def main(homework: str, submissions: str, out: str) -> int:
-    """Start the pods, grade, and end them."""
+    """Start the pods, grade, and stop the pods."""
     with KubeCluster(
         name="grading",
         image=IMAGE,
         n_workers=50,
-        worker_command=["dask", "worker", "--nthreads", "1"],  # a submission at a time
+        worker_command=["dask", "worker", "--nthreads", "1"],  # one submission at a time
         resources={"requests": {"cpu": "1", "memory": "6Gi"}, "limits": {"memory": "6Gi"}},
     ) as cluster:
-        cluster.wait_for_workers(1)  # pods may wait for a machine; those that begin later join in
+        cluster.wait_for_workers(1)  # further pods join when they start
         command = ["grade", homework, "--submissions", submissions, "--out", out]
-        # A NetworkPolicy must keep other pods from the scheduler: it asks nobody who they are.
+        # A NetworkPolicy must keep other pods from the scheduler, which needs no password.
         command += ["--scheduler", cluster.scheduler_address, "--trusted-network"]
         return subprocess.run(
             [sys.executable, "-m", "autograder", *command], check=False

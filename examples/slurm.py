@@ -2,9 +2,9 @@
 
     python -m pip install dask-jobqueue cryptography
 
-Each job is one worker with the sandbox; notebooks and results travel over the network, so jobs need
-no folder in common with this machine. They need this project installed with the same course_lib
-(with another one on a worker, grading stops and names it), and bubblewrap.
+Each job is one worker with the sandbox. Notebooks and results are sent over the network, so jobs
+share no folder with this machine. They need bubblewrap and this project, installed, with the same
+course_lib; if it differs, grading stops with a message.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ from distributed import Security
 
 
 def certificates(security: Security, folder: str) -> list[str]:
-    """Write the run's certificates into a private folder; returns the options that name them."""
+    """Write the run's certificates into a private folder, and return the options for them."""
     options = []
     for option, text in (
         ("--tls-ca", security.tls_ca_file),
@@ -31,24 +31,24 @@ def certificates(security: Security, folder: str) -> list[str]:
 
 
 def main(homework: str, submissions: str, out: str) -> int:
-    """Start the jobs, grade, and end them."""
-    security = Security.temporary()  # others on the cluster's network must not command the workers
+    """Start the jobs, grade, and stop the jobs."""
+    security = Security.temporary()  # keeps other users of the network from running code here
     with (
         TemporaryDirectory() as folder,
         SLURMCluster(
             security=security,
             queue="short",
-            cores=1,  # a submission at a time; students' code may run amok
+            cores=1,  # one submission at a time
             processes=1,
-            memory="6GB",  # a student's process may have 4 of them
+            memory="6GB",  # 4 for the student's process
             walltime="01:00:00",
             # With GPUs: job_extra_directives=["--gres=gpu:1"],
             # worker_extra_args=["--resources GPU=1"], and --device cuda below: each submission
-            # then takes a GPU for itself.
+            # then has a GPU of its own.
         ) as cluster,
     ):
         cluster.scale(jobs=50)
-        cluster.wait_for_workers(1)  # jobs may queue; those that begin later join in
+        cluster.wait_for_workers(1)  # further jobs join when they start
         command = ["grade", homework, "--submissions", submissions, "--out", out]
         command += ["--scheduler", cluster.scheduler_address, *certificates(security, folder)]
         return subprocess.run(

@@ -1,8 +1,8 @@
-"""What all tests share: the data folder, skips that say what is missing, one draw of chance."""
+"""Fixtures and hooks of all tests: the data folder, Chromium, skips with reasons, seeds."""
 
 import os
 
-# Tensors are small here, and test processes share the cores: threads would wait for each other.
+# Test processes share the cores, so threads for small tensors would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import functools
@@ -22,11 +22,11 @@ from autograder.quick_imports import FORMATS
 from scripts.chromium import chromium_path
 
 MEMORY = Path("/dev/shm")
-ROOM = 4 << 30  # in bytes: of what tests write, that of those that have passed is removed
+ROOM = 4 << 30  # bytes; the files of passed tests are removed
 
 
 def has_room(folder: Path) -> bool:
-    """Whether tests can work in a folder in memory, where no write waits for a disk."""
+    """Return whether tests can write into a folder in memory, which is faster than a disk."""
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         return False
     there = os.statvfs(folder)
@@ -37,14 +37,14 @@ def has_room(folder: Path) -> bool:
 if has_room(MEMORY):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-for name in FORMATS:  # their making takes a second
+for name in FORMATS:  # importing them takes a second
     sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 pytest_plugins = ["tests.unchanged", "pytester"]
 
 ROOT = Path(__file__).parent.parent
 
-# The same examples each time, and no clock: how busy the machine is says nothing of the code.
+# Use the same examples each time, and no deadline, because the machine may be busy.
 settings.register_profile(
     "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -53,12 +53,12 @@ settings.load_profile("course")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    """Look for no garbage among what is collected: all of it stays, and it is much."""
+    """Turn garbage collection off during collection, whose many objects all stay."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Look for it again, but among what comes from now on."""
+    """Turn garbage collection on again, for new objects only."""
     gc.freeze()
     gc.enable()
 
@@ -77,9 +77,9 @@ def course_data() -> Path:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[object]:
-    """A headless Chromium that asks nobody for anything by itself.
+    """A headless Chromium without background requests.
 
-    The only one of a process: Playwright runs once in a thread.
+    A process has only one, because Playwright can run only once in a thread.
     """
     from playwright.sync_api import sync_playwright
 
@@ -94,7 +94,7 @@ def chromium() -> Iterator[object]:
 
 @functools.cache
 def missing_for(marker: str) -> str:
-    """Say what this machine lacks for tests with this marker; empty if nothing."""
+    """Return the reason why tests with this marker can't run on this machine; empty if they can."""
     if marker == "browser":
         try:
             chromium_path()
@@ -115,27 +115,27 @@ def missing_for(marker: str) -> str:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose marker asks for what is not here, and say what that is."""
+    """Skip a test with the reason if this machine lacks a requirement of its marker."""
     for marker in ("browser", "sandbox", "gpu"):
         if item.get_closest_marker(marker) and (missing := missing_for(marker)):
-            if marker == "sandbox" and os.environ.get("CI"):  # a skip would hide that it fails
+            if marker == "sandbox" and os.environ.get("CI"):  # a skip would hide a broken sandbox
                 pytest.fail(missing)
             pytest.skip(missing)
 
 
 def _seed_torch(name: str) -> None:
-    """Draw alike whatever ran before in this process; things of two names draw differently."""
+    """Seed PyTorch by a name, so that draws do not depend on earlier tests."""
     if torch := sys.modules.get("torch"):
         torch.manual_seed(zlib.crc32(name.encode()))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef) -> None:
-    """Seed what a fixture draws."""
+    """Seed each fixture."""
     _seed_torch(fixturedef.argname)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Seed what a test draws."""
+    """Seed each test."""
     _seed_torch(item.nodeid)

@@ -1,4 +1,4 @@
-"""Parameters of which ``make test`` tries some, and ``make proof`` all."""
+"""Marks the parameters of a test that only ``make proof`` runs."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -7,11 +7,11 @@ import pytest
 
 
 def with_proofs(values: Iterable[Any], proofs: Collection[Any]) -> list[Any]:
-    """Mark those that another one, in the same test or elsewhere, stands for on most days.
+    """Mark some parameters as ``proof``, because others cover them in ``make test``.
 
     Args:
-        values: All of them.
-        proofs: Which are left to ``make proof``; each must be among them.
+        values: All parameters.
+        proofs: Parameters that only ``make proof`` runs; each must be in ``values``.
     """
     values = list(values)
     assert all(proof in values for proof in proofs), set(proofs) - set(values)

@@ -1,4 +1,4 @@
-"""A limit of processor time on a block: a busy machine makes no difference."""
+"""Limits the processor time of a block, which does not depend on how busy the machine is."""
 
 import contextlib
 import signal
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 class OutOfTimeError(BaseException):
-    """The block ran for too long; no ``except Exception`` in it stops this."""
+    """The block ran for too long. ``except Exception`` does not catch this."""
 
 
 @contextlib.contextmanager
@@ -14,7 +14,7 @@ def limited_to(seconds: int) -> Iterator[None]:
     """Raise ``OutOfTimeError`` in a block of the main thread that takes longer.
 
     Args:
-        seconds: Most processor time that the block may take.
+        seconds: Maximum processor time of the block.
 
     Yields:
         Nothing.

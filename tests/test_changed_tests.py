@@ -1,4 +1,4 @@
-"""Does an edit lead to the tests that stand beside it?"""
+"""``changed_tests`` finds the tests beside an edit."""
 
 import subprocess
 from pathlib import Path
@@ -24,11 +24,11 @@ from scripts import changed_tests
         ("README.md", []),
     ],
 )
-def test_the_tests_of(edited, tests):
+def test_tests_beside_an_edit_are_found(edited, tests):
     assert changed_tests.tests_of(Path(edited)) == tests
 
 
-def test_what_is_edited_new_or_moved_is_found_and_what_is_gone_is_not(tmp_path, monkeypatch):
+def test_edited_new_and_moved_files_are_found_and_deleted_ones_are_not(tmp_path, monkeypatch):
     def git(*options):
         who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
         subprocess.run(["git", *who, *options], cwd=tmp_path, check=True, capture_output=True)

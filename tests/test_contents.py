@@ -1,4 +1,4 @@
-"""Chapters and homework come in and go out of every place that lists them, and of nothing else."""
+"""Adding and removing chapters and homework changes every list of them, and nothing else."""
 
 import importlib
 import shutil
@@ -75,7 +75,7 @@ FILES = {
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A small course, in which these scripts may change what they like."""
+    """A small course that the scripts may change."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -85,7 +85,7 @@ def root(tmp_path, monkeypatch):
 
 
 def rows(root: Path) -> list[tuple[str, ...]]:
-    """The course's map as it is in a folder."""
+    """Return the rows of the course map in a folder."""
     spec = importlib.util.spec_from_file_location("changed_map", root / contents.MAP)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -100,7 +100,7 @@ def first_plan(root: Path) -> list[str]:
 # ---- one text at a time ----
 
 
-def test_a_chapter_comes_last_and_goes_with_its_part():
+def test_new_chapter_is_last_and_removing_it_removes_its_part():
     longer = contents.with_chapter(TOC, "word-order")
     assert contents.chapters(longer) == ["bleu", "masking", "bert", "word-order"]
     assert contents.without_chapter(longer, "word-order") == TOC
@@ -109,7 +109,7 @@ def test_a_chapter_comes_last_and_goes_with_its_part():
     assert contents.chapters(shorter) == ["bleu", "masking"]
 
 
-def test_a_name_goes_from_all_plans_and_comes_into_the_first():
+def test_name_is_added_to_the_first_plan_and_removed_from_all():
     assert contents.unplanned(contents.unplanned(PLANS, "bleu"), "hw07-bleu") == (
         "```{schedule}\nmasking\nbert\n```\n\n```{schedule}\nmasking\n```\n"
     )
@@ -120,12 +120,12 @@ def test_a_name_goes_from_all_plans_and_comes_into_the_first():
 @pytest.mark.parametrize(
     "name", ["", "Word-order", "word_order", "9-lives", "a/b", "-a", "a--b", "é"]
 )
-def test_what_can_be_no_file_label_and_link_is_no_name(name):
+def test_name_that_cannot_be_a_file_label_and_link_is_rejected(name):
     with pytest.raises(SystemExit, match="small letters, digits and hyphens, as word-order"):
         contents.check_name(name)
 
 
-def test_the_course_itself_is_laid_out_so():
+def test_scripts_understand_the_files_of_this_course():
     toc, rows, plans = (
         (ROOT / name).read_text("utf-8") for name in (contents.TOC, contents.MAP, contents.PLANS)
     )
@@ -140,7 +140,7 @@ def test_the_course_itself_is_laid_out_so():
 # ---- a chapter and a homework of one's own ----
 
 
-def test_a_chapter_is_begun_everywhere(root):
+def test_new_chapter_is_added_to_all_lists(root):
     page = own_chapter.begin_chapter("bag-of-words", root).read_text(encoding="utf-8")
     assert "(bag-of-words)=\n# Bag of words\n" in page
     assert not [old for old in ("word-order", "word_order", "Word order") if old in page]
@@ -158,14 +158,14 @@ def test_a_chapter_is_begun_everywhere(root):
         ("Bags", "small letters"),
     ],
 )
-def test_a_chapter_that_cannot_be_leaves_everything_as_it_was(root, name, words):
+def test_rejected_chapter_changes_no_file(root, name, words):
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     with pytest.raises(SystemExit, match=words):
         own_chapter.begin_chapter(name, root)
     assert before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def test_a_homework_is_begun_everywhere_and_its_plan_can_be_followed(root):
+def test_new_homework_is_added_to_all_lists_and_its_commands_work(root):
     assert own_homework.begin_homework("far-and-near", root) == "hw08-far-and-near"
     source = (root / "solutions" / "hw08-far-and-near.py").read_text(encoding="utf-8")
     assert source.startswith("# %% [markdown]\n# # Homework 8: Far and near\n")
@@ -184,7 +184,7 @@ def test_a_homework_is_begun_everywhere_and_its_plan_can_be_followed(root):
         ("hw10-", "small letters"),
     ],
 )
-def test_a_homework_that_cannot_be_leaves_everything_as_it_was(root, name, words):
+def test_rejected_homework_changes_no_file(root, name, words):
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     with pytest.raises(SystemExit, match=words):
         own_homework.begin_homework(name, root)
@@ -194,7 +194,7 @@ def test_a_homework_that_cannot_be_leaves_everything_as_it_was(root, name, words
 # ---- leaving out ----
 
 
-def test_a_chapter_is_left_out_and_links_to_it_are_words(root):
+def test_removing_a_chapter_turns_links_to_it_into_text(root):
     leave_out.leave_out_chapter("bleu", root)
     assert "bleu" not in (root / contents.TOC).read_text(encoding="utf-8")
     assert first_plan(root) == ["language-models", "masking | hw03-masks hw07-bleu", "bert"]
@@ -205,7 +205,7 @@ def test_a_chapter_is_left_out_and_links_to_it_are_words(root):
     assert ("metrics.bleu", "bleu", "hw07-bleu") in rows(root)
 
 
-def test_a_homework_is_left_out_with_its_files(root):
+def test_removing_a_homework_removes_its_files(root):
     assert leave_out.leave_out_homework("hw07", root) == "hw07-bleu"
     assert not (root / "solutions" / "hw07-bleu.py").exists()
     assert not (root / "tests" / "homework" / "hw07_bleu.py").exists()
@@ -215,7 +215,7 @@ def test_a_homework_is_left_out_with_its_files(root):
         assert "hw07-bleu" not in (root / name).read_text(encoding="utf-8"), name
 
 
-def test_what_is_not_there_can_not_be_left_out(root):
+def test_removing_an_unknown_name_is_rejected(root):
     with pytest.raises(
         SystemExit, match=r"'blue' is no chapter of _toc.yml: language-models, bleu, "
     ):
@@ -224,7 +224,7 @@ def test_what_is_not_there_can_not_be_left_out(root):
         leave_out.leave_out_homework("hw77", root)
 
 
-def test_nothing_is_left_out_where_one_of_both_is_not_there(root, monkeypatch):
+def test_nothing_is_removed_if_one_of_two_names_is_unknown(root, monkeypatch):
     monkeypatch.setattr(leave_out, "ROOT", root)
     with pytest.raises(SystemExit, match="'blue' is no chapter"):
         leave_out.main("blue", "hw07")
@@ -234,7 +234,7 @@ def test_nothing_is_left_out_where_one_of_both_is_not_there(root, monkeypatch):
     assert "bleu" in (root / contents.TOC).read_text(encoding="utf-8")
 
 
-def test_links_become_their_words_or_the_heading_they_led_to():
+def test_removed_link_becomes_its_text_or_heading():
     words = leave_out.words_of(
         "(bleu)=\n# BLEU\n\n(clipping)=\n## Clipping words\n\n:label: eq-b\n"
     )

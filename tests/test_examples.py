@@ -1,4 +1,4 @@
-"""Examples and workflows, as far as they can be tried without the services that they are for."""
+"""Examples and workflows, as far as they run without GitHub, Gradescope and clusters."""
 
 import importlib
 import json
@@ -14,6 +14,7 @@ import nbformat
 import pytest
 import yaml
 
+from autograder.cli.app import app
 from tests.homework.tables import solved_notebook
 
 ROOT = Path(__file__).parent.parent
@@ -36,14 +37,14 @@ def commands_of(workflow):
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_a_script_is_bash_and_may_be_run(script):
+def test_script_is_valid_bash_and_executable(script):
     assert script.read_text().startswith("#!/usr/bin/env bash\n")
     assert os.access(script, os.X_OK)
     assert subprocess.run(["bash", "-n", script]).returncode == 0
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_s_commands_are_bash_and_name_what_is_there(workflow):
+def test_workflow_commands_are_valid_bash_and_name_existing_targets(workflow):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, flags=re.MULTILINE)) | {"install"}
     here = workflow.parents[2] if workflow.is_relative_to(GITHUB / "student") else ROOT
@@ -54,11 +55,11 @@ def test_a_workflow_s_commands_are_bash_and_name_what_is_there(workflow):
             r"(?:bash |python |^)((?:\.ci|examples)/\S+|\S+\.py)", command, re.M
         ):
             assert (here / name).is_file(), name
-        for name in re.findall(r"-m autograder (\w+)", command):
-            assert (ROOT / "autograder" / "cli" / "commands" / f"{name}.py").is_file()
+        commands = {known.name for known in app.registered_commands}
+        assert set(re.findall(r"-m autograder ([\w-]+)", command)) <= commands
 
 
-def test_a_student_s_workflow_has_no_secret_and_may_only_read():
+def test_student_workflow_has_no_secret_and_only_reads():
     (workflow,) = (path for path in WORKFLOWS if path.is_relative_to(GITHUB / "student"))
     text = workflow.read_text(encoding="utf-8")
     assert "secrets" not in text
@@ -66,16 +67,16 @@ def test_a_student_s_workflow_has_no_secret_and_may_only_read():
     assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
 
 
-def test_the_staff_s_workflow_gives_its_secret_to_git_alone():
+def test_staff_workflow_gives_its_secret_only_to_git():
     steps = yaml.safe_load((GITHUB / "staff" / "grade.yml").read_text())["jobs"]["grade"]["steps"]
     with_secret = [step for step in steps if "secrets." in json.dumps(step)]
     assert len(with_secret) == 1
     assert "autograder" not in with_secret[0]["run"]
-    assert "${{" not in "".join(step.get("run", "") for step in steps)  # what is typed is no code
+    assert "${{" not in "".join(step.get("run", "") for step in steps)  # inputs are no code
     assert not [step for step in steps if "--no-sandbox" in step.get("run", "")]
 
 
-def test_the_container_for_vs_code_installs_what_there_is():
+def test_vs_code_container_runs_make_install():
     lines = (ROOT / ".devcontainer" / "devcontainer.json").read_text().splitlines()
     container = json.loads("\n".join(x for x in lines if not x.strip().startswith("//")))
     assert container["runArgs"] == ["--privileged"]
@@ -89,13 +90,13 @@ def notebook_of(*tests):
     cells = [nbformat.v4.new_code_cell(source) for source in tests]
     for cell in cells:
         cell.metadata["nbgrader"] = {"grade": True, "points": 2}
-        cell.execution_count = 7  # saved as if it had passed
+        cell.execution_count = 7  # as if saved after a pass
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1"), *cells])
 
 
 @pytest.fixture
 def visible_tests(tmp_path, monkeypatch):
-    """The student's program, in the folder where it looks for a notebook."""
+    """The student's program, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(GITHUB / "student")
     module = importlib.import_module("visible_tests")
@@ -103,7 +104,7 @@ def visible_tests(tmp_path, monkeypatch):
     del sys.modules["visible_tests"]
 
 
-def test_the_summary_says_how_each_visible_test_ended(visible_tests, tmp_path, monkeypatch):
+def test_summary_has_the_result_of_each_visible_test(visible_tests, tmp_path, monkeypatch):
     tests = (
         "# It is one\nassert x == 1",
         "# It is | two\nraise AssertionError('a < b | c\\nmore')",
@@ -116,7 +117,7 @@ def test_the_summary_says_how_each_visible_test_ended(visible_tests, tmp_path, m
     assert summary.read_text().splitlines() == [
         "**1 of 3 visible tests pass.** Grading has hidden ones too.",
         "",
-        "| | test | worth | what it says |",
+        "| | test | points | message |",
         "|---|---|---|---|",
         "| ✅ | It is one | 2 |  |",
         "| ❌ | It is \\| two | 2 | a &lt; b \\| c |",
@@ -124,7 +125,7 @@ def test_the_summary_says_how_each_visible_test_ended(visible_tests, tmp_path, m
     ]
 
 
-def test_no_notebook_and_what_is_none_are_said(visible_tests, tmp_path, capsys):
+def test_missing_and_unreadable_notebooks_are_reported(visible_tests, tmp_path, capsys):
     assert visible_tests([]) == 2
     assert capsys.readouterr().err == "Expected one notebook hw*.ipynb here, found 0.\n"
     (tmp_path / "hw01-small.ipynb").write_text("{")
@@ -146,10 +147,10 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def classroom(tmp_path):
-    """Three students' repositories, and a list that also names one that is not there."""
+    """Three students' repositories, and a list that also has a missing one."""
     for student in ("ada", "bo"):
         push(tmp_path, student, {f"{HOMEWORK}.ipynb": f'"{student}"'})
-    git(tmp_path, "init", "--quiet", "--bare", f"{HOMEWORK}-cy.git")  # who has pushed nothing yet
+    git(tmp_path, "init", "--quiet", "--bare", f"{HOMEWORK}-cy.git")  # nothing pushed yet
     students = ("ada", "gone", "cy", "bo")
     names = [f"file://{tmp_path}/{HOMEWORK}-{student}.git" for student in students]
     (tmp_path / "list.txt").write_text("# the class\n\n" + "\n".join(names) + "\n")
@@ -183,7 +184,7 @@ def clone_class(place, *edits):
     )  # fmt: skip
 
 
-def test_a_class_is_cloned_and_fetched_again(classroom):
+def test_class_is_cloned_and_fetched_again(classroom):
     done = clone_class(classroom)
     assert done.returncode == 1
     assert f"{HOMEWORK}-gone could not be fetched" in done.stderr
@@ -195,13 +196,13 @@ def test_a_class_is_cloned_and_fetched_again(classroom):
     assert [line.split()[0] for line in done.stderr.splitlines() if HOMEWORK in line][-1:] == [
         f"{HOMEWORK}-gone"
     ]
-    assert f"{HOMEWORK}-cy could" not in done.stderr  # who has pushed nothing yet
+    assert f"{HOMEWORK}-cy could" not in done.stderr  # nothing pushed yet
     for student, text in (("ada", '"ada, once more"'), ("bo", '"bo"')):
         assert (clones / f"{HOMEWORK}-{student}" / f"{HOMEWORK}.ipynb").read_text() == text
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["cloned", "fetched"])
-def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
+def test_repository_that_unpacks_to_too_many_bytes_is_rejected(classroom, first):
     if not first:
         clone_class(classroom)
     push(classroom, "ada", {f"{number}.ipynb": "a" * (20 << 20) for number in range(12)})
@@ -212,15 +213,15 @@ def test_what_unpacks_to_more_than_homework_fills_no_disk(classroom, first):
     assert not (clones / f"{HOMEWORK}-ada" / "1.ipynb").exists()
     kept = clones / f"{HOMEWORK}-ada"
     assert (kept / f"{HOMEWORK}.ipynb").exists() == kept.exists() == (not first)
-    if not first:  # what was refused takes no room
+    if not first:  # the rejected commit takes no disk space
         refused = git(classroom / "work-ada", "rev-parse", "HEAD").strip()
         assert refused not in git(kept, "cat-file", "--batch-all-objects", "--batch-check")
-    assert clone_class(classroom).returncode == 1  # and so it stays
+    assert clone_class(classroom).returncode == 1  # the next call fails too
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["cloned", "fetched"])
-def test_what_a_repository_says_of_its_files_makes_none_larger(classroom, first):
-    """Attributes that git knows by itself make twelve bytes of one."""
+def test_git_attributes_do_not_enlarge_files(classroom, first):
+    """Built-in attributes of git can turn one byte into twelve."""
     text = "$Id$\n" * 1000
     if not first:
         clone_class(classroom)
@@ -232,8 +233,8 @@ def test_what_a_repository_says_of_its_files_makes_none_larger(classroom, first)
     assert (clone / "a.txt").read_bytes() == text.encode()
 
 
-def test_long_names_are_counted(classroom):
-    """Of each file git notes the whole path; one text may stand in all of them."""
+def test_long_paths_count_as_size(classroom):
+    """git stores each file's whole path, while all files may have the same content."""
     folder = "/".join(["f" * 200] * 18)
     index = "".join(f"100644 {{}} 0\t{folder}/{number}\n" for number in range(4_000))
     repository = classroom / f"{HOMEWORK}-ada.git"
@@ -256,8 +257,8 @@ def test_long_names_are_counted(classroom):
 
 
 @pytest.mark.proof
-def test_what_takes_long_to_unpack_holds_up_nobody(classroom):
-    """Some files of zeros, each a few bytes other than the last: hardly a byte is pushed."""
+def test_repository_that_unpacks_slowly_is_rejected(classroom):
+    """Similar files of zeros make a tiny pack that takes long to unpack."""
     push(
         classroom,
         "ada",
@@ -270,8 +271,8 @@ def test_what_takes_long_to_unpack_holds_up_nobody(classroom):
     assert {path.name for path in (classroom / "clones").iterdir()} == ALL - {f"{HOMEWORK}-ada"}
 
 
-def test_folders_without_end_hold_up_nobody(classroom):
-    """A tree of trees of trees: hardly a byte is pushed, and who counts files counts for ever."""
+def test_nested_trees_without_end_are_rejected(classroom):
+    """Nested trees make a tiny pack with more files than can be counted."""
     repository = classroom / f"{HOMEWORK}-ada.git"
 
     def write(tree):
@@ -290,16 +291,16 @@ def test_folders_without_end_hold_up_nobody(classroom):
     assert (classroom / "clones" / f"{HOMEWORK}-bo" / f"{HOMEWORK}.ipynb").is_file()
 
 
-def test_no_line_of_the_list_is_passed_over_in_silence(classroom):
+def test_each_line_of_the_list_is_cloned_or_reported(classroom):
     first, _, empty, last = (classroom / "list.txt").read_text().split()[3:]
     other = f"{classroom}/elsewhere/{HOMEWORK}-bo.git"
     (classroom / "list.txt").write_text(f"{first}\r\n{last}\n{other}\n{empty}")  # no end of line
     done = clone_class(classroom)
-    assert (done.returncode, done.stderr.count("called like another")) == (1, 1)
+    assert (done.returncode, done.stderr.count("has the same name as another")) == (1, 1)
     assert {path.name for path in (classroom / "clones").iterdir()} == ALL
 
 
-def test_a_line_that_is_no_address_stops_nobody(classroom):
+def test_invalid_address_does_not_stop_other_clones(classroom):
     addresses = (classroom / "list.txt").read_text()
     (classroom / "list.txt").write_text(f"--upload-pack=x\next::sh -c touch%x\n{addresses}")
     assert clone_class(classroom).returncode == 1
@@ -308,7 +309,7 @@ def test_a_line_that_is_no_address_stops_nobody(classroom):
 
 @pytest.mark.proof
 @pytest.mark.sandbox
-def test_what_was_pushed_is_collected_and_graded(classroom):
+def test_cloned_repositories_are_collected_and_graded(classroom):
     push(classroom, "ada", {f"{HOMEWORK}.ipynb": solved_notebook(HOMEWORK)})
     clone_class(classroom)
     commands = next(c for c in commands_of(GITHUB / "staff" / "grade.yml") if "collect" in c)
@@ -336,8 +337,8 @@ esac
 
 
 @pytest.mark.parametrize("too_old", [False, True], ids=["24.04", "22.04"])
-def test_gradescope_s_image_gets_a_python_that_will_do(tmp_path, too_old):
-    """The commands and their order, with programs in their places that only write down calls."""
+def test_gradescope_image_gets_a_supported_python(tmp_path, too_old):
+    """Run ``setup.sh`` with stubs of its programs that record their calls."""
     course, programs = tmp_path / "source" / "course", tmp_path / "bin"
     course.mkdir(parents=True)
     programs.mkdir()

@@ -1,4 +1,4 @@
-"""The house rules: the map is true, the wheel is whole, packages import only what they may."""
+"""The house rules: imports between rooms, file names, the course map, links, the wheel."""
 
 import ast
 import os
@@ -30,7 +30,7 @@ OUR_PACKAGES = (
 
 @cache
 def project_files() -> tuple[str, ...]:
-    """Every file that is committed or could be, relative to the root."""
+    """Return the files that git tracks or does not ignore, relative to the root."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return tuple(name for name in listed.stdout.splitlines() if (ROOT / name).is_file())
@@ -41,7 +41,7 @@ def is_vendored(name: str) -> bool:
 
 
 def imported_names(file: Path) -> set[str]:
-    """Full names of what a file imports, wherever in it; relative ones resolved."""
+    """Return the full names of all imports in a file, relative ones resolved."""
     package = file.relative_to(ROOT).parent.parts
     names = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -54,7 +54,7 @@ def imported_names(file: Path) -> set[str]:
     return names
 
 
-# ---- which room imports from which ----
+# ---- imports between rooms ----
 
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
@@ -122,13 +122,13 @@ MAY_IMPORT = {
     "scripts": "course_lib course_book",
     "deploy": "autograder.homework_source autograder.releasing",
 }
-"""What the files of a folder may import of ours beside one another; a folder without a row keeps to
-that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of
-them may import those in EVERY_ROOM_S."""
+"""Packages of this project that the files of a folder may import, besides the folder itself. A
+folder without a row has its parent's. Rooms of ``course_lib`` are named without ``course_lib``, and
+all may import EVERY_ROOM_S."""
 EVERY_ROOM_S = ("validation", "atomic_write")
 
 MOST_MODULES = 12  # in a room, ``__main__`` not counted
-FOLDERS = {"course_book": "book/_ext/course_book"}  # of packages that lie elsewhere
+FOLDERS = {"course_book": "book/_ext/course_book"}  # of packages that are not at the root
 
 
 @cache
@@ -141,7 +141,7 @@ def modules_of(package: str) -> dict[str, Path]:
 
 
 def room_of(module: str) -> str:
-    """The row of the table that a module belongs to, or a folder."""
+    """Return the row of the table for a module or folder."""
     package, *within = module.replace(".", "/").split("/")
     above = [*FOLDERS.get(package, package).split("/"), *within]
     folders = ("/".join(above[:end]) for end in range(len(above), 0, -1))
@@ -155,7 +155,7 @@ def allowed(room: str) -> list[str]:
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
-def test_a_room_imports_only_what_it_may(room: str) -> None:
+def test_room_imports_only_permitted_rooms(room: str) -> None:
     wrong = [
         f"{file.relative_to(ROOT)} imports {name}"
         for file in sorted((ROOT / room).rglob("*.py"))
@@ -169,7 +169,7 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["course_lib", "autograder", "course_book"])
-def test_no_modules_import_one_another_in_a_circle(package: str) -> None:
+def test_imports_between_modules_have_no_cycle(package: str) -> None:
     modules = modules_of(package)
     arrows = {
         module: {
@@ -180,7 +180,7 @@ def test_no_modules_import_one_another_in_a_circle(package: str) -> None:
         }
         for module, file in modules.items()
     }
-    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the cycle
 
 
 def room_docstrings(package: str) -> dict[str, tuple[ast.Module, str]]:
@@ -195,19 +195,19 @@ def room_docstrings(package: str) -> dict[str, tuple[ast.Module, str]]:
 VERSION = f"__version__ = {course_lib.__version__!r}"
 
 
-def test_a_room_has_a_docstring_and_runs_nothing() -> None:
-    """Importing ``course_lib`` so costs nothing, and a name has one place to be imported from."""
+def test_room_has_a_docstring_and_no_code() -> None:
+    """Importing a package costs nothing, and each name has one module to import it from."""
     rooms = {
         room: (sum(ast.unparse(s) != VERSION for s in tree.body), bool(doc))
         for package in ("course_lib", "course_book")
         for room, (tree, doc) in room_docstrings(package).items()
-        if room != FOLDERS["course_book"]  # which sets up the whole extension
+        if room != FOLDERS["course_book"]  # it sets up the Sphinx extension
     }
     assert not [room for room, (statements, said) in rooms.items() if statements != said]
     assert all(said for room, (_, said) in rooms.items() if room.startswith("book"))
 
 
-def test_a_room_says_what_it_may_import() -> None:
+def test_rooms_docstring_names_its_imports() -> None:
     said = {
         room: set(re.findall(r"``([\w.]+)``", doc.rpartition("Imports ")[2]))
         for room, (_, doc) in room_docstrings("course_lib").items()
@@ -218,7 +218,7 @@ def test_a_room_says_what_it_may_import() -> None:
 
 
 @pytest.mark.parametrize("package", ["course_lib", "course_book"])
-def test_a_room_holds_at_most_a_dozen_modules(package: str) -> None:
+def test_room_has_at_most_a_dozen_modules(package: str) -> None:
     rooms = Counter(
         module.rpartition(".")[0]
         for module in modules_of(package)
@@ -230,7 +230,7 @@ def test_a_room_holds_at_most_a_dozen_modules(package: str) -> None:
 SHARED_BY_FIGURES = {"figure", "script_lists", "translator"}
 
 
-def test_a_figure_imports_only_what_all_figures_share() -> None:
+def test_figure_imports_only_shared_modules() -> None:
     extension = ROOT / FOLDERS["course_book"]
     assert {file.name for file in extension.glob("*.py")} == {"__init__.py"}
     figures = sorted(extension.glob("figures/*/figure.py"))
@@ -296,7 +296,7 @@ NO_CHAPTER_S_OWN = ("plotting.", "testing", "recipes.")
 
 @cache
 def modules_named_in(chapter: str) -> frozenset[str]:
-    """Modules of course_lib that a chapter imports, shows by ``literalinclude``, or names."""
+    """Return the modules of course_lib that a chapter imports, includes or names."""
     page = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
     named = "\n".join(re.findall(r"\bcourse_lib[\w./]+", page)).replace("/", ".")
     modules = (module.partition(".")[2] for module in modules_of("course_lib"))
@@ -311,7 +311,7 @@ def written_chapters() -> list[str]:
     return [name for name in chapters if not name.startswith(("api", "for-", "status"))]
 
 
-def test_the_map_gives_each_module_to_a_chapter_that_uses_it() -> None:
+def test_course_map_gives_each_module_to_a_chapter_that_uses_it() -> None:
     written = written_chapters()
     wrong = [
         row
@@ -323,13 +323,13 @@ def test_the_map_gives_each_module_to_a_chapter_that_uses_it() -> None:
     assert len(set(modules)) == len(modules)
 
 
-def test_the_map_holds_each_module_that_a_chapter_uses() -> None:
+def test_course_map_has_each_module_that_a_chapter_uses() -> None:
     used = set().union(*(modules_named_in(chapter) for chapter in written_chapters()))
     missing = used - {row.module for row in COURSE_MAP}
     assert not {module for module in missing if not module.startswith(NO_CHAPTER_S_OWN)}
 
 
-def test_the_map_names_the_first_homework_that_asks_for_a_module() -> None:
+def test_course_map_names_the_first_homework_that_withholds_a_module() -> None:
     asked: dict[str, str] = {}
     for file in sorted((ROOT / "solutions").glob("hw*.py")):
         for module in re.findall(r'of="course_lib\.([\w.]+)"', file.read_text(encoding="utf-8")):
@@ -341,7 +341,7 @@ def test_the_map_names_the_first_homework_that_asks_for_a_module() -> None:
 # ---- README ----
 
 
-def test_readme_holds_the_course_map() -> None:
+def test_readme_has_the_current_course_map() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert with_table(text) == text, "run: make map"
 
@@ -399,12 +399,12 @@ def _exists(full: str) -> bool:
     return module.is_file() and name in re.findall(r"\w+", module.read_text(encoding="utf-8"))
 
 
-# ---- what is shipped ----
+# ---- distributions ----
 
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sdist, built from a copy of the project."""
+    """Build the wheel and the sdist from a copy of the project."""
     copy = tmp_path_factory.mktemp("copy")
     for name in project_files():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -420,7 +420,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shipped_names(shipped: Path) -> dict[str, list[str]]:
-    """The names in the wheel and in the sdist."""
+    """The file names in the wheel and in the sdist."""
     (wheel,) = shipped.glob("*.whl")
     (sdist,) = shipped.glob("*.tar.gz")
     return {
@@ -430,7 +430,7 @@ def shipped_names(shipped: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_the_library_is_shipped_whole_and_no_homework(
+def test_distributions_have_the_whole_library_and_no_homework(
     kind: str, shipped_names: dict[str, list[str]]
 ) -> None:
     ours = {name for name in project_files() if name.startswith("course_lib/")}
@@ -439,17 +439,17 @@ def test_the_library_is_shipped_whole_and_no_homework(
     assert not [name for name in shipped_names[kind] if name.startswith(withheld)]
 
 
-def test_the_wheel_holds_the_library_alone(shipped_names: dict[str, list[str]]) -> None:
+def test_wheel_has_only_the_library(shipped_names: dict[str, list[str]]) -> None:
     others = [name for name in shipped_names["wheel"] if not name.startswith("course_lib/")]
     assert others
     assert all(".dist-info/" in name for name in others)
 
 
-def test_the_wheel_is_of_the_version_that_the_library_names(shipped: Path) -> None:
+def test_wheel_has_the_librarys_version(shipped: Path) -> None:
     assert [path.name.split("-")[1] for path in shipped.glob("*.whl")] == [course_lib.__version__]
 
 
-def test_both_licences_are_shipped(shipped_names: dict[str, list[str]]) -> None:
+def test_distributions_have_both_licences(shipped_names: dict[str, list[str]]) -> None:
     assert [name for name in shipped_names["wheel"] if name.endswith("licenses/LICENSE")]
     assert [name for name in shipped_names["wheel"] if name.endswith("LICENSES/CC-BY-4.0.txt")]
 
@@ -465,12 +465,12 @@ print(len(names), course_lib.__file__)
 
 
 @pytest.mark.proof
-def test_every_module_of_the_wheel_is_imported_where_nothing_else_of_the_course_is(
+def test_every_module_of_the_wheel_can_be_imported_without_the_project(
     shipped: Path, tmp_path: Path
 ) -> None:
     (wheel,) = shipped.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    # -S: no path file leads to the project.
+    # -S: no .pth file adds the project to the path.
     packages = os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])
     done = subprocess.run(
         [sys.executable, "-S", "-c", IMPORT_ALL], cwd=tmp_path, capture_output=True, text=True,
@@ -483,9 +483,7 @@ def test_every_module_of_the_wheel_is_imported_where_nothing_else_of_the_course_
 
 
 @pytest.mark.proof
-def test_the_wheel_is_installed_with_the_pins_of_its_group_alone(
-    shipped: Path, tmp_path: Path
-) -> None:
+def test_wheel_can_be_installed_with_the_pins_of_its_group(shipped: Path, tmp_path: Path) -> None:
     (wheel,) = shipped.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path)], check=True)
     python = tmp_path / "bin" / "python"

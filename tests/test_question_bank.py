@@ -1,4 +1,4 @@
-"""The question banks: every question of the book, marked as the book marks it."""
+"""The question banks: every question of the book, with the book's right answers."""
 
 import re
 import zipfile
@@ -47,14 +47,14 @@ def reread(element):
     return ElementTree.fromstring(ElementTree.tostring(element))
 
 
-def test_every_directive_of_the_book_becomes_an_entry():
+def test_every_question_directive_becomes_an_entry():
     for chapter in chapters():
         source = chapter.read_text("utf-8")
         directives = re.findall(r"^```\{(?:quiz|predict)\}$", source, flags=re.MULTILINE)
         assert len(list(entries(chapter))) == len(directives), chapter.name
 
 
-def test_moodle_gives_all_points_for_the_right_answers(bank):
+def test_moodle_gives_full_points_for_right_answers(bank):
     one, two = reread(moodle(bank, {"small": "A/B"})).findall("question[@type='multichoice']")
     assert [q.findtext("single") for q in (one, two)] == ["true", "false"]
     assert sorted(float(a.get("fraction")) for a in one.iter("answer")) == [0, 100]
@@ -65,7 +65,7 @@ def test_moodle_gives_all_points_for_the_right_answers(bank):
     }
 
 
-def test_text_is_html_with_formulas_that_an_lms_knows(bank):
+def test_text_is_html_with_tex_formulas(bank):
     assert to_html(bank[0].question.text) == (
         r'<p>Is <span class="math inline">\(a&lt;b\)</span> &amp; <code>&lt;i&gt;</code> wise?</p>'
     )
@@ -76,7 +76,7 @@ def test_text_is_html_with_formulas_that_an_lms_knows(bank):
     assert bank[1].reveal == ""
 
 
-def test_canvas_gives_all_points_for_the_right_answers_alone(bank):
+def test_canvas_gives_full_points_only_for_right_answers(bank):
     one, two = reread(qti(bank, "Small")).iter(f"{QTI}item")
     for item, right in ((one, {"yes"}), (two, {"one", "three"})):
         texts = {
@@ -93,7 +93,7 @@ def test_canvas_gives_all_points_for_the_right_answers_alone(bank):
         assert shown == {part.get("ident") for part in item.iter(f"{QTI}itemfeedback")}
 
 
-def test_the_manifest_names_what_the_zip_holds(bank, tmp_path):
+def test_manifest_names_the_files_of_the_zip(bank, tmp_path):
     write_qti(tmp_path / "bank.zip", bank, {"small": "Small"})
     with zipfile.ZipFile(tmp_path / "bank.zip") as archive:
         manifest = ElementTree.fromstring(archive.read("imsmanifest.xml"))
@@ -101,7 +101,7 @@ def test_the_manifest_names_what_the_zip_holds(bank, tmp_path):
         assert named | {"imsmanifest.xml"} == set(archive.namelist())
 
 
-def test_the_whole_book_is_written_and_what_is_left_out_is_counted(tmp_path, capsys):
+def test_whole_book_is_written_and_skipped_questions_are_counted(tmp_path, capsys):
     question_bank.main(tmp_path)
     kept, every = map(int, re.match(r"(\d+) questions of (\d+)", capsys.readouterr().out).groups())
     written = ElementTree.parse(tmp_path / "moodle.xml").findall("question[@type='multichoice']")

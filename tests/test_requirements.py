@@ -1,4 +1,4 @@
-"""The pins in requirements/: exact, hashed, true to the project, fit for each Python it names."""
+"""The pins in requirements/: exact, hashed, complete, installable on every supported Python."""
 
 import os
 import re
@@ -21,11 +21,11 @@ from tests.test_house import OUR_PACKAGES, imported_names, project_files
 
 ROOT = Path(__file__).parent.parent
 PYTHONS = ("3.11.2", "3.12.0", "3.13.0", "3.14.0")
-"""The oldest of each release that must do."""
+"""The oldest supported patch version of each release."""
 
 TORCH = "torch==2.13.0"
 NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book", "deploy": "hub"}
-"""Which group must hold all that a folder's code imports; ``test`` for every other folder."""
+"""The group that must contain all packages that a folder imports; ``test`` for other folders."""
 
 
 @cache
@@ -39,7 +39,7 @@ def own_entries(group: str) -> dict[str, str]:
 
 @cache
 def pins(group: str) -> dict[str, tuple[str, str]]:
-    """Version and marker of everything that a group's file installs, by normalised name."""
+    """Return version and marker of each package in a group's file, by normalised name."""
     found = {}
     for other in INCLUDES[group]:
         found |= pins(other)
@@ -51,7 +51,7 @@ def pins(group: str) -> dict[str, tuple[str, str]]:
 
 
 def requirements_of(group: str) -> list[Requirement]:
-    """What pyproject.toml says that a group needs."""
+    """Return a group's requirements in pyproject.toml."""
     if group == "course":
         extra = project()["project"]["optional-dependencies"]["recipes"]
         return [Requirement(line) for line in (*project()["project"]["dependencies"], *extra)]
@@ -62,7 +62,7 @@ def requirements_of(group: str) -> list[Requirement]:
 # ---- the Pythons ----
 
 
-def test_every_place_names_the_same_pythons() -> None:
+def test_all_files_name_the_same_python_versions() -> None:
     read = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "README.md")}
     allowed = SpecifierSet(project()["project"]["requires-python"])
     assert allowed == SpecifierSet(">=3.11.2,<3.15")
@@ -73,17 +73,17 @@ def test_every_place_names_the_same_pythons() -> None:
     workflow = (ROOT / ".github" / "workflows" / "course.yml").read_text(encoding="utf-8")
     tried = re.findall(r"\{ python: \"([\d.]+)\"", workflow)
     assert sorted(tried) == [python.rpartition(".")[0] for python in PYTHONS]
-    assert '"debian:12"' in workflow  # systems' own Pythons: newer images would hide what is old
+    assert '"debian:12"' in workflow  # it has the oldest supported Python
     assert "PYTHON: /usr/bin/python${{ matrix.python }}" in workflow
 
 
-def test_the_oldest_python_is_read_from_the_project() -> None:
+def test_oldest_python_is_read_from_pyproject() -> None:
     assert lowest_python('[project]\nrequires-python = "<3.15,>=3.11.2"') == "3.11.2"
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_each_pin_admits_each_python(python: str) -> None:
-    """By what the packages themselves say, so that this can't look at those of other systems."""
+def test_each_pin_supports_each_python(python: str) -> None:
+    """Check the installed packages' own metadata, so only those of this system."""
     environment = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
     checked = refused = 0
     for name, (version, marker) in pins("test").items():
@@ -91,7 +91,7 @@ def test_each_pin_admits_each_python(python: str) -> None:
         if not here or (marker and not Marker(marker).evaluate(environment)):
             continue
         package = distribution(name)
-        assert package.version == version, f"{name} is not what is pinned: make install"
+        assert package.version == version, f"{name} is not the pinned version: make install"
         checked += 1
         refused += python not in SpecifierSet(package.metadata.get("Requires-Python", ""))
     assert (refused, checked > 150) == (0, True)
@@ -102,7 +102,7 @@ def test_each_pin_admits_each_python(python: str) -> None:
 @pytest.mark.parametrize(
     "platform", ["x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin"]
 )
-def test_each_python_and_platform_has_a_wheel_of_each_pin(
+def test_each_pin_has_a_wheel_for_each_python_and_platform(
     python: str, platform: str, tmp_path: Path
 ) -> None:
     for arguments in (["--require-hashes", "-r", "requirements.txt"], ["--no-deps", TORCH]):
@@ -122,7 +122,7 @@ def test_each_python_and_platform_has_a_wheel_of_each_pin(
 
 
 @pytest.mark.parametrize("group", INCLUDES)
-def test_a_file_holds_exact_pins_with_hashes_and_names_no_index(group: str) -> None:
+def test_file_has_exact_pins_with_hashes_and_no_index(group: str) -> None:
     text = (ROOT / "requirements" / f"{group}.txt").read_text(encoding="utf-8")
     pin = re.compile(
         r"[a-z0-9][a-z0-9-]*==\d[a-z0-9.]*( ; [^\\\n]+)?"
@@ -136,7 +136,7 @@ def test_a_file_holds_exact_pins_with_hashes_and_names_no_index(group: str) -> N
     assert "://" not in text
 
 
-def test_requirements_txt_is_all_of_them() -> None:
+def test_requirements_txt_includes_all_groups() -> None:
     text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     assert re.findall(r"^[^#\n].*", text, flags=re.MULTILINE) == ["-r requirements/test.txt"]
     assert set(project()["dependency-groups"]) == set(INCLUDES) - {"course"}
@@ -152,7 +152,7 @@ def _without_marker(pin: str) -> str:
     return pin.partition(" ; ")[0]
 
 
-def test_torch_is_pinned_alone_and_what_it_needs_with_the_course() -> None:
+def test_torch_is_pinned_alone_and_its_requirements_with_the_course() -> None:
     text = (ROOT / "requirements" / "torch.txt").read_text(encoding="utf-8")
     assert re.findall(r"^[^#\n].*", text, flags=re.MULTILINE) == [TORCH]
     needed = {
@@ -166,7 +166,7 @@ def test_torch_is_pinned_alone_and_what_it_needs_with_the_course() -> None:
     assert not [n for n in pins("test") if n.startswith(("torch", "nvidia-", "cuda-", "triton"))]
 
 
-def test_nothing_that_is_pinned_brings_another_torch() -> None:
+def test_no_pin_requires_another_torch() -> None:
     asking = [
         name
         for name, (_, marker) in pins("test").items()
@@ -177,20 +177,20 @@ def test_nothing_that_is_pinned_brings_another_torch() -> None:
     assert not asking
 
 
-# ---- what is needed ----
+# ---- requirements ----
 
 
 @pytest.mark.parametrize("group", INCLUDES)
-def test_pins_fit_what_the_project_asks_for(group: str) -> None:
+def test_pins_satisfy_the_projects_requirements(group: str) -> None:
     pinned = pins(group) | {"torch": (TORCH.partition("==")[2], "")}
     for need in requirements_of(group):
         name = canonicalize_name(need.name)
         assert name in pinned, f"make pins: {need.name} is not pinned"
-        assert pinned[name][0] in need.specifier, f"make pins: {need} is not what is pinned"
+        assert pinned[name][0] in need.specifier, f"make pins: the pin does not satisfy {need}"
 
 
 @pytest.mark.parametrize("group", INCLUDES)
-def test_a_group_holds_all_that_its_code_imports(group: str) -> None:
+def test_group_has_all_packages_that_its_code_imports(group: str) -> None:
     pinned = {"torch", *pins(group)}
     sold_by = packages_distributions()
     missing = {
@@ -205,7 +205,7 @@ def test_a_group_holds_all_that_its_code_imports(group: str) -> None:
     assert not missing, missing
 
 
-def test_the_book_holds_all_that_its_chapters_import() -> None:
+def test_book_group_has_all_packages_that_chapters_import() -> None:
     cell = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
     pages = (page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md"))
     code = "\n".join(source for page in pages for source in cell.findall(page))
@@ -217,7 +217,7 @@ def test_the_book_holds_all_that_its_chapters_import() -> None:
     assert not {m for m in others if not held & {canonicalize_name(n) for n in sold_by.get(m, ())}}
 
 
-def test_entries_of_a_requirements_file_are_kept_whole() -> None:
+def test_entries_of_a_requirements_file_are_not_split() -> None:
     text = "# a comment\n-r course.txt\na==1 ; x == 'y' \\\n    --hash=sha256:0\nb==2\n"
     assert entries(text) == {
         "a==1 ; x == 'y'": "a==1 ; x == 'y' \\\n    --hash=sha256:0\n",

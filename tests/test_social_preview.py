@@ -1,4 +1,4 @@
-"""The picture that a shared link shows: what it says is what a model learnt."""
+"""The preview image of shared links, which shows the attention of a trained model."""
 
 import struct
 
@@ -7,14 +7,14 @@ from scripts.social_preview import FILE, INCHES, attention_after, preview
 MIRRORED = list(range(7, -1, -1))
 
 
-def test_a_model_learns_to_look_backwards():
+def test_model_learns_to_attend_backwards():
     weights = attention_after(100)
     assert weights.shape == (8, 8)
     assert weights.argmax(dim=-1).tolist() == MIRRORED
     assert attention_after(1).argmax(dim=-1).tolist() != MIRRORED
 
 
-def test_the_picture_has_the_size_that_is_asked_for(tmp_path):
+def test_picture_has_the_requested_size(tmp_path):
     drawn = tmp_path / "drawn.png"
     preview().savefig(drawn)
     for file in (drawn, FILE):

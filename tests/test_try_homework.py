@@ -1,4 +1,4 @@
-"""A homework is tried before students get it: its own solution, and its places in the book."""
+"""Trying a homework before its release: its solution passes, and its links to the book exist."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ HOMEWORKS = sorted(path.stem for path in (ROOT / "solutions").glob("hw*.py"))
 
 
 @pytest.mark.parametrize("homework", HOMEWORKS)
-def test_every_place_that_homework_names_is_in_the_book(homework: str) -> None:
+def test_every_section_that_homework_names_is_in_the_book(homework: str) -> None:
     source = (ROOT / "solutions" / f"{homework}.py").read_text(encoding="utf-8")
     assert 'read="' in source
     assert try_homework.missing_places(source, ROOT) == []
@@ -29,25 +29,25 @@ def test_every_place_that_homework_names_is_in_the_book(homework: str) -> None:
         ('# [x](book:masking)\n# %% test="a-b" read="masking#masking"', []),
     ],
 )
-def test_a_place_that_is_not_there_is_named(source: str, missing: list[str]) -> None:
+def test_missing_section_is_named(source: str, missing: list[str]) -> None:
     assert try_homework.missing_places(source, ROOT) == missing
 
 
-def test_a_chapter_that_the_contents_leave_out_is_not_there(tmp_path: Path) -> None:
+def test_chapter_outside_the_contents_is_missing(tmp_path: Path) -> None:
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "masking.md").write_text("(masking)=\n# Masking\n", encoding="utf-8")
     (tmp_path / "_toc.yml").write_text("- file: book/intro\n", encoding="utf-8")
     assert try_homework.missing_places('read="masking#masking"', tmp_path) == ["masking#masking"]
 
 
-def test_checks_that_did_not_pass_are_named_with_what_they_said() -> None:
+def test_failed_checks_are_named_with_their_messages() -> None:
     told = {"one": "pass", "two": "fail", "three": "manual", "four": "error"}
     rows = [{"check": name, "status": how, "message": f"{name}!"} for name, how in told.items()]
     assert try_homework.lost_checks(rows) == ["two: two!", "four: four!"]
 
 
 @pytest.mark.parametrize("status", ["pass", "fail"])
-def test_a_solution_that_its_own_tests_refuse_is_an_error(status, monkeypatch, capsys) -> None:
+def test_solution_that_fails_its_tests_is_an_error(status, monkeypatch, capsys) -> None:
     rows = [{"check": "mask-shape", "status": status, "message": "not so"}]
     monkeypatch.setattr(try_homework, "grade_solution", lambda homework: rows)
     if status == "pass":
@@ -59,14 +59,14 @@ def test_a_solution_that_its_own_tests_refuse_is_an_error(status, monkeypatch, c
     assert "its own solution loses:\n  mask-shape: not so" in capsys.readouterr().err
 
 
-def test_a_time_or_points_that_are_not_said_are_asked_for_with_an_example() -> None:
+def test_missing_time_or_points_give_an_error_with_an_example() -> None:
     source = (ROOT / "solutions" / "hw03-self-attention.py").read_text(encoding="utf-8")
     assert try_homework.unsaid("hw03-self-attention", source) == []
     (expected,) = try_homework.unsaid("hw03-self-attention", source.replace("**Time:**", "Hurry:"))
     assert "'# **Time:** about two hours'" in expected
 
 
-def test_the_homework_that_contributors_are_shown_is_the_template_and_complete() -> None:
+def test_homework_on_contributors_page_is_the_complete_template() -> None:
     page = (ROOT / "book" / "for-contributors.md").read_text(encoding="utf-8")
     template = "scripts/templates/hw09-angles.py"
     assert f"```{{literalinclude}} ../{template}\n" in page
@@ -78,6 +78,6 @@ def test_the_homework_that_contributors_are_shown_is_the_template_and_complete()
     assert try_homework.unsaid("hw09-angles", source) == []
 
 
-def test_an_unknown_homework_is_refused_by_name() -> None:
+def test_unknown_homework_is_rejected_by_name() -> None:
     with pytest.raises(SystemExit, match="'hw77' is no homework of solutions/: hw01-"):
         try_homework.main("hw77")

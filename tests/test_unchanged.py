@@ -1,4 +1,4 @@
-"""Is a test left out when it may be, and never when it may not?"""
+"""The plugin deselects unchanged tests, and only those."""
 
 import os
 import time
@@ -32,7 +32,7 @@ def _no_other_plugins(monkeypatch):
 
 @pytest.fixture
 def run(pytester):
-    """Run the tests above; returns what pytest counted."""
+    """Run the tests above; return pytest's counts."""
     pytester.makeini("[pytest]\nmarkers = proof")
     pytester.makepyfile(test_words=TESTS)
     (pytester.path / "read").mkdir()
@@ -50,7 +50,7 @@ ALL = {"passed": 4}
 CHANGED_ALONE = {"passed": 2, "deselected": 2}
 
 
-def test_what_passed_is_left_out_where_that_is_asked_for(run, pytester):
+def test_passed_tests_are_left_out_with_the_option(run, pytester):
     assert run(LEAVE_OUT) == ALL
     again = pytester.runpytest("-p", "tests.unchanged", LEAVE_OUT)
     assert again.parseoutcomes() == CHANGED_ALONE
@@ -70,30 +70,30 @@ def test_what_passed_is_left_out_where_that_is_asked_for(run, pytester):
     ],
     ids=["edited", "new", "moved", "the tests", "conftest.py", "settings"],
 )
-def test_any_change_runs_it_again(run, pytester, change):
+def test_changed_dependency_runs_the_test_again(run, pytester, change):
     run()
     change(pytester.path)
     assert "deselected" not in run(LEAVE_OUT)
 
 
-def test_a_change_elsewhere_does_not(run, pytester):
+def test_other_change_does_not_run_the_test_again(run, pytester):
     run()
     (pytester.path / "elsewhere.txt").write_text("")
     assert run(LEAVE_OUT) == CHANGED_ALONE
 
 
-def test_another_machine_runs_it_again(run, monkeypatch):
+def test_other_machine_runs_the_test_again(run, monkeypatch):
     run()
     monkeypatch.setattr("tests.unchanged.surroundings", lambda: "another Python")
     assert run(LEAVE_OUT) == ALL
 
 
-def test_only_what_ran_and_passed_is_left_out(run, pytester):
+def test_only_passed_tests_are_left_out(run, pytester):
     run("-k", "one")
     assert run(LEAVE_OUT) == {"passed": 3, "deselected": 1}
 
 
-def test_a_failure_takes_all_of_its_kind_back(run, pytester):
+def test_failure_removes_the_stamp_of_its_group(run, pytester):
     run()
     words = pytester.path / "read" / "words.txt"
     words.write_text("one")
@@ -104,7 +104,7 @@ def test_a_failure_takes_all_of_its_kind_back(run, pytester):
 
 
 @pytest.mark.parametrize("body", ["pytest.skip()", "pytest.xfail()"])
-def test_what_was_skipped_has_not_passed(pytester, body):
+def test_skipped_test_has_not_passed(pytester, body):
     pytester.makepyfile(
         f"import pytest\n@pytest.mark.depends_on('*.py')\ndef test_it():\n    {body}"
     )
@@ -113,7 +113,7 @@ def test_what_was_skipped_has_not_passed(pytester, body):
     assert before == again
 
 
-def test_a_failure_that_no_file_explains_takes_back_what_had_passed(pytester):
+def test_failure_without_a_change_removes_the_stamp(pytester):
     pytester.makepyfile(
         "import os, pytest\n@pytest.mark.depends_on('*.py')\n"
         "def test_it():\n    assert not os.path.exists('not-named')"
@@ -126,7 +126,7 @@ def test_a_failure_that_no_file_explains_takes_back_what_had_passed(pytester):
         assert bool(stamps) != is_there
 
 
-def test_what_reads_another_file_of_the_project_is_not_stamped(run, pytester):
+def test_test_that_reads_an_unnamed_file_is_not_stamped(run, pytester):
     (pytester.path / "read" / "words.txt").rename(pytester.path / "words.txt")
     (pytester.path / "read" / "other.txt").touch()
     pytester.makepyfile(test_words=TESTS.replace('"read" / "words.txt"', '"words.txt"'))
@@ -134,14 +134,14 @@ def test_what_reads_another_file_of_the_project_is_not_stamped(run, pytester):
     assert run(LEAVE_OUT) == ALL
 
 
-def test_what_was_touched_while_tests_ran_is_not_stamped(run, pytester):
+def test_dependency_changed_during_the_run_is_not_stamped(run, pytester):
     touch = "import pathlib\npathlib.Path('read', 'words.txt').touch()\n"
     pytester.makepyfile(test_touch=f"def test_touch():\n    exec({touch!r})")
     run()
     assert run(LEAVE_OUT) == {"passed": 5}
 
 
-def test_a_path_that_leads_nowhere_is_an_error(pytester):
+def test_missing_dependency_is_an_error(pytester):
     pytester.makepyfile(
         "import pytest\n@pytest.mark.depends_on('red/*.txt')\ndef test_it():\n    pass"
     )
@@ -149,7 +149,7 @@ def test_a_path_that_leads_nowhere_is_an_error(pytester):
     result.stdout.fnmatch_lines(["*test_it depends on {'red/[*].txt'}*"])
 
 
-def test_what_depends_on_a_page_that_is_not_built_runs(pytester):
+def test_test_that_depends_on_an_unbuilt_page_runs(pytester):
     pytester.makepyfile(
         "import pytest\n@pytest.mark.depends_on('build/*.html')\ndef test_it():\n    pass"
     )
@@ -159,7 +159,7 @@ def test_what_depends_on_a_page_that_is_not_built_runs(pytester):
 
 
 @pytest.mark.proof
-def test_each_process_leaves_out_the_same_and_the_end_says_how_many(run, pytester, monkeypatch):
+def test_summary_counts_left_out_tests_with_xdist(run, pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     command = ("-p", "tests.unchanged", "-p", "xdist", "-n", "2", LEAVE_OUT)
     pytester.runpytest_subprocess(*command).assert_outcomes(passed=4)
@@ -168,7 +168,7 @@ def test_each_process_leaves_out_the_same_and_the_end_says_how_many(run, pyteste
     again.stdout.fnmatch_lines(["2 tests left out:*make test ALL=1"])
 
 
-def test_a_stamp_that_nobody_has_read_for_a_month_is_thrown_away(run, pytester):
+def test_stamp_unread_for_a_month_is_removed(run, pytester):
     stamps = pytester.path / "build" / "stamps" / "tests"
     stamps.mkdir(parents=True)
     month_old = time.time() - 31 * 24 * 3600

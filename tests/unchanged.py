@@ -1,14 +1,14 @@
-"""Leaves out tests that have passed since anything that they depend on was changed.
+"""Deselects tests that have passed since the last change of their dependencies.
 
-A test names that with ``@pytest.mark.depends_on("course_lib", "solutions/*.py")``: from the root,
-each a file, a folder or a pattern. Counted without being named are its own file, each
-``conftest.py`` above it, pytest's settings, Python, its packages and what of the machine tests use.
-``pytest --leave-out-unchanged`` leaves such tests out, and says how many. What is marked ``proof``
-always runs, and so does what opens another file of the project in its own process.
+A test names its dependencies by ``@pytest.mark.depends_on("course_lib", "solutions/*.py")``: files,
+folders or patterns from the root. Every test also depends on its own file, each ``conftest.py``
+above it, pytest's settings, Python, its packages and some programs. ``pytest
+--leave-out-unchanged`` deselects unchanged tests and prints their number. Tests that are marked
+``proof``, and tests that open other files of the project in their own process, always run.
 
-A stamp is a file below ``build/stamps/tests``: its name is a digest of all these, its lines are the
-tests that passed so. Each process of pytest-xdist reads stamps at its start, and writes at its end.
-One that nobody has read for a month is thrown away.
+A stamp is a file below ``build/stamps/tests``: its name is a digest of the dependencies, its lines
+are the tests that passed with them. Each process of pytest-xdist reads stamps when it starts and
+writes them when it ends. Stamps that were not read for a month are removed.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ PROGRAMS = ("bwrap", "chromium", "google-chrome", "git", "make")
 
 @cache
 def surroundings() -> str:
-    """Describe what of this machine a test may notice."""
+    """Describe the parts of this machine that tests depend on."""
     packages = sorted(p.name for p in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
     found = [Path(path) for name in PROGRAMS if (path := shutil.which(name))]
     programs = [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in found]
@@ -45,7 +45,7 @@ def surroundings() -> str:
 
 
 def found_now(root: Path, pattern: str) -> frozenset[Path]:
-    """Find the files that a pattern means, in its folders too."""
+    """Return the files that match a pattern, those in matching folders included."""
     found = set(root.glob(pattern))
     beneath = {path for folder in found for path in folder.rglob("*")}
     return frozenset(p for p in found | beneath if p.suffix != ".pyc" and p.is_file())
@@ -59,7 +59,7 @@ Find = Callable[[Path, str], frozenset[Path]]
 
 
 class Group:
-    """Tests that depend on the same files, as these were when the process began."""
+    """Tests with the same dependencies, as they were when the process started."""
 
     def __init__(
         self, root: Path, find: Find, digest: Callable[[Path], str], patterns: frozenset[str]
@@ -79,17 +79,17 @@ class Group:
         self.has_failed = False
 
     def find(self, find: Find) -> list[Path]:
-        """List its files, with a way to find those of one pattern."""
+        """Return its files; ``find`` returns those of one pattern."""
         return sorted(set().union(*(find(self.root, pattern) for pattern in self.patterns)))
 
     def was_left_alone(self, since: int) -> bool:
-        """Whether no file has come, gone or been touched since a moment, in nanoseconds."""
+        """Return whether no file was added, removed or changed since a time in nanoseconds."""
         there = self.find(found_now)
         return there == self.files and all(path.stat().st_ctime_ns < since for path in there)
 
     def unnamed(self, opened: set[str]) -> set[Path]:
-        """Return which of these are files of the project and not of this group."""
-        seen = opened.copy()  # at once: a test's threads may open more meanwhile
+        """Return the opened files that are in the project and not among the dependencies."""
+        seen = opened.copy()  # a test's threads may open more files meanwhile
         paths = {path for name in seen if (path := Path(name).absolute()).is_file()}
         ours = {path for path in paths if path.is_relative_to(self.root) and path.suffix != ".pyc"}
         made = re.compile(r"build|dist|\..*")
@@ -97,22 +97,22 @@ class Group:
         return ours - set(self.files)
 
     def write(self) -> None:
-        """Stamp what passed; a failure takes the stamp away."""
+        """Add the passed tests to the stamp, or remove the stamp after a failure."""
         if self.has_failed:
             self.stamp.unlink(missing_ok=True)
             return
         self.stamp.parent.mkdir(parents=True, exist_ok=True)
-        with self.stamp.open("ab", buffering=0) as lines:  # not torn: other processes add too
+        with self.stamp.open("ab", buffering=0) as lines:  # other processes append too
             lines.write("".join(f"{test}\n" for test in self.passed).encode())
 
 
 class Unchanged:
-    """The plugin, in one process."""
+    """The pytest plugin, one per process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.started = time.time_ns()
         self.leaves_out = config.getoption("leave_out_unchanged")
-        # Many groups name the same folders: each is read once.
+        # Cached, because many groups have the same folders.
         self.group = cache(partial(Group, config.rootpath, cache(found_now), cache(digest_now)))
         self.groups: dict[str, Group] = {}
         self.left_out = 0
@@ -120,7 +120,7 @@ class Unchanged:
         sys.addaudithook(self.notice)
 
     def notice(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Note which files this process opens."""
+        """Record the files that this process opens."""
         if event == "open" and isinstance(arguments[0], str):
             self.opened.add(arguments[0])
 
@@ -128,7 +128,7 @@ class Unchanged:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Find what each test depends on; take out those that passed with just that."""
+        """Find each test's dependencies, and deselect tests that passed with them."""
         for item in items:
             if patterns := depends_on(item, config.rootpath):
                 self.groups[item.nodeid] = self.group(patterns)
@@ -143,7 +143,7 @@ class Unchanged:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Count nothing as passed that opened a file of the project that it does not name."""
+        """Discard the pass of a test that opened a project file outside its dependencies."""
         self.opened.clear()
         yield
         group = self.groups.get(item.nodeid)
@@ -151,16 +151,16 @@ class Unchanged:
             group.passed.remove(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note how a part of a test ended."""
+        """Record the outcome of a test's setup, call or teardown."""
         if group := self.groups.get(report.nodeid):
             group.has_failed |= report.failed
             if report.when == "call" and report.passed and not self.has_passed(report.nodeid):
                 group.passed.append(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the stamps, and throw old ones away."""
+        """Write the stamps, and remove old ones."""
         for old in (session.config.rootpath / STAMPS).glob("*"):
-            with suppress(FileNotFoundError):  # by another process
+            with suppress(FileNotFoundError):  # another process removed it
                 if old.stat().st_mtime < time.time() - MONTH:
                     old.unlink()
         for group in set(self.groups.values()):
@@ -171,15 +171,15 @@ class Unchanged:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Hear from a process of pytest-xdist what it left out: each leaves out the same."""
+        """Read the number of deselected tests from a process of pytest-xdist; all have the same."""
         self.left_out = getattr(node, "workeroutput", {}).get("left_out", self.left_out)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say how many were left out."""
+        """Print the number of deselected tests."""
         if self.left_out:
             terminalreporter.write_line(
-                f"{self.left_out:,} tests left out: since they passed, nothing that they depend on"
-                " has changed. All of them: make test ALL=1"
+                f"{self.left_out:,} tests left out, because their dependencies have not changed"
+                " since they passed. To run all: make test ALL=1"
             )
 
 
@@ -189,7 +189,7 @@ def is_there(root: Path, pattern: str) -> bool:
 
 
 def depends_on(item: pytest.Item, root: Path) -> frozenset[str]:
-    """Return patterns of all that a test depends on; none if that is not known."""
+    """Return the patterns of a test's dependencies; empty if they are unknown."""
     marks = list(item.iter_markers("depends_on"))
     if not marks or item.get_closest_marker("proof"):
         return frozenset()
@@ -197,20 +197,20 @@ def depends_on(item: pytest.Item, root: Path) -> frozenset[str]:
     missing = {path for path in named if not is_there(root, path)}
     if any(path.startswith("build/") for path in missing):
         return frozenset()  # not built yet
-    assert not missing, f"{item.nodeid} depends on {missing}, and nothing is called so"
+    assert not missing, f"{item.nodeid} depends on {missing}, which do not exist"
     above = [folder for folder in item.path.parents if folder.is_relative_to(root)]
     beside = [item.path, *(folder / "conftest.py" for folder in above)]
     return frozenset([*named, *ALWAYS, *(str(path.relative_to(root)) for path in beside)])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Leaving out is for who asks for it."""
-    words = "leave out tests that have passed since what they depend on was changed"
+    """Add the option."""
+    words = "leave out tests that have passed since the last change of their dependencies"
     parser.addoption("--leave-out-unchanged", action="store_true", help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start with no test known."""
-    line = "depends_on(*paths): all files that decide how it ends, for --leave-out-unchanged"
+    """Register the marker and the plugin."""
+    line = "depends_on(*paths): all files that the test depends on, for --leave-out-unchanged"
     config.addinivalue_line("markers", line)
     config.pluginmanager.register(Unchanged(config))

@@ -35,7 +35,7 @@ def _test(number: int, check: CheckResult, standing: Standing) -> dict[str, Any]
     if not by_hand:
         message = check.message or STATUS_WORDS[check.status].fallback
         hint = check.hint and f"Hint: {check.hint}"
-        parts = [message, hint, second_try.told(check), check.traceback]
+        parts = [message, hint, second_try.explain_second_try(check), check.traceback]
     parts.append(standing.comments.get(check.check, ""))
     test: dict[str, Any] = {
         "number": str(number),

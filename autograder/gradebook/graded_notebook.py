@@ -106,7 +106,7 @@ def _outputs(check: CheckResult) -> list[NotebookNode]:
     if check.status is Status.PARTIAL:
         data = {"text/plain": f"{check.score:g}"}
         return [nbformat.v4.new_output("execute_result", data, execution_count=None)]
-    parts = (check.message, check.hint, second_try.told(check), check.traceback)
+    parts = (check.message, check.hint, second_try.explain_second_try(check), check.traceback)
     lines = [clean_text(part) for part in parts if part]
     message = clean_text(check.message)
     return [

@@ -1,4 +1,4 @@
-"""A homework as its instructor writes it: the source, its rules, the model in memory.
+"""Homework sources: reads and checks `solutions/*.py`, and represents a homework in memory.
 
-Imports ``sandbox.worker``, for what Python says of a text, and the names of students' packages.
+Imports ``sandbox``, for the names of the packages that students may use.
 """

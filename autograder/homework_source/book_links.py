@@ -1,4 +1,4 @@
-"""Where a homework leads into the book: links, and the headings of the places."""
+"""Links from homework to the book, and the headings that they lead to."""
 
 import re
 import tomllib
@@ -32,16 +32,16 @@ def expand_book_links(text: str, root: Path) -> str:
 
 
 def with_headings(homework: Homework, root: Path) -> Homework:
-    """Look up the headings of the places in the book that a homework's checks name."""
+    """Return the homework with the book headings that its checks refer to."""
     places = {cell.read for cell in homework.checks if cell.read}
     return replace(homework, headings={read: find_headings(read, root) for read in places})
 
 
 def find_headings(read: str, root: Path) -> tuple[str, str]:
-    """Find the headings of the chapter and the section of ``chapter#anchor``.
+    """Return the headings of the chapter and the section of ``chapter#anchor``.
 
-    A heading that is missing, or is more than plain words, is made from the place's name; the
-    section of a place without an anchor is empty.
+    A heading that is missing or contains markup is made from the name of the chapter or anchor.
+    Without an anchor the section is empty.
     """
     chapter, _, anchor = read.partition("#")
     try:
@@ -56,7 +56,7 @@ def find_headings(read: str, root: Path) -> tuple[str, str]:
 
 
 def name_in_words(name: str) -> str:
-    """Put the name of a chapter or an anchor in words: ``beam-search`` gives ``Beam search``."""
+    """Turn the name of a chapter or an anchor into words: ``beam-search`` gives ``Beam search``."""
     words = name.replace("-", " ").replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 

@@ -1,4 +1,4 @@
-"""What a cell says to whom: nbgrader's regions, and the text that students get."""
+"""Finds nbgrader's solution and hidden-test regions, and removes them for students."""
 
 import ast
 import contextlib
@@ -10,7 +10,7 @@ from autograder.homework_source.homework import Cell, CellKind, HomeworkError
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN_TESTS, END_HIDDEN_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 ANSWER_STUB = "*Your answer goes here: replace this line.*"
-"""What students find where the model answer of a question was."""
+"""Replaces the model answer of a written question in the released notebook."""
 
 _DELIMITERS = {
     CellKind.SOLUTION: (BEGIN_SOLUTION, END_SOLUTION),
@@ -21,16 +21,16 @@ _ANY_DELIMITER = re.compile(r"\b(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)\
 
 
 def regions(cell: Cell) -> list[range]:
-    """Find what nbgrader takes out for students: solutions of an answer, a test's hidden part.
+    """Find the regions that nbgrader removes for students: solutions and hidden tests.
 
     Args:
         cell: A cell of a homework.
 
     Returns:
-        The lines of each region, from 1, with those of its delimiters.
+        The line numbers of each region, from 1, delimiters included.
 
     Raises:
-        HomeworkError: A delimiter stands where nbgrader would not understand it.
+        HomeworkError: A delimiter is misplaced or unknown.
     """
     begin, end = _DELIMITERS.get(cell.kind, ("", ""))
     found: list[range] = []
@@ -57,14 +57,13 @@ def regions(cell: Cell) -> list[range]:
 
 
 def students_text(cell: Cell) -> str:
-    """Return what students get of a cell; every line stays where it is.
+    """Return the released text of a cell, with unchanged line numbers.
 
     Args:
         cell: A cell of a homework.
 
     Returns:
-        Its text, with ``pass`` for a solution and nothing for hidden tests, as nbgrader leaves
-        them: a stub, and nothing.
+        Its text, with ``pass`` in place of a solution, and hidden tests removed.
     """
     lines = cell.source.split("\n")
     for region in regions(cell):
@@ -78,14 +77,14 @@ _MAGIC = re.compile(r"^([ \t]*)[%!].*", re.MULTILINE)
 
 
 def without_magics(source: str) -> ast.Module:
-    """Parse a cell of the instructor's, with ``None`` in place of each line that is a magic.
+    """Parse an instructor's cell, with ``None`` in place of each magic.
 
     Lines such as ``%matplotlib inline`` are for the student's own kernel.
 
     Raises:
-        SyntaxError: The rest is no Python.
+        SyntaxError: The other lines are not valid Python.
     """
-    with contextlib.suppress(SyntaxError):  # most cells are Python as they stand
+    with contextlib.suppress(SyntaxError):  # most cells contain no magic
         return ast.parse(source)
     return ast.parse(_MAGIC.sub(r"\1None", source))
 

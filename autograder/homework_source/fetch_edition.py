@@ -1,6 +1,6 @@
-"""A notebook's first code cell: it installs the homework's course_lib where that is missing.
+"""Makes the first code cell of a notebook, which installs course_lib if it is missing.
 
-Colab and Kaggle open a notebook without what lies beside it.
+Colab and Kaggle open a notebook without the other files of its folder.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ from autograder.sandbox.student_packages import NOTEBOOK_SERVER, STUDENT_PACKAGE
 
 GRADE_ID = "fetch-edition"
 MARKER = "EDITION"
-"""A file in a student edition that names its homework; the whole library has none."""
+"""A file in a student edition of the library that names its homework."""
 
 FOLDED = """**Run everything from the top.** The folded cell comes first: where this notebook is
 alone, as on Colab, it installs the course's library; beside that it does nothing. Work is graded
 with {packages} and Python's own modules: other packages are not installed there."""
-"""What the text above it says of the cell."""
+"""Explains the folded cell to students, at the end of the text above it."""
 
 _TITLE = "# @title The course's library, where it is not beside this notebook: else nothing happens"
 _BY_PIP = """\
@@ -32,23 +32,23 @@ if importlib.util.find_spec("course_lib") is None:
 
 
 def needs(cells: Iterable[Cell]) -> list[str]:
-    """Return the packages that a notebook runs on, whatever shows it.
+    """Return the packages that a homework needs, without the notebook server.
 
     Args:
-        cells: The homework's.
+        cells: The homework's cells.
     """
     own = [name for cell in cells for name in cell.installs]
     return [*(name for name in STUDENT_PACKAGES if name != NOTEBOOK_SERVER), *own]
 
 
 def fetch_cell(homework_id: str, *, wheel: str = "", sha256: str = "") -> Cell:
-    """Return the cell, which is no part of what is graded.
+    """Return the cell, which is not graded.
 
     Args:
-        homework_id: Whose library it installs.
-        wheel: Address of the library as a wheel, https; empty: students upload what they were
-            given.
-        sha256: The wheel's checksum, which pip compares.
+        homework_id: The homework whose library it installs.
+        wheel: The https address of the library as a wheel; if empty, the cell asks students to
+            upload the zip that they were given.
+        sha256: The wheel's checksum, which pip verifies.
     """
     how = _BY_PIP if wheel else _BY_HAND
     number = homework_id.partition("-")[0]

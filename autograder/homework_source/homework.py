@@ -1,4 +1,4 @@
-"""A homework, and its cells by kind."""
+"""Data classes of a homework: cells by kind, and variants of solutions."""
 
 import enum
 from collections.abc import Mapping
@@ -7,20 +7,20 @@ from pathlib import Path
 
 
 class HomeworkError(ValueError):
-    """A homework that does not exist, or whose source is not well formed."""
+    """A homework does not exist, or its source is invalid."""
 
 
 class CellKind(enum.StrEnum):
-    """What a cell is for, and so where it runs when a submission is graded."""
+    """The purpose of a cell, which decides where it runs during grading."""
 
-    TEXT = "text"  # prose: never runs
-    SETUP = "setup"  # the instructor's, locked: runs in the judge and in the student's process
-    SOLUTION = "solution"  # the student's answer: runs in the student's process
-    TEST = "test"  # a check worth points: runs in the judge
-    WRITTEN = "written"  # an answer in words: graded by hand
-    DEMO = "demo"  # the instructor's, for fun: does not run when grading
-    VARIANTS = "variants"  # the instructor's, never released: see ``variants``
-    FETCH = "fetch"  # the release's, for a notebook that is alone: does not run when grading
+    TEXT = "text"  # prose; never runs
+    SETUP = "setup"  # the instructor's, locked; runs in the judge and in the student's process
+    SOLUTION = "solution"  # the student's answer; runs in the student's process
+    TEST = "test"  # a check worth points; runs in the judge
+    WRITTEN = "written"  # an answer in words; graded by hand
+    DEMO = "demo"  # the instructor's, ungraded; not run during grading
+    VARIANTS = "variants"  # the instructor's, never released, see ``variants``
+    FETCH = "fetch"  # installs course_lib, see ``fetch_edition``; not run during grading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,20 +28,20 @@ class Cell:
     """One cell of a homework.
 
     Attributes:
-        kind: What it is for.
-        grade_id: Its name, unique; empty for text.
+        kind: Its purpose.
+        grade_id: Its unique name; empty for text.
         source: Its whole text, solutions and hidden tests included.
-        points: What it is worth; 0 for a cell that is not graded.
+        points: Maximum points; 0 for an ungraded cell.
         exercise: grade_id of the solution cell that a test belongs to; empty otherwise.
-        title: What a test checks, in words; for a written answer its heading.
-        read: Where in the book to read on, as ``chapter#anchor``; may be empty.
-        forbids: For a solution, the full names of PyTorch's functions and layers that it may not
-            run, such as ``torch.nn.LayerNorm``: with one of them its checks are lost.
+        title: Description of a test, or heading of a written answer.
+        read: The section of the book to read, as ``chapter#anchor``; may be empty.
+        forbids: For a solution, the full names of PyTorch functions and layers that it may not
+            run, such as ``torch.nn.LayerNorm``; if one runs, the exercise earns no points.
         installs: For a setup cell, packages that students install for cells of their own; they are
-            missing where homework is graded.
-        of: For a solution that course_lib holds, the module; else empty.
+            not installed for grading.
+        of: For a solution taken from course_lib, the module; else empty.
         prints: For a demo, a line that it prints once the homework is solved; may be empty.
-        where: File and line of its ``# %%``, for messages: no part of what it is.
+        where: File and line of its ``# %%``, for messages; ignored by comparisons.
     """
 
     kind: CellKind
@@ -58,23 +58,24 @@ class Cell:
     where: str = field(default="", compare=False, repr=False)
 
     def place(self, line: int) -> str:
-        """Return the file and the line there of a line of the text, which is counted from 1."""
+        """Return ``file:line`` for a line of the cell's text, counted from 1."""
         path, _, header = self.where.rpartition(":")
         return f"{path}:{int(header or 0) + line}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A solution in another form, see ``variants``.
+    """Another form of a solution, right or wrong, see ``variants``.
 
     Attributes:
         exercise: grade_id of the solution cell.
         name: The style, or the mistake, in a few words.
-        source: What stands in the cell; empty for a remark about mutants.
-        lost: The checks that the mistake costs, by grade_id; empty for a right solution.
-        hint: What to tell a student who made the mistake.
+        source: The cell's text; empty for a remark about mutants.
+        lost: grade_ids of the checks that lose their points by this mistake; empty for a right
+            solution.
+        hint: Advice for a student who made the mistake.
         base: The solution that ``edits`` apply to.
-        edits: Pieces of it, and their replacements; none if the source is written whole.
+        edits: Pieces of ``base`` and their replacements; empty if the source is written whole.
     """
 
     exercise: str
@@ -93,16 +94,14 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Homework:
-    """A homework, as its source says.
+    """A homework.
 
     Attributes:
         id: Name of the nbgrader assignment and of the notebook, such as ``hw03-self-attention``.
         title: The notebook's first heading.
         cells: All cells, in order.
-        variants: Solutions in other forms, right and wrong; none where the older form of tests is
-            still in use.
-        headings: Those of the chapter and of the section of each ``read``; a place that is missing
-            is called by its name.
+        variants: Other forms of its solutions, right and wrong; may be empty.
+        headings: For each ``read``, the headings of its chapter and section in the book.
     """
 
     id: str
@@ -122,7 +121,7 @@ class Homework:
 
 
 def all_homeworks(root: Path) -> list[str]:
-    """Return the ids of the homeworks that there are, sorted.
+    """Return the sorted ids of all homeworks.
 
     Args:
         root: The project's folder, which holds ``solutions``.
@@ -131,7 +130,7 @@ def all_homeworks(root: Path) -> list[str]:
 
 
 def resolve_homework(name: str, root: Path) -> str:
-    """Find the homework that a short name stands for.
+    """Return the id of the homework with a short or full name.
 
     Args:
         name: An id such as ``hw03-self-attention``, or its number alone, ``hw03``.
@@ -141,7 +140,7 @@ def resolve_homework(name: str, root: Path) -> str:
         The id.
 
     Raises:
-        HomeworkError: No homework, or more than one, has that name; the message lists the known.
+        HomeworkError: No homework, or more than one, has that name; the message lists all.
     """
     known = all_homeworks(root)
     found = [homework for homework in known if name in (homework, homework.split("-")[0])]

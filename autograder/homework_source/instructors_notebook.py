@@ -1,4 +1,4 @@
-"""The notebook that nbgrader is given: every solution and every hidden test in it."""
+"""Makes the instructor's notebook for nbgrader, with all solutions and hidden tests."""
 
 import nbformat
 from nbformat import NotebookNode
@@ -6,7 +6,7 @@ from nbformat import NotebookNode
 from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell, CellKind, Homework
 
-_LONG_TEST = 12  # lines that students see; a longer test is folded, and opens by a click
+_LONG_TEST = 12  # visible lines; the notebook folds a longer test
 _METADATA = {
     "kernelspec": {
         "display_name": "Python 3 (ipykernel)",
@@ -21,10 +21,10 @@ def instructors_notebook(homework: Homework) -> str:
     """Return the instructor's notebook as the text of a file.
 
     Args:
-        homework: The homework; the same gives the same text.
+        homework: The homework; equal homeworks give equal text.
 
     Returns:
-        JSON, with a line break at its end.
+        JSON that ends with a newline.
     """
     cells = [_notebook_cell(cell, index) for index, cell in enumerate(homework.cells)]
     return nbformat.writes(nbformat.v4.new_notebook(metadata=_METADATA, cells=cells)) + "\n"

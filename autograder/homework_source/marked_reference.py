@@ -1,4 +1,4 @@
-"""A layer of course_lib as a solution cell: its source, bodies between the solution markers."""
+"""Turns a layer of course_lib into a solution cell, with markers around the bodies."""
 
 import ast
 import importlib.util
@@ -11,18 +11,18 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def marked_source(module_name: str, object_name: str) -> str:
-    """Return the source of a function or class, with markers around what students write.
+    """Return the source of a function or class, with solution markers around its bodies.
 
-    Decorators, signatures and docstrings stay outside the markers, so does ``super().__init__()``.
-    Private methods, and private functions of the module that only help, are a part of the solution:
-    they come after the last public body, inside its markers.
+    Decorators, signatures, docstrings and ``super().__init__()`` stay outside the markers. Private
+    methods, and private helper functions of the module, are part of the solution: they follow the
+    last public body, inside its markers.
 
     Args:
-        module_name: Where it is defined, such as ``course_lib.layers.attention``.
-        object_name: Its name, such as ``MultiHeadAttention``.
+        module_name: The module, such as ``course_lib.layers.attention``.
+        object_name: The function or class, such as ``MultiHeadAttention``.
 
     Returns:
-        Python source that runs as it stands; each region becomes a stub when it is released.
+        Valid Python; ``release`` turns each marked region into a stub.
 
     Raises:
         HomeworkError: There is no such module or object, it is neither a function nor a class, or
@@ -33,7 +33,7 @@ def marked_source(module_name: str, object_name: str) -> str:
     definitions = [n for n in body if object_name in defined_by(n)]
     if not definitions:
         raise HomeworkError(f"{module_name} has no {object_name!r}")
-    node = definitions[-1]  # those before it are overloads
+    node = definitions[-1]  # earlier ones are overloads
     if not isinstance(node, _Function | ast.ClassDef):
         raise HomeworkError(f"{module_name}.{object_name} is no function or class defined there")
     source = _source_of(node, text)
@@ -47,7 +47,7 @@ def marked_source(module_name: str, object_name: str) -> str:
 
 
 def defined_by(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module's top level gives a value, by no import."""
+    """Return the names that a top-level statement defines or assigns, imports excluded."""
     if isinstance(statement, _Function | ast.ClassDef):
         return {statement.name}
     stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
@@ -55,11 +55,11 @@ def defined_by(statement: ast.stmt) -> set[str]:
 
 
 def _text_of(module_name: str) -> str:
-    """Read a module without importing it, and with it PyTorch."""
+    """Read a module's source without importing it, because that would import PyTorch."""
     try:
         spec = importlib.util.find_spec(module_name)
         path = spec.origin if spec else None
-    except (ImportError, ValueError):  # a package above it is none
+    except (ImportError, ValueError):  # a parent is not a package
         path = None
     if path is None or not path.endswith(".py"):
         raise HomeworkError(f"no module {module_name!r} can be read")
@@ -67,7 +67,7 @@ def _text_of(module_name: str) -> str:
 
 
 def _source_of(node: ast.stmt, text: str) -> str:
-    """Return a definition's lines; a comment at its end, as deep as its body, is a part of it."""
+    """Return a definition's lines, with an indented comment at its end."""
     lines = text.split("\n")
     last = node.end_lineno or node.lineno
     end = last
@@ -87,8 +87,8 @@ def mark_solution(source: str) -> str:
         The same source with marker lines added.
 
     Raises:
-        HomeworkError: Nothing is left to write, or a body stands on its ``def`` line, or a private
-            method has no public method right before it.
+        HomeworkError: No body is left to write, a body is on its ``def`` line, or a private method
+            does not directly follow a public one.
     """
     node = ast.parse(source).body[0]
     lines = source.split("\n")
@@ -107,7 +107,7 @@ def mark_solution(source: str) -> str:
 
 def _method_regions(node: ast.ClassDef, lines: list[str]) -> list[tuple[int, int, int]]:
     regions: list[tuple[int, int, int]] = []
-    previous: ast.stmt | None = None  # the member that the last region belongs to
+    previous: ast.stmt | None = None  # the member of the last region
     for member in node.body:
         if not isinstance(member, _Function):
             previous = None
@@ -131,11 +131,11 @@ def _body_region(function: _Function, lines: list[str]) -> tuple[int, int, int] 
     if body and ast.unparse(body[0]) == "super().__init__()":
         body = body[1:]
     if all(isinstance(s, ast.Pass) or _is_ellipsis(s) for s in body):
-        return None  # given as it is
+        return None  # students get it unchanged
     first = _first_line(body[0])
     if first == function.lineno:
         raise HomeworkError(f"the body of {function.name!r} must stand on lines of its own")
-    while lines[first - 2].lstrip().startswith("#"):  # a comment goes with what it explains
+    while lines[first - 2].lstrip().startswith("#"):  # comments above belong to the body
         first -= 1
     return first, _last_line(function, lines), body[0].col_offset
 
@@ -143,7 +143,7 @@ def _body_region(function: _Function, lines: list[str]) -> tuple[int, int, int] 
 def _last_line(function: _Function, lines: list[str]) -> int:
     last = function.end_lineno or function.lineno
     while last < len(lines) and lines[last].startswith(" " * (function.col_offset + 1) + " "):
-        last += 1  # a comment after the last statement, as deep as the body
+        last += 1  # an indented comment after the last statement
     return last
 
 
@@ -153,7 +153,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _private_helpers(text: str, source: str) -> list[str]:
-    """Return a module's private functions and constants that the source leads to, in order."""
+    """Return the private functions and constants that the source needs, in their order."""
     helpers = {
         name: statement for statement in ast.parse(text).body for name in defined_by(statement)
     }

@@ -1,4 +1,4 @@
-"""How nbgrader is told to use the judge: the one place for its configuration."""
+"""Configures nbgrader to grade with the judge."""
 
 import os
 import sysconfig
@@ -14,11 +14,11 @@ CONFIG_FILE = "nbgrader_config.py"
 
 
 class SettingsError(ValueError):
-    """Settings that can't be used; the message names the file, and says what is allowed."""
+    """Invalid settings; the message names the file and the allowed values."""
 
 
 def configure(c: Config) -> None:
-    """Put the judge where nbgrader would read and execute a notebook; keep hidden tests hidden.
+    """Replace nbgrader's reading and execution of notebooks by the judge, and hide hidden tests.
 
     Args:
         c: nbgrader's configuration, changed in place.
@@ -40,18 +40,18 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.AssignLatePenalties.plugin_class = "autograder.gradebook.plugins.DatedPenalties"
-    # formgrader's colours for other languages take minutes for a page of some signs.
+    # formgrader's syntax colours for other languages can take minutes for one page.
     c.HighlightMagicsPreprocessor.enabled = False
-    # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses
-    # the assignment that names it. This is the name that nbgrader's own Gradebook falls back to.
+    # Without a course_id nbgrader writes no course row, and PostgreSQL, unlike SQLite, then rejects
+    # the assignment that refers to it. This is the default name of nbgrader's Gradebook.
     c.CourseDirectory.course_id = "default_course"
-    # What a student finds in the place of a solution.
+    # Replaces a solution in the released notebook.
     c.ClearSolutions.code_stub = {
         "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'
     }
     c.ClearSolutions.text_stub = ANSWER_STUB
     c.GenerateFeedback.exporter_class = "autograder.gradebook.plugins.FeedbackPage"
-    # nbgrader's own page, for what the judge has not graded, would show students the hidden tests.
+    # For submissions without a result of the judge, nbgrader's page would show the hidden tests.
     c.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",
         "nbgrader.preprocessors.ClearHiddenTests",
@@ -60,7 +60,7 @@ def configure(c: Config) -> None:
 
 
 def project_settings(root: Path) -> Config:
-    """Read what the project's nbgrader_config.py says, for what is not run in the project's folder.
+    """Read the project's nbgrader_config.py from any working directory.
 
     Args:
         root: The project's folder.
@@ -69,21 +69,21 @@ def project_settings(root: Path) -> Config:
         Its settings; none if there is no such file.
 
     Raises:
-        SettingsError: The file can't be read as Python, or what it says fails.
+        SettingsError: The file can't be read, or its code raises.
     """
     path = root / CONFIG_FILE
     if not path.is_file():
         return Config()
     try:
         return PyFileConfigLoader(CONFIG_FILE, path=str(root)).load_config()
-    except Exception as error:  # whatever the code in it raises
+    except Exception as error:  # the file's code may raise anything
         reason = f"{type(error).__name__}: {error}"
         raise SettingsError(f"{path} can't be read as Python: {reason}") from error
 
 
 def _put_scripts_on_path() -> None:
-    # nbgrader runs ``alembic`` by its bare name, which only an activated environment would find;
-    # one that lies on top of another has the other's packages, and not its programs.
+    # nbgrader runs ``alembic`` by its bare name, which only an activated environment finds. An
+    # environment with --system-site-packages has the packages of another, but not its scripts.
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     scripts = [sysconfig.get_path("scripts"), *_folders_of("alembic")]
     if missing := [folder for folder in dict.fromkeys(scripts) if folder not in folders]:
@@ -91,7 +91,7 @@ def _put_scripts_on_path() -> None:
 
 
 def _folders_of(program: str) -> list[str]:
-    """Return where a package of this name has put its program."""
+    """Return the folders in which a package has installed the program of the same name."""
     try:
         files = distribution(program).files or []
     except PackageNotFoundError:

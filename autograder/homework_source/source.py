@@ -1,4 +1,4 @@
-"""Reads a homework from its source, a py:percent file, and refuses what is not well formed."""
+"""Reads and checks a homework's source, a py:percent file."""
 
 import ast
 import functools
@@ -49,7 +49,7 @@ _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def load_homework(name: str, root: Path) -> Homework:
-    """Read a homework, with the solutions that course_lib holds, and the cell that fetches that.
+    """Read a homework, with the solutions from course_lib and the cell that installs course_lib.
 
     Args:
         name: A homework in ``solutions``: its id, or its number such as ``hw03``.
@@ -59,7 +59,7 @@ def load_homework(name: str, root: Path) -> Homework:
         The homework.
 
     Raises:
-        HomeworkError: There is no such homework, or its source is not well formed.
+        HomeworkError: There is no such homework, or its source is invalid.
     """
     homework_id = resolve_homework(name, root)
     source = root / "solutions" / f"{homework_id}.py"
@@ -92,18 +92,18 @@ def _read_all_variants(cells: list[Cell]) -> tuple[Variant, ...]:
 
 
 def read_source(path: Path) -> tuple[Cell, ...]:
-    """Read a homework's source and check its labels, its markers and the judge's own code.
+    """Read a homework's source and check its labels, markers and code.
 
-    What course_lib holds of a solution is not looked up: ``load_homework`` does.
+    Solutions from course_lib are not inserted, see ``load_homework``.
 
     Args:
         path: A file such as ``solutions/hw03-self-attention.py``.
 
     Returns:
-        Its cells, in order, as they stand in the file.
+        Its cells, in order.
 
     Raises:
-        HomeworkError: The file cannot be read or breaks the grammar; the message names the line.
+        HomeworkError: The file can't be read or is invalid; the message names the line.
     """
     try:
         text = text_of(path.read_bytes())
@@ -112,9 +112,9 @@ def read_source(path: Path) -> tuple[Cell, ...]:
     return _parse(text, path)
 
 
-@functools.lru_cache(maxsize=32)  # one command asks for the same source again and again
+@functools.lru_cache(maxsize=32)  # a command reads the same source several times
 def _parse(text: str, path: Path) -> tuple[Cell, ...]:
-    import jupytext  # takes long to import, and judges are to start before
+    import jupytext  # a slow import, which would delay the start of the judges
 
     notebook = jupytext.reads(text, fmt="py:percent")
     cells: list[Cell] = []
@@ -130,7 +130,7 @@ def _parse(text: str, path: Path) -> tuple[Cell, ...]:
 
 
 def _cell_lines(text: str, cells: "list[NotebookNode]") -> list[int]:
-    """Return the line of each cell's ``# %%``, passing over those that stand inside a string."""
+    """Return the line of each cell's ``# %%``; those inside strings don't count."""
     lines = text.split("\n")
     headers = [i for i, line in enumerate(lines, start=1) if re.match(r"# %%( |$)", line)]
     found: list[int] = []
@@ -203,8 +203,8 @@ def _exercise(grade_id: str, kind: CellKind, where: str, before: list[Cell]) -> 
     fitting = [label for label in known if grade_id.startswith(f"{label}-")]
     if not fitting:
         raise HomeworkError(
-            f"{where}: test {grade_id!r} must be named <solution>-<what is checked>, after a "
-            f"solution cell that stands before it; those are: {', '.join(known) or 'none'}"
+            f"{where}: test {grade_id!r} must be named <solution>-<topic>, after a "
+            f"solution cell above it; those are: {', '.join(known) or 'none'}"
         )
     return max(fitting, key=len)
 
@@ -220,7 +220,7 @@ def _check_markers(cell: Cell) -> None:
 
 
 def _check_syntax(cell: Cell) -> None:
-    """Refuse what every student would lose points by: code of ours that is no Python."""
+    """Reject an instructor's cell that is not valid Python."""
     read: Callable[[str], ast.Module]
     if cell.kind in (CellKind.SETUP, CellKind.SOLUTION):
         texts, read = {"": cell.source}, without_magics
@@ -240,9 +240,9 @@ def _check_syntax(cell: Cell) -> None:
 
 
 def _check_identity(cell: Cell) -> None:
-    """Refuse a test that asks which object something is: by chance, it would cost points.
+    """Reject a test that calls ``id``, because it would fail at random.
 
-    In the judge, each look at what a student made gives a new stand-in for it.
+    In the judge, each access to a student's object returns a new proxy.
     """
     if cell.kind is not CellKind.TEST:
         return
@@ -255,7 +255,7 @@ def _check_identity(cell: Cell) -> None:
 
 
 def _check_rule(cell: Cell, cells: list[Cell]) -> None:
-    """Refuse a rule that students are not told."""
+    """Reject a rule that the homework's text does not mention."""
     told = "\n".join(c.source for c in cells if c.kind is CellKind.TEXT)
     for name in cell.forbids:
         short = name.rpartition(".")[2]
@@ -267,13 +267,13 @@ def _check_rule(cell: Cell, cells: list[Cell]) -> None:
 
 
 def check_rules(homework: Homework) -> None:
-    """Refuse rules that can't be broken. It imports what they name, so it is done once, early.
+    """Reject rules with names that can't be imported. Imports PyTorch, so it is called once.
 
     Args:
         homework: The homework.
 
     Raises:
-        HomeworkError: A name that is forbidden does not exist.
+        HomeworkError: A forbidden name does not exist.
     """
     for cell in homework.cells:
         for name in cell.forbids:
@@ -302,7 +302,7 @@ def _check_unique(cells: list[Cell]) -> None:
 
 
 def _complete(cell: Cell, root: Path) -> Cell:
-    """Add to a cell what does not stand in the file itself."""
+    """Add to a cell its links into the book, its solution from course_lib and its title."""
     if cell.kind in _WORDS:
         cell = replace(cell, source=expand_book_links(cell.source, root))
     if cell.of:

@@ -1,8 +1,8 @@
 """Variants of a solution: right ones in other styles, and wrong ones with one mistake each.
 
-They stand in the homework's source, in a cell ``variants="exercise"`` that is never released. A
-wrong variant names the check that it costs and the hint for it. While grading, a submission whose
-answers equal those of a wrong variant pays where the variant says, and nowhere else.
+A homework's source declares them in a cell ``variants="exercise"``, which is never released. A
+wrong variant names a check and a hint. A submission that gives the same values as the variant loses
+that check's points only, and gets the hint.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ Edit = tuple[str, str]
 
 @dataclass(frozen=True)
 class Style:
-    """A right solution, from which wrong ones can be made.
+    """A right solution that wrong variants can be derived from.
 
     Attributes:
         source: Its text.
-        wrong: Declares a wrong variant of it; see ``read_variants``.
+        wrong: Function that declares a wrong variant of it, see ``read_variants``.
     """
 
     source: str
@@ -32,15 +32,15 @@ class Style:
 def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Variant, ...]:
     """Run a cell that declares variants.
 
-    The cell is Python, and calls these functions:
+    The cell calls these functions:
 
-    - ``right(name, *edits)``: a right solution; returns it, so that ``style.wrong(...)`` can edit
-      it further;
-    - ``wrong(name, *edits, lost="check", hint="You ...; do ...")``: a wrong one;
-    - ``same(piece, reason)``: a line of a mutant that no test can tell from the solution.
+    - ``right(name, *edits)`` declares a right solution and returns it as a ``Style``, whose
+      ``wrong(...)`` declares variants of that solution;
+    - ``wrong(name, *edits, lost="check", hint="You ...; do ...")`` declares a wrong one;
+    - ``same(piece, reason)`` names a line of a mutant that behaves like the solution.
 
-    An edit is a pair, a piece of source that occurs once and its replacement; or, alone, the
-    whole source.
+    An edit is a pair of a piece of source that occurs once and its replacement. A single string
+    in place of edits is the whole source.
 
     Args:
         cell: The cell.
@@ -51,7 +51,7 @@ def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Varian
         The variants, in order.
 
     Raises:
-        HomeworkError: An edit does not fit, or ``lost`` names no check; the message says which.
+        HomeworkError: An edit does not fit, or ``lost`` names no check; the message names it.
     """
     exercise = solution.grade_id
     found: list[Variant] = []
@@ -115,14 +115,14 @@ def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Varian
 
 
 def compose(first: Variant, second: Variant) -> Variant | None:
-    """Make two mistakes at once.
+    """Combine the mistakes of two variants.
 
     Args:
         first: A wrong variant.
-        second: Another of the same exercise.
+        second: Another one of the same exercise.
 
     Returns:
-        Both edits of one solution; None where they do not fit together.
+        The variant with both edits; None if they don't fit together.
     """
     source = first.source
     if first.base != second.base or not first.edits or not second.edits:

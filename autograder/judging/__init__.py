@@ -1,4 +1,4 @@
-"""One submission, judged: what is read of it, its process, the test cells, the results.
+"""Grades one submission: reads the notebook, runs its cells and the checks, returns the result.
 
 Imports ``course_lib``, ``homework_source`` and ``sandbox``.
 """

@@ -1,7 +1,8 @@
 """Finds the text that a student added to the instructor's cells.
 
-A text is cut into parts where a line begins at the margin, and its parts are compared with the
-instructor's. Python's parser gets no more than one line of a student's text.
+A cell is split into parts at lines without indentation, and the parts are compared with the
+instructor's. Python's parser only gets single lines of a student's text, because a long one could
+exhaust it.
 """
 
 import ast
@@ -17,7 +18,7 @@ from autograder.homework_source.cell_text import ANSWER_STUB, students_text, wit
 from autograder.homework_source.homework import Cell, CellKind, Homework
 
 LOCKED = (CellKind.SETUP, CellKind.TEST, CellKind.DEMO, CellKind.FETCH)
-"""The code cells that are the instructor's."""
+"""Kinds of the instructor's code cells."""
 
 _CONTINUES = re.compile(r"[\s)\]}]|$|(?:elif|else|except|finally)\b")
 _DEFINES = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.MULTILINE)
@@ -25,15 +26,15 @@ _IMPORTS = re.compile(r"(?:from|import) ")
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTES = re.compile("\"\"\"|'''")
 _TEXT = re.compile("[bfru]{0,2}[\"']", re.IGNORECASE)
-_BADGES = ("[![Open in ", "[Open in ")  # which a release puts below the title
-_MAX_LINE = 2_000  # characters of a line that is parsed
+_BADGES = ("[![Open in ", "[Open in ")  # a release adds them below the title
+_MAX_LINE = 2_000  # characters; longer lines are not parsed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Added:
     """The text that a student added to a cell."""
 
-    code: str  # that can run in the student's process, where of locked cells only setup cells run
+    code: str  # parts that can run without the locked cells that only run in the judge
     words: str  # comments, strings and prose
 
 
@@ -52,29 +53,29 @@ def find_added(source: str, cell: Cell, homework: Homework) -> Added:
 
 
 def added_lines(text: str, homework: Homework) -> set[str]:
-    """Return the lines, stripped, that are nowhere in the instructor's notebook."""
+    """Return the stripped lines of a text that are not in the instructor's notebook."""
     lines = {line.strip() for line in text.splitlines() if not line.startswith(_BADGES)}
     return lines - _lines_of_all(homework.cells)
 
 
 def added_code(text: str, homework: Homework) -> str:
-    """Return the code in a text in which prose may stand too."""
+    """Return the code in a text that may also contain prose."""
     parts = (part for part in _parts(text) if bare(part) not in _parts_of_all(homework.cells))
     return "\n".join(part for part in parts if not _is_words(part))
 
 
 def defined_names(source: str) -> list[str]:
-    """Return the functions and classes that are defined at the margin of a text."""
+    """Return the functions and classes that a text defines without indentation."""
     return _DEFINES.findall(source)
 
 
 def is_text(source: str) -> bool:
-    """Return whether a cell holds comments, texts or prose, and no code."""
+    """Return whether a cell contains only comments, string literals and prose."""
     return all(map(_is_words, _parts(source)))
 
 
 def find_locked(source: str, homework: Homework) -> Cell | None:
-    """Return the locked cell of which most stands in a text; None if there is none."""
+    """Return the locked cell that a text contains most of; None if it contains half of none."""
     parts = set(map(bare, _parts(source)))
     locked = [cell for cell in homework.cells if cell.kind in LOCKED]
     shares = Counter({cell: _share(parts, cell) for cell in locked})
@@ -83,13 +84,13 @@ def find_locked(source: str, homework: Homework) -> Cell | None:
 
 
 def bare(source: str) -> str:
-    """Leave out what editors change by themselves: space at line ends, and empty lines."""
+    """Remove spaces at line ends and empty lines, which editors change by themselves."""
     return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
 
 
 @functools.lru_cache(maxsize=1_000)
 def names_made(source: str) -> frozenset[str]:
-    """Return the global names that the instructor's code makes."""
+    """Return the global names that the instructor's code assigns or imports."""
     python = ast.unparse(without_magics(source))
     symbols = symtable.symtable(python, "cell", "exec").get_symbols()
     return frozenset(s.get_name() for s in symbols if s.is_assigned() or s.is_imported())
@@ -103,13 +104,13 @@ def _words(part: str) -> Iterator[str]:
 
 
 def _is_words(part: str) -> bool:
-    """Return whether a part is a comment, a text, or a line that is no Python."""
+    """Return whether a part is a comment, a string literal, or a line that is not Python."""
     part = part.strip()
     return part.startswith("#") or _TEXT.match(part) is not None or _is_prose(part)
 
 
 def _needs(part: str) -> set[str]:
-    """Return the names that must be there where a part runs, or that it makes."""
+    """Return the names that a part uses; of a definition, the name that it defines."""
     if defined := _DEFINES.search(part):
         return {defined[1]}
     return set() if _IMPORTS.match(part) else set(_NAME.findall(part))
@@ -129,7 +130,7 @@ def _is_prose(part: str) -> bool:
 
 
 def _share(parts: set[str], cell: Cell) -> float:
-    """Return how much of a cell's text is among parts."""
+    """Return the share of a cell's text that is in ``parts``."""
     own = _students_parts(cell)
     return sum(map(len, own & parts)) / max(sum(map(len, own)), 1)
 
@@ -146,7 +147,7 @@ def _parts_of(cell: Cell) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=8)
 def _parts_of_all(cells: Sequence[Cell]) -> frozenset[str]:
-    """Return the parts that count nowhere as a student's; most imports run only in their cells."""
+    """Return the parts that are the instructor's in every cell; imports only those of setup."""
     return frozenset(
         part
         for cell in cells
@@ -163,7 +164,7 @@ def _lines_of_all(cells: Sequence[Cell]) -> frozenset[str]:
 
 
 def _parts(source: str) -> list[str]:
-    """Cut a text where a line begins at the margin, unless a text in three quotes is open."""
+    """Split a text at lines without indentation that are not inside a triple-quoted string."""
     parts: list[list[str]] = []
     quotes, decorates = "", False
     for line in source.split("\n"):

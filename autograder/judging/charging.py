@@ -1,6 +1,6 @@
-"""Charges each mistake once, by comparing failed checks with those of the wrong variants.
+"""Charges each mistake once, by comparing failed checks with wrong variants.
 
-Where the transcripts of an exercise's failed checks equal those of a wrong variant, the checks that
+If the transcripts of an exercise's failed checks equal those of a wrong variant, the checks that
 the variant names lose their points and show its hint; the other failed checks count as passed. A
 failure that no variant explains loses its own points.
 """
@@ -14,7 +14,7 @@ from autograder.judging.results import CheckResult, Status
 from autograder.judging.transcript import Transcript, are_alike
 
 Run = Callable[[Variant, str], Transcript]
-"""Returns the transcript of a check, by grade_id, for a variant in the exercise's place."""
+"""Runs a check, given by grade_id, on a variant, and returns its transcript."""
 
 _FAILED = (Status.FAIL, Status.ERROR)
 
@@ -22,7 +22,7 @@ _FAILED = (Status.FAIL, Status.ERROR)
 def charge(
     homework: Homework, results: Mapping[str, CheckResult], run: Run
 ) -> dict[str, CheckResult]:
-    """Return the results with each mistake charged once, some passed and others with a hint."""
+    """Return the results with each mistake charged once: some now pass, some have a hint."""
     charged = dict(results)
     for exercise in dict.fromkeys(cell.exercise for cell in homework.checks if cell.exercise):
         failed = {
@@ -64,14 +64,14 @@ def _charge_exercise(
 
 
 def _explained(variant: Variant, failed: Mapping[str, Transcript], run: Run) -> set[str]:
-    """Return the failed checks in which a submission looks like a variant."""
+    """Return the failed checks in which the submission and the variant have equal transcripts."""
     return {c for c, transcript in failed.items() if are_alike(run(variant, c), transcript)}
 
 
 def _best(
     explained: Mapping[Variant, set[str]], left: set[str], paid: Collection[str] = ()
 ) -> list[Variant]:
-    """Return the variants, all alike, that explain the most checks; what they cost must be lost."""
+    """Return the equivalent variants that explain the most checks, and whose lost checks failed."""
     fitting = {
         variant: checks & left
         for variant, checks in explained.items()
@@ -104,7 +104,7 @@ def _settle(
 
 
 def _hints(variants: Iterable[Variant]) -> str:
-    """Return the hint for variants that look alike: one of them was made."""
+    """Return one hint for variants that can't be told apart."""
     hints = list(dict.fromkeys(variant.hint for variant in variants))
     if len(hints) < 2:
         return "".join(hints)

@@ -1,4 +1,4 @@
-"""Runs one test cell in the judge; its message to the student gives no hidden value away."""
+"""Runs one test cell in the judge; its message to the student reveals no hidden value."""
 
 import ast
 import builtins
@@ -34,8 +34,8 @@ _NOT_INSTALLED = (
     "You import {0}, which is not installed where work is graded, so the cell that imports it "
     "ended there; use the packages that README.md names."
 )
-_NO_GRADIENT = "does not require grad and does not have a grad_fn"  # says torch of backward()
-# What an exception says when a limit is behind it, and how to stay inside it.
+_NO_GRADIENT = "does not require grad and does not have a grad_fn"  # from torch's backward()
+# Patterns of exceptions that a limit causes, and advice.
 _LIMIT_HINTS = (
     (
         r"MemoryError|not enough memory|can't allocate memory|Cannot allocate memory",
@@ -56,18 +56,18 @@ _LIMIT_HINTS = (
     ),
     (
         r"'/proc/|NoSuchProcess",
-        "What the machine has and does can't be asked where homework is graded: there is no /proc. "
+        "Your code cannot measure the machine here: there is no /proc where homework is graded. "
         "Measure in a cell of your own.",
     ),
 )
 
 
 class CheckNamespace(dict[str, Any]):
-    """The globals of a test cell: names that nobody here defines are the student's.
+    """The globals of a test cell; undefined names are looked up in the student's process.
 
     Args:
-        trusted: What setup cells defined.
-        process: Where the student's objects live.
+        trusted: Names that setup cells defined in the judge.
+        process: The student's process.
     """
 
     def __init__(self, trusted: dict[str, Any], process: StudentProcess) -> None:
@@ -81,7 +81,7 @@ class CheckNamespace(dict[str, Any]):
         if hasattr(builtins, name):  # Python looks there next
             raise KeyError(name)
         value = self._process.lookup(name)
-        # A cell asks for a function or a class again and again; variables may change meanwhile.
+        # Functions and classes are cached; variables may change.
         if isinstance(value, Proxy) and value.__remote_type__ in ("function", "type"):
             self._found[name] = value
         return value
@@ -104,14 +104,14 @@ def run_check(
         trusted: Names that setup cells defined in the judge.
         seed: Seeds every random generator before the cell runs.
         seconds: Time limit.
-        has_variants: Whether it is to be compared with variants: then it runs to its end, and the
-            result of a failed check has a transcript.
+        has_variants: Whether the result will be compared with variants. If so, the check continues
+            after a failed assertion, and a failed result has a transcript.
 
     Returns:
-        The outcome, fit for the student's eyes.
+        The outcome, safe to show to the student.
 
     Raises:
-        SandboxError: The sandbox broke down, and says nothing about the student's code.
+        SandboxError: The sandbox failed; this is not a result of the student's code.
     """
     started = time.monotonic()
     file = f"<check {cell.grade_id}>"
@@ -135,13 +135,13 @@ def run_check(
         found = {**_describe_score(score, cell.points), "forgave": tuple(sorted(forgiven))}
     except ProcessEnded as ended:
         found = {"status": ended.status, "message": ended.message}
-    except SandboxError:  # no fault of the student's
+    except SandboxError:  # not the student's fault
         raise
     except Exception as error:
         if isinstance(error, RemoteError) and process.complaint:
             error = process.complaint.with_traceback(error.__traceback__)
         last = None if error is recorder.failure else error
-        error = recorder.failure or error  # the first that went wrong
+        error = recorder.failure or error  # the first failure
         lines = recorder.lines or _lines(error, file)
         found = _explain(error, cell, lines, cells=process.cells)
         if process.not_installed and isinstance(error, NameError | NotImplementedError):
@@ -155,8 +155,8 @@ def run_check(
 
 
 def derive_seed(seed: int, label: str) -> int:
-    """Return a seed of 63 bits that depends on both arguments and on nothing else."""
-    # A label may be a folder's name, which need not be UTF-8.
+    """Return a 63-bit seed that depends only on the arguments."""
+    # A label may be a folder name that is not UTF-8.
     digest = hashlib.sha256(f"{seed}/{label}".encode(errors="surrogateescape")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
@@ -164,7 +164,7 @@ def derive_seed(seed: int, label: str) -> int:
 def seed_everything(seed: int, label: str) -> None:
     """Seed every random generator for a check."""
     derived = derive_seed(seed, label)
-    # For a GPU that has not been used yet, torch's own keeps the seed, and takes a stack trace.
+    # torch.manual_seed also seeds an unused GPU, but takes a slow stack trace for it.
     seed_torch = torch if torch.cuda.device_count() else torch.default_generator
     seed_torch.manual_seed(derived)
     random.seed(derived)
@@ -172,7 +172,7 @@ def seed_everything(seed: int, label: str) -> None:
 
 
 def _execute(source: str, file: str, namespace: CheckNamespace) -> float | None:
-    """Execute a cell; returns the number that its last line is, if it is one."""
+    """Execute a cell; return the value of its last line if that is a number."""
     body, last = _compile(source, file)
     exec(body, namespace)  # noqa: S102 -- the instructor's own code
     value: Any = eval(last, namespace) if last else None  # noqa: S307 -- likewise
@@ -182,7 +182,7 @@ def _execute(source: str, file: str, namespace: CheckNamespace) -> float | None:
 
 @functools.cache
 def _compile(source: str, file: str) -> tuple[CodeType, CodeType | None]:
-    """Compile a cell, once for all submissions; if its last line is an expression, apart."""
+    """Compile a cell, once for all submissions; a last line that is an expression separately."""
     tree = ast.parse(source, filename=file)
     *body, last = tree.body or [ast.Pass(lineno=1, col_offset=0)]
     if not isinstance(last, ast.Expr):
@@ -201,7 +201,7 @@ def _describe_score(score: float, points: float) -> dict[str, Any]:
 def _explain(
     error: Exception, cell: Cell, lines: set[int], *, cells: Mapping[str, str]
 ) -> dict[str, Any]:
-    # Also where a helper of the visible part stopped, if the hidden one called it.
+    # True also if a helper in the visible part failed and the hidden part called it.
     hidden = any(line in region for region in regions(cell) for line in lines)
     if isinstance(error, CheckFailure):
         summary, detail = error.summary, error.detail
@@ -216,7 +216,7 @@ def _explain(
     if isinstance(error, RuntimeError) and _NO_GRADIENT in str(error):
         hint = hint_for(_NO_GRADIENT)
         return {"status": Status.FAIL, "message": "No gradient flows back.", "hint": hint}
-    # Trusted code stumbled over what the student's code returned. Its words are not for students.
+    # Trusted code failed on a value of the student's code; its message may reveal hidden values.
     return {
         "status": Status.FAIL,
         "message": f"{UNUSABLE} ({type(error).__name__}). Does it return exactly what its "
@@ -242,10 +242,10 @@ def _limit_hint(raised: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Cut what may hold names or values of the student's: a process may send megabytes of them."""
+    """Shorten a message, because a student's process may have sent megabytes of text."""
     return text if len(text) <= _MAX_WORDS else text[:_MAX_WORDS] + " …"
 
 
 def _lines(error: BaseException, file: str) -> set[int]:
-    """Return the lines of the cell that were under way when it stopped; none if it never began."""
+    """Return the lines of the cell in an error's traceback."""
     return {f.lineno or 0 for f in traceback.extract_tb(error.__traceback__) if f.filename == file}

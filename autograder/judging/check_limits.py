@@ -1,9 +1,9 @@
-"""How long each check may take: a submission that never answers delays the class only once.
+"""Time limits of checks, such that code that never ends delays the class only once.
 
-A check is stopped when it has taken much longer than the reference solution takes for it. From
-then on the checks of its exercise get a short time, until one of them answers. The checks of other
-exercises, which may call the one that never ends, get it too; ``second_try`` gives them all their
-time, with the reference solution in place of what was stopped.
+A check is stopped when it takes much longer than with the reference solution. Then the other checks
+of its exercise get a short limit, until one of them ends in time. Checks of other exercises, which
+may call the endless code, get the short limit too. ``second_try`` runs them again with the full
+limit and the reference in place of the stopped code.
 """
 
 import dataclasses
@@ -14,22 +14,23 @@ from autograder.homework_source.homework import Cell
 from autograder.judging.results import STOPPED, CheckResult, Status
 
 FIRST_SECONDS = 3.0
-"""Each check may take this long, however fast the reference is."""
+"""Minimum limit of a check."""
 GENEROSITY = 100
-"""A check may take this many times as long as it takes with the reference solution."""
+"""Limit of a check, as a multiple of the reference's time."""
 SHORT_SECONDS = 0.15
-"""``FIRST_SECONDS`` of a check that gets a short time."""
+"""``FIRST_SECONDS`` of a check with the short limit."""
 SHORT_GENEROSITY = 10
-"""``GENEROSITY`` of a check that gets a short time."""
+"""``GENEROSITY`` of a check with the short limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeLimits:
-    """How long a student's code may run.
+    """Time limits of student code.
 
     Attributes:
-        check_seconds: One cell, and no check longer, see ``TimeLimit`` and ``CheckLimits``.
-        submission_seconds: A whole notebook, by the clock.
+        check_seconds: Limit of one cell, and maximum limit of a check, see ``TimeLimit`` and
+            ``CheckLimits``.
+        submission_seconds: Limit of a whole notebook, elapsed time.
     """
 
     check_seconds: float = 30.0
@@ -40,11 +41,11 @@ class CheckLimits:
     """The time limits of one submission's checks.
 
     Args:
-        most_seconds: No check may take longer.
-        reference_seconds: Says how long a check takes with the reference solution.
+        most_seconds: Maximum limit of a check.
+        reference_seconds: Returns the time that a check takes with the reference solution.
 
     Attributes:
-        is_second_try: Whether other exercises get their full time too.
+        is_second_try: Whether a stopped check leaves the limits of other exercises unchanged.
     """
 
     def __init__(self, most_seconds: float, reference_seconds: Callable[[str], float]) -> None:
@@ -54,9 +55,10 @@ class CheckLimits:
         self.is_second_try = False
 
     def run(self, cell: Cell, attempt: Callable[[float], CheckResult]) -> CheckResult:
-        """Run a check by a function that takes its limit in seconds.
+        """Run a check by calling ``attempt`` with a limit in seconds.
 
-        It is run once more, with a longer limit, where the reference needs long for it.
+        If the check is stopped and the reference is slow too, it runs once more with a longer
+        limit.
         """
         again = cell.exercise in self._stopped
         if again or (self._stopped and not self.is_second_try):
@@ -79,9 +81,9 @@ class CheckLimits:
 
     def _short_time(self, cell: Cell, seconds: float) -> str:
         return (
-            f"{STOPPED} {seconds:.2g} s. It got no longer, since an earlier check of "
-            f"{cell.exercise} was stopped: the reference solution needs less than a tenth of that. "
-            "Look for a loop that never ends there first."
+            f"{STOPPED} {seconds:.2g} s. It got no longer, because an earlier check of "
+            f"{cell.exercise} was stopped; the reference solution needs less than a tenth of that. "
+            "First look there for a loop that never ends."
         )
 
 

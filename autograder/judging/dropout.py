@@ -1,4 +1,4 @@
-"""Charges dropout that no exercise asked for once, by running failed checks without it."""
+"""Charges unwanted dropout once, by running failed checks without it."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,7 +15,7 @@ NO_DROPOUT = """\
 import torch
 torch.nn.functional.dropout = lambda input, *args, **kwargs: input
 """
-"""A cell after which dropout drops nothing."""
+"""A cell that turns dropout into the identity."""
 
 
 def charge_dropout_once(
@@ -25,7 +25,7 @@ def charge_dropout_once(
 ) -> dict[str, CheckResult]:
     """Run failed checks again without dropout, if the code mentions it.
 
-    Of the checks of an exercise that pass without dropout, the cheapest keeps its failure.
+    Of an exercise's checks that pass without dropout, the one worth the fewest points still fails.
     """
     found = dict(results)
     failed = [c for c, result in found.items() if result.status in (Status.FAIL, Status.ERROR)]

@@ -1,4 +1,4 @@
-"""Flags changes to the instructor's cells; only the student's own cells earn points."""
+"""Flags changes to the instructor's cells. A flag costs no points."""
 
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,9 +15,9 @@ _RUNNERS_TAGS = {"skip-execution", "raises-exception", "nbval-skip"}
 def changed_cell(
     official: Cell, source: str, metadata: Mapping[str, Any], *, runs: bool = False
 ) -> Iterator[Flag]:
-    """Compare a cell that was handed in with the instructor's; yield a flag for each difference.
+    """Compare a submitted cell with the instructor's; yield a flag for each difference.
 
-    ``runs`` says whether code was added to it that runs as the student's own.
+    ``runs`` states whether the student added code to it that runs in a cell of its own.
     """
     if runs:
         yield _forged(
@@ -48,15 +48,15 @@ def changed_cell(
 
 
 def copied_cell(official: Cell) -> Flag:
-    """Flag a cell of which only the last copy counts, as in nbgrader."""
+    """Flag a copied cell; only the last copy counts, as in nbgrader."""
     text = f"the cell {official.grade_id} occurs more than once"
     return Flag(kind=FlagKind.FORGED, text=text, cell=official.grade_id)
 
 
 def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
-    """Yield a flag for each cell that is missing, or one if no cell is of this homework.
+    """Yield a flag for each missing cell, or one flag if no cell is of this homework.
 
-    ``found`` holds the grade_ids of the code cells that were handed in.
+    ``found`` contains the grade_ids of the submitted code cells.
     """
     kinds = (CellKind.SOLUTION, CellKind.TEST, CellKind.SETUP)
     cells = [cell for cell in homework.cells if cell.kind in kinds]
@@ -71,7 +71,7 @@ def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
 
 
 def lost_metadata(names: Sequence[str]) -> Iterator[Flag]:
-    """Yield a flag if cells of the instructor's, of these grade_ids, have lost their metadata."""
+    """Yield a flag if the instructor's cells with these grade_ids have lost their metadata."""
     if names:
         cells = f"{len(names)} of the instructor's cells"
         yield Flag(kind=FlagKind.FORGED, text=f"{cells} have lost their metadata: {names[0]} first")
@@ -80,16 +80,16 @@ def lost_metadata(names: Sequence[str]) -> Iterator[Flag]:
 def is_released(source: str, metadata: Mapping[str, Any]) -> bool:
     """Return whether a text fits the checksum in its metadata, as the text of any release does.
 
-    A forger can forge the checksum too: the answer only tells a person where to look first.
+    The student can forge the checksum too; the flag only mentions it.
     """
     from nbformat import NotebookNode
-    from nbgrader.utils import compute_checksum  # it takes a second, and few need it
+    from nbgrader.utils import compute_checksum  # importing takes a second and is rarely needed
 
     try:
         nbgrader = NotebookNode(nbgrader=metadata["nbgrader"])
         cell = NotebookNode(source=source, cell_type="code", metadata=nbgrader)
         return bool(metadata["nbgrader"].get("checksum") == compute_checksum(cell))
-    except Exception:  # it may hold anything, or lack what nbgrader writes
+    except Exception:  # the metadata may contain anything
         return False
 
 
@@ -98,9 +98,9 @@ def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
     return ", or is of another release: it fits its own checksum" if is_earlier else ""
 
 
-@functools.lru_cache(maxsize=1_000)  # the same for each student
+@functools.lru_cache(maxsize=1_000)  # shared by all students
 def _its_texts(official: Cell) -> frozenset[str]:
-    """Return a cell's text as the instructor and as students have it, and both bare."""
+    """Return the instructor's and the released text of a cell, and both ``bare``."""
     texts = {official.source, students_text(official)}
     return frozenset(texts | {bare(text) for text in texts})
 

@@ -1,8 +1,7 @@
-"""What one check forgives, another has to charge: else it is forgiven no more.
+"""Fails checks that forgave a mistake for which no other check deducts points.
 
-A mistake is paid for once, so a check may pass over one that another looks for, by
-``course_lib.testing.forgive``. Code may show a mistake to the one and not to the other, on purpose
-or by chance: then nobody would charge it.
+By ``course_lib.testing.forgive`` a check ignores a mistake that another check charges. Code may
+make the mistake in the first check and not in the second, by chance or on purpose.
 """
 
 from collections.abc import Mapping
@@ -12,13 +11,13 @@ from autograder.judging.results import CheckResult, Status
 
 
 def charge_unpaid(results: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
-    """Fail each check that passed over a mistake which no check found.
+    """Fail each check that forgave a mistake if the checks that charge it have passed.
 
     Args:
         results: By check.
 
     Returns:
-        The same with those failed.
+        The changed results.
     """
     clean = {check for check, found in results.items() if found.status is Status.PASS}
     return {check: _charged(found, clean) for check, found in results.items()}
@@ -27,8 +26,7 @@ def charge_unpaid(results: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
 def _charged(result: CheckResult, clean: set[str]) -> CheckResult:
     for mistake, paid_in in result.forgave:
         if result.status in (Status.PASS, Status.PARTIAL) and clean.issuperset(paid_in):
-            look = "looks" if len(paid_in) == 1 else "look"
             others = " and ".join(paid_in)
-            message = f"What {others} {look} for, and did not find, shows here: {mistake}."
+            message = f"A mistake that {others} did not find shows here: {mistake}."
             return replace(result, status=Status.FAIL, score=0.0, message=message, forgave=())
     return result

@@ -1,4 +1,4 @@
-"""Grades one submission: the student's code in its process, the test cells here."""
+"""Grades one submission: runs the student's code in its process, and the test cells here."""
 
 import contextlib
 import secrets
@@ -43,7 +43,7 @@ from autograder.sandbox.zygote import SandboxError, Zygote
 _OWN_SECONDS = 600.0  # for the instructor's own code
 _GPU_SECONDS = 60.0  # for CUDA to start
 _TEST = CellKind.TEST
-_MOST_FAILURES = 20  # cells whose errors are told
+_MOST_FAILURES = 20  # cells whose errors are reported
 
 OnProgress = Callable[[Progress], None]
 
@@ -53,10 +53,10 @@ class Judge:
 
     Args:
         homework: The instructor's notebook.
-        sandbox: Gives out processes for students' code.
-        limits: How long students' code may run.
-        isolated: Whether ``sandbox`` is one; told to the report.
-        device: Where the tests put their tensors: ``cpu`` or ``cuda``.
+        sandbox: Starts processes for student code.
+        limits: Time limits of student code.
+        isolated: Whether ``sandbox`` isolates its processes; part of the result.
+        device: Device of the tests' tensors, ``cpu`` or ``cuda``.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Judge:
         self._has_reached_device = device == "cpu"
 
     def prepare(self) -> None:
-        """Prepare ``sandbox``, if no other judge uses it, for this homework's rules."""
+        """Prepare ``sandbox`` for this homework's rules, unless another judge uses it."""
         rules = rules_of(self._homework).values()
         self._sandbox.prepare(sorted({name for names in rules for name in names}))
 
@@ -99,20 +99,20 @@ class Judge:
         """Grade one notebook.
 
         Args:
-            notebook: The file's bytes as handed in.
+            notebook: The bytes of the submitted file.
             student: The student's id.
-            seed: Draws the hidden inputs, the same for all students; this judge's own if None.
-            known: What is certain already: of a judge that was ended in its work.
-            taken: Seconds that it has had, which count as this one's.
-            on_cell: As ``NotebookRun``.
-            on_check: Likewise.
-            on_progress: Likewise.
+            seed: Seed of the hidden inputs; this judge's own if None.
+            known: Results kept from a judge that was terminated while it graded this notebook.
+            taken: Seconds that the terminated judge used; they count for the time limit.
+            on_cell: As in ``NotebookRun``.
+            on_check: As in ``NotebookRun``.
+            on_progress: As in ``NotebookRun``.
 
         Returns:
-            One outcome for each check, whatever the notebook holds.
+            The result, with one outcome per check for any notebook.
 
         Raises:
-            SandboxError: The sandbox broke down, or no GPU can be reached from it.
+            SandboxError: The sandbox failed, or its processes can't use the GPU.
         """
         seed = self._seed if seed is None else seed
         started = time.monotonic() - taken
@@ -154,7 +154,7 @@ class Judge:
                 if not no_dropout:
                     return run_all(process, known=known, second_try=second_try)
                 process.run_cell("dropout", NO_DROPOUT)
-                tell: OnProgress = lambda progress: None  # noqa: E731 -- nothing is certain by it
+                tell: OnProgress = lambda progress: None  # noqa: E731 -- its results are not final
                 return run_all(process, tell, known=known, second_try=second_try)
 
         again = to_try_again(self._homework, results, lost)
@@ -190,7 +190,7 @@ class Judge:
     def _charge(
         self, results: dict[str, CheckResult], seed: int, on_cell: Callable[[str], None]
     ) -> dict[str, CheckResult]:
-        """Charge each mistake once; variants run only where a check failed."""
+        """Charge each mistake once; only failed checks run on variants."""
         self._variants.use_seed(seed)
 
         def run(variant: Variant, check: str) -> Transcript:
@@ -244,7 +244,7 @@ class Judge:
         )
 
     def _reach_device(self) -> None:
-        """Make sure, once, that a student's process reaches the GPU: it is no fault of theirs."""
+        """Check once that a student's process can use the GPU; a failure is not the student's."""
         if self._has_reached_device:
             return
         with self._process() as process:
@@ -259,14 +259,11 @@ class Judge:
         self._has_reached_device = True
 
     def _reference_seconds(self, check: str) -> float:
-        """Return how long a check takes with the instructor's own solution; tried out once.
-
-        It is processor time, as the limits count: a busy machine makes them no wider.
-        """
+        """Return the processor time of a check with the reference solution; measured once."""
         if not self._reference:
             with self._process() as process:
-                whatever_it_takes = self._limits.check_seconds
-                limits = CheckLimits(whatever_it_takes, lambda check: whatever_it_takes)
+                most_seconds = self._limits.check_seconds
+                limits = CheckLimits(most_seconds, lambda check: most_seconds)
                 run = self._run(process, limits, seed=0, known=Progress())
                 for cell in self._homework.cells:
                     if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
@@ -274,7 +271,7 @@ class Judge:
                         run.do(instructors_step(cell))
                         found = run.results.get(cell.grade_id)
                         was_stopped = found and found.status in (Status.TIMEOUT, Status.CRASH)
-                        took = whatever_it_takes if was_stopped else process.used() - before
+                        took = most_seconds if was_stopped else process.used() - before
                         self._reference[cell.grade_id] = took
         return self._reference.get(check, 0.0)
 
@@ -285,7 +282,7 @@ def _by_hand(cell: Cell, *, is_blank: bool) -> CheckResult:
 
 
 def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:
-    """Keep what somebody may read: each has a page of words, and a notebook a thousand cells."""
+    """Keep the first failures and count the rest; a notebook may have a thousand cells."""
     if len(failures) <= _MOST_FAILURES:
         return failures
     left_out = len(failures) - _MOST_FAILURES

@@ -9,21 +9,21 @@ from typing import Any
 from autograder.judging.results import NOTHING_HANDED_IN
 
 MAX_NOTEBOOK_BYTES = 20 << 20
-"""Without outputs, attachments and the state of widgets."""
+"""Size limit without outputs, attachments and widget state."""
 MAX_FILE_BYTES = 200 << 20
 MAX_PARTS = 500_000
-"""Strings, lists, objects and commas of a notebook's JSON: each costs far more once it is read."""
+"""Limit of strings, lists, objects and commas in the JSON, which take much memory when parsed."""
 
 _MAX_OUTPUT_PARTS = 20_000_000  # strings and brackets
-# Between quotes: a text's own are escaped.
+# Quotes inside a JSON string are escaped, so this matches keys only.
 _OUTPUTS = re.compile(rb'(?<=[{,\s])"(?:outputs|attachments|widgets)"\s*+:\s*+(?=[\[{])')
 _BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _DEPTH = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a string is one, however long
+_PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a whole string, or a sign
 
 
 class SubmissionError(ValueError):
-    """A file that is no notebook; the message tells the student what to do."""
+    """A submitted file is not a usable notebook; the message tells the student what to do."""
 
 
 def without_outputs(data: bytes) -> bytes:
@@ -32,7 +32,7 @@ def without_outputs(data: bytes) -> bytes:
     start = parts = 0
     while outputs := _OUTPUTS.search(data, start):
         kept.append(data[start : outputs.end()])
-        start, depth = len(data), 0  # where they do not end
+        start, depth = len(data), 0  # if the outputs have no end
         for part in _BRACKET.finditer(data, outputs.end()):
             depth += _DEPTH.get(data[part.start()], 0)
             parts += 1
@@ -49,7 +49,7 @@ def without_outputs(data: bytes) -> bytes:
 
 
 def too_large(what: str, size: int, limit: int = MAX_NOTEBOOK_BYTES) -> str:
-    """Return a message to the student whose notebook has too many bytes."""
+    """Return the message for a notebook with too many bytes."""
     return (
         f"{what} has {math.ceil(size / 2**20 * 10) / 10:g} MiB; the limit is {limit >> 20} MiB. "
         "Clear the outputs, save, and hand it in again."
@@ -60,7 +60,7 @@ def read_json(data: bytes) -> Any:
     """Read the JSON of a notebook without its outputs.
 
     Raises:
-        SubmissionError: There are too many bytes or values, or the bytes are no JSON.
+        SubmissionError: There are too many bytes or values, or the bytes are not JSON.
     """
     data = without_outputs(data)
     if len(data) > MAX_NOTEBOOK_BYTES:
@@ -76,8 +76,8 @@ def read_json(data: bytes) -> Any:
         raise _no_json(data) from None
     if any(itertools.islice(_PART.finditer(text), MAX_PARTS, None)):
         raise SubmissionError(
-            f"The notebook holds more than {MAX_PARTS:,} values, without its outputs. Delete what "
-            "is not yours, save, and hand it in again."
+            f"The notebook holds more than {MAX_PARTS:,} values, without its outputs. Delete cells "
+            "that you do not need, save, and hand it in again."
         )
     try:
         return json.loads(text)

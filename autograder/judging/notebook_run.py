@@ -1,4 +1,4 @@
-"""Runs one notebook: the student's cells in their process, the checks in this one."""
+"""Runs one notebook: the student's cells in the student's process, the checks in this one."""
 
 import functools
 import re
@@ -33,23 +33,23 @@ class NotebookRun:
     """One run of a notebook, step by step.
 
     Args:
-        process: Where the student's cells run.
+        process: The student's process.
         homework: The instructor's notebook.
-        limits: How long checks may take.
+        limits: Time limits of the checks.
         names: Names that checks can use besides their own, see ``names_of_checks``.
-        characters: Kept of the output of each cell.
-        device: Where the tests put their tensors.
-        seed: Draws the hidden inputs.
+        characters: Maximum number of characters to keep of a cell's output.
+        device: Device of the tests' tensors.
+        seed: Seed of the hidden inputs.
         progress: Results of an earlier run, which are kept.
-        second_try: The reference pieces, if this is the second run.
+        second_try: The references to use, if this is the second run.
 
     Attributes:
-        results: By check.
+        results: Results by check.
         lost: For each exercise that broke its rule, the status of its checks and the message.
-        failures: Cells that did not run to their end, by label.
-        outputs: Of the cells.
-        on_cell: Called with the label of each cell before it runs in the student's process; with
-            an empty label before one of the instructor's runs here.
+        failures: Failed cells, by label.
+        outputs: Outputs of the cells.
+        on_cell: Called with the label of each cell before it runs in the student's process, and
+            with an empty label before an instructor's cell runs here.
         on_check: Called with the name of each check before it runs.
         on_progress: Called with the results so far after each check.
     """
@@ -91,7 +91,7 @@ class NotebookRun:
         return tuple(self._flags)
 
     def do(self, step: Step) -> None:
-        """Run a cell in the student's process, or a check of it here."""
+        """Run a cell in the student's process, or a check here."""
         if step.kind is CellKind.TEST:
             assert step.cell is not None
             self._check(step.cell)
@@ -104,7 +104,7 @@ class NotebookRun:
             assert step.cell is not None
             run_setup(step.cell, self._trusted, self._device)
         failure = self._run_cell(step.label, step.source)
-        if step.is_early:  # the failure and the outputs of its second run are told
+        if step.is_early:  # its second run reports the failure and the outputs
             return
         if failure is not None and not (
             step.cell is None and self._needs_what_is_left_out(failure)
@@ -117,7 +117,7 @@ class NotebookRun:
             )
 
     def _needs_what_is_left_out(self, failure: CellFailure) -> bool:
-        """Whether a cell of the student's plays with what a cell made that grading leaves out."""
+        """Return whether a cell failed because it uses a name of a cell that grading skips."""
         missing = _UNKNOWN_NAME.search(failure.message)
         return missing is not None and missing[1] in _names_left_out(self._homework.cells)
 
@@ -149,14 +149,15 @@ class NotebookRun:
                 has_variants=bool(self._homework.variants),
             )  # fmt: skip
             ran = self._process.recorded(rule) if rule else []
-        except ProcessEnded as ended:  # it did not answer the recorder's calls
+        except ProcessEnded as ended:  # while the recorder was called
             return not_earned(cell, ended.status, ended.message)
         return self._blame(cell, ran[0]) if ran else result
 
     def _blame(self, cell: Cell, name: str) -> CheckResult:
-        """Take the exercise's points, or this check's if an earlier exercise may be to blame.
+        """Deduct the exercise's points, or only this check's.
 
-        Such a check is tried again with the reference in place of the earlier exercise.
+        If an earlier exercise may be at fault, only the check loses its points, and it runs again
+        with the reference in place of that exercise.
         """
         message = breach_message(cell.exercise, name)
         if self._second_try is not None or not any(

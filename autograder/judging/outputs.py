@@ -1,4 +1,4 @@
-"""Checks the outputs of a student's cells; they come from the student's process."""
+"""Validates the outputs of student cells, which are untrusted data of the student's process."""
 
 import base64
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 from autograder.clean_text import clean_text
 from autograder.judging.results import CellOutput
 
-MAX_BYTES = 300_000  # of one submission; a large class is held in memory
+MAX_BYTES = 300_000  # per submission, because the results of a class are in memory together
 _MAX_PIECES = 20  # of one cell
-_MAX_SIDE = 4_000  # pixels: a small file may hold a huge picture
+_MAX_SIDE = 4_000  # pixels; a small file may contain a huge image
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def check_shown(cell: str, shown: Any, *, characters: int, room: int) -> list[CellOutput]:
-    """Keep clean text and PNG pictures of a sane size, at most ``room`` characters in all.
+    """Return the valid outputs: cleaned text and PNG images, at most ``room`` characters in all.
 
-    An honest process answers with pairs of ``text`` or ``png`` and content. At most ``characters``
-    of each text are kept.
+    A valid output is a pair of ``text`` or ``png`` and the content. Each text is cut to
+    ``characters``.
     """
     kept: list[CellOutput] = []
     for piece in shown[:_MAX_PIECES] if type(shown) is list else []:

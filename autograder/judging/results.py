@@ -1,8 +1,7 @@
-"""What grading finds: plain, documented data that every report is made from.
+"""Data classes of grading's results, from which all reports are made.
 
-Points are floats; durations are seconds. Texts may hold what a student wrote: escape them wherever
-they are shown. Nothing here holds hidden source, hidden values or seeds, but for
-``SubmissionResult.seed``, which is the staff's.
+Points are floats, durations are seconds. Texts may contain student text, so escape them for
+display. Only ``SubmissionResult.seed`` is secret: no field contains hidden source or values.
 """
 
 import enum
@@ -14,11 +13,12 @@ from typing import Any
 
 from autograder.homework_source.homework import Cell, Homework
 
-UNUSABLE = "What your code returned could not be used by the check"  # begins such a message
-STOPPED = "Your code was stopped after"  # begins such a message
-NOTHING_HANDED_IN = "Nothing was handed in"  # begins the reason why such a one is not graded
-OTHER_HOMEWORK = f"{NOTHING_HANDED_IN} for this homework"  # likewise
-UNWRITTEN = "is not written yet"  # in the message where a stub was called
+# Beginnings of messages.
+UNUSABLE = "Your code returned a value that the check could not use"
+STOPPED = "Your code was stopped after"
+NOTHING_HANDED_IN = "Nothing was handed in"
+OTHER_HOMEWORK = f"{NOTHING_HANDED_IN} for this homework"
+UNWRITTEN = "is not written yet"  # part of the message if the code called a stub
 
 
 Forgiven = tuple[tuple[str, tuple[str, ...]], ...]
@@ -26,7 +26,7 @@ Forgiven = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Status(enum.StrEnum):
-    """How a check ended."""
+    """The outcome of a check."""
 
     PASS = "pass"  # noqa: S105 -- a mark, not a password
     PARTIAL = "partial"
@@ -45,22 +45,22 @@ class CheckResult:
     Attributes:
         check: grade_id of the test cell, such as ``MultiHeadAttention-gradients``.
         exercise: grade_id of the solution cell it belongs to, such as ``MultiHeadAttention``.
-        title: What is checked, in words, from the first line of the cell.
-        status: How it ended.
+        title: Description of the check, from the first line of the cell.
+        status: Its outcome.
         score: Points earned, between 0 and ``max_score``; 0 for a written answer not yet graded.
-        max_score: Points of the cell.
-        message: What went wrong, for the student: shapes, dtypes, words; empty for a pass.
-        hint: What to look at; empty if the check knows nothing more.
+        max_score: Maximum points.
+        message: Explanation of a failure for the student; empty for a pass.
+        hint: Advice for the student; may be empty.
         traceback: The traceback of the student's own code, if it raised; else empty.
-        read: Where in the book to read on, as ``chapter#anchor``; else empty.
-        seconds: How long the check took.
-        tried_with: Earlier exercises whose reference took the place of the student's when the
-            check was run a second time, see ``second_try``; empty if it was not.
-        charged_in: The check that the same mistake costs, where this one counts as passed for
-            that reason, see ``charging``; else empty.
-        transcript: What its assertions saw, if it failed, see ``transcript``; in no file.
-        forgave: Mistakes that it passed over, each with the checks that charge it, see
-            ``forgiven``; in no file.
+        read: The section of the book to read, as ``chapter#anchor``; may be empty.
+        seconds: Duration.
+        tried_with: Earlier exercises that the reference replaced in a second try, see
+            ``second_try``; empty without one.
+        charged_in: The check that deducts points for the same mistake, if this one therefore counts
+            as passed, see ``charging``; else empty.
+        transcript: Values that its assertions saw, if it failed, see ``transcript``; not stored.
+        forgave: Mistakes that it ignored, each with the checks that charge it, see ``forgiven``;
+            not stored.
     """
 
     check: str
@@ -82,13 +82,13 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True)
 class CellFailure:
-    """A cell of the student's that did not run to its end when the notebook was run.
+    """A student's cell that failed when the notebook was run.
 
     Attributes:
         cell: grade_id of a solution cell, or ``extra cell N`` for one that the student added.
         status: ERROR, TIMEOUT, CRASH or INVALID.
-        message: What happened, in words.
-        traceback: The traceback of the student's own code, if there is one.
+        message: Description of the failure.
+        traceback: The traceback of the student's own code; may be empty.
     """
 
     cell: str
@@ -99,12 +99,12 @@ class CellFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class CellOutput:
-    """Something that a cell showed, for a person who grades by hand.
+    """One output of a cell, for the person who grades by hand.
 
     Attributes:
         cell: Label of the cell, as in ``CellFailure``.
-        text: What it printed, if it is a text.
-        png: In base64, if it is a picture.
+        text: The text, if it is text.
+        png: The image in base64, if it is an image.
     """
 
     cell: str
@@ -113,15 +113,15 @@ class CellOutput:
 
 
 class FlagKind(enum.StrEnum):
-    """What a remark for the staff is about."""
+    """The subject of a remark for the staff."""
 
-    DELEGATION = "delegation"  # the code leads to what its exercise forbids
-    FORGED = "forged"  # what is the instructor's was changed in the notebook
-    HOSTILE = "hostile"  # the code touches what no solution has business with
+    DELEGATION = "delegation"  # the code ran a layer that its exercise forbids
+    FORGED = "forged"  # an instructor's cell was changed
+    HOSTILE = "hostile"  # the code accesses internals that no solution needs
     INTERRUPTED = "interrupted"  # grading failed on the course's side
     MISNAMED = "misnamed"  # handed in under another file name
     UNRECORDED = "unrecorded"  # not in nbgrader's gradebook
-    SIMILAR = "similar"  # nearly the same as another's
+    SIMILAR = "similar"  # nearly the same as another student's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,12 +129,12 @@ class Flag:
     """A remark for the staff; it changes no mark by itself.
 
     Attributes:
-        kind: What it is about.
-        text: What was seen, in words.
-        cell: Label of the cell, as in ``CellFailure``; empty if it is about no cell.
-        line: Line in the cell, from 1; 0 if it is about no line.
-        students: All who are nearly the same, if it is about that.
-        cells: The cells in which they are.
+        kind: Its subject.
+        text: Description.
+        cell: Label of the cell, as in ``CellFailure``; may be empty.
+        line: Line in the cell, from 1; 0 for none.
+        students: For similar submissions, their students.
+        cells: For similar submissions, the similar cells.
     """
 
     kind: FlagKind
@@ -146,20 +146,20 @@ class Flag:
 
     @property
     def where(self) -> str:
-        """The place in words; empty if there is none."""
+        """The cell and line as text; may be empty."""
         line = f", line {self.line}" if self.line else ""
         return f"{self.cell}{line}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What is certain while a notebook is graded: another judge can go on from there.
+    """Results so far of a notebook that is being graded; another judge can continue from them.
 
     Attributes:
         results: By check.
-        lost: For each exercise that broke its rule, the status of its checks and what to tell the
-            student.
-        flags: Remarks for the staff about what ran.
+        lost: For each exercise that broke its rule, the status of its checks and the message to
+            the student.
+        flags: Remarks for the staff.
     """
 
     results: Mapping[str, CheckResult] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class Progress:
     flags: tuple[Flag, ...] = ()
 
     def __or__(self, later: "Progress") -> "Progress":
-        """Return this and what came later, which holds where they differ."""
+        """Return both together; ``later`` takes precedence."""
         return Progress(
             results={**self.results, **later.results},
             lost={**self.lost, **later.lost},
@@ -177,23 +177,23 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionResult:
-    """Everything that grading one notebook found.
+    """The result of grading one notebook.
 
     Attributes:
         student: The student's id (the folder's name).
         homework: The homework's id, such as ``hw03-self-attention``.
         title: The homework's heading; empty in results of earlier versions.
-        checks: One result a check, in the notebook's order; complete also when the notebook is
+        checks: One result per check, in the notebook's order; complete even if the notebook is
             invalid or missing.
-        cell_failures: Cells that did not run to their end.
-        outputs: What the student's cells showed when they were run.
+        cell_failures: The student's cells that failed.
+        outputs: Outputs of the student's cells.
         flags: Remarks for the staff; never shown to students.
-        seconds: How long grading took.
-        seed: Seed of the inputs that were drawn; for the staff alone.
+        seconds: Duration of grading.
+        seed: Seed of the hidden inputs; for the staff only.
         sandboxed: Whether the student's code ran inside the sandbox.
-        error: Why nothing could be graded, in words for the student; else empty.
-        handed_in: When, in UTC and ISO 8601; empty if that is not known.
-        marked_late: Whether the platform that it was handed in to calls it late.
+        error: The reason why nothing could be graded, for the student; else empty.
+        handed_in: Time of submission, in UTC and ISO 8601; empty if unknown.
+        marked_late: Whether the platform marked the submission as late.
     """
 
     student: str
@@ -212,29 +212,29 @@ class SubmissionResult:
 
     @property
     def score(self) -> float:
-        """Points earned, written answers not yet graded counting 0."""
+        """Points earned; written answers that are not yet graded count 0."""
         return sum(check.score for check in self.checks)
 
     @property
     def max_score(self) -> float:
-        """Points to be had, written answers included."""
+        """Maximum points, written answers included."""
         return sum(check.max_score for check in self.checks)
 
     @property
     def is_blank(self) -> bool:
-        """Whether it says nothing: no notebook, an unreadable one, or one as it was handed out."""
+        """Whether there is nothing to grade: no notebook, an unreadable or an unchanged one."""
         judged = [check for check in self.checks if check.status is not Status.MANUAL]
         unwritten = all(UNWRITTEN in check.message for check in judged)
         return bool(self.error) or (bool(judged) and unwritten)
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether something was handed in that is no notebook."""
+        """Whether the submission is not a readable notebook."""
         return bool(self.error) and not self.error.startswith(NOTHING_HANDED_IN)
 
     @property
     def interrupted(self) -> bool:
-        """Whether grading failed on the course's side: the points are no mark of the student's."""
+        """Whether grading failed on the course's side, so that the points don't count."""
         return any(flag.kind is FlagKind.INTERRUPTED for flag in self.flags)
 
     def to_json(self) -> dict[str, Any]:
@@ -246,13 +246,13 @@ class SubmissionResult:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "SubmissionResult":
-        """Restore what ``to_json`` returned.
+        """Restore a result from the data of ``to_json``.
 
         Args:
-            data: That; a file may hold anything in its place.
+            data: Data read from a file, which may contain anything.
 
         Raises:
-            Exception: Of one kind or another, if it is nothing that ``to_json`` returns.
+            Exception: The data did not come from ``to_json``; the type of exception varies.
         """
         checks = tuple(
             CheckResult(
@@ -295,7 +295,7 @@ _PLAIN: dict[type, tuple[type, ...]] = {
 
 
 def _check_types(part: Any) -> None:
-    """Refuse a field of a text, of texts or of a number that holds anything else."""
+    """Reject a field whose value does not have the annotated type."""
     for name, kind in type(part).__annotations__.items():
         value = getattr(part, name)
         fits = True
@@ -312,11 +312,11 @@ def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
 
     Args:
         cell: The instructor's cell.
-        status: Why not.
-        message: In words for the student.
+        status: The reason.
+        message: The reason in words for the student.
 
     Returns:
-        No points.
+        A result with 0 points.
     """
     return CheckResult(
         check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status, score=0.0,
@@ -325,12 +325,12 @@ def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
 
 
 def interrupted(homework: Homework, student: str, cause: str) -> SubmissionResult:
-    """Return the result of a submission that the course failed to grade: it is no mark.
+    """Return the result of a submission that could not be graded through the course's fault.
 
     Args:
         homework: The instructor's notebook.
         student: The student's id.
-        cause: What went wrong, in words for the staff.
+        cause: The failure, in words for the staff.
     """
     reason = "Grading was interrupted on the course's side; it will be run again."
     flag = Flag(kind=FlagKind.INTERRUPTED, text=cause)
@@ -343,7 +343,7 @@ def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) ->
     Args:
         homework: The instructor's notebook.
         student: The student's id.
-        reason: Why, in words for the student.
+        reason: The reason, in words for the student.
         seed: The seed it would have been graded with.
 
     Returns:

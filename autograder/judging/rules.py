@@ -1,8 +1,8 @@
 """Rules of exercises: the layers and functions of PyTorch that a solution must not use.
 
-The worker's recorder reports forbidden names that ran during a check; they cost the exercise of
-that check its points. The worker's reader finds code that pries into Python or PyTorch; it is
-flagged for a person and costs nothing.
+The worker's recorder reports the forbidden names that ran during a check; the exercise of that
+check then loses its points. The worker's reader finds code that accesses internals of Python or
+PyTorch; such code is flagged and costs no points.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ def rules_of(homework: Homework) -> dict[str, tuple[str, ...]]:
 
 
 def breach_flag(exercise: str, name: str) -> Flag:
-    """Tell the staff that a check of an exercise ran a forbidden name."""
+    """Return the flag for the staff: a check of an exercise ran a forbidden name."""
     text = f"{exercise} uses {name}, which it forbids: its checks are lost"
     return Flag(kind=FlagKind.DELEGATION, text=text, cell=exercise)
 
 
 def breach_message(exercise: str, name: str) -> str:
-    """Tell the student the same."""
+    """Return the message to the student: a check of an exercise ran a forbidden name."""
     return (
         f"Your {exercise} uses {name}. This exercise asks you to write {exercise} without it, so "
         "its checks earn nothing. Comparing your results with it in a cell of your own is allowed."
@@ -41,7 +41,7 @@ def breach_message(exercise: str, name: str) -> str:
 
 
 def flag_prying(process: StudentProcess, submission: Submission) -> tuple[Flag, ...]:
-    """Flag code that pries, in a process in which none of the student's code has run yet."""
+    """Flag code that accesses internals; ``process`` must not have run student code yet."""
     cells = [
         (step.label, step.source)
         for step in submission.steps

@@ -1,12 +1,12 @@
-"""One mistake is paid for once: what an earlier exercise took with it is tried a second time.
+"""Runs failed checks again with the reference in place of wrong earlier exercises.
 
-A check may fail only because a piece that it stands on, of an earlier exercise, is wrong. So it is
-run again where the reference solution has taken the place of that piece, and what is right by
-itself earns its points. Where no check has found an earlier piece wrong and the code raises an
-error all the same, such as by a list where a tensor was promised, all of them give way: the first
-check that passes then is the one that charges what no other saw, the rest earn their points. Of the
-second time the student is told whether it passed, and the hint, if that stands word for word in the
-instructor's cells: whatever else came of it may hold the reference's text.
+A check may fail only because it uses a wrong solution of an earlier exercise. It runs again with
+the reference solution of that exercise, and earns its points if it passes. If all earlier checks
+passed, but this check ended in an error, it runs again with references for all earlier exercises.
+The first check that passes then keeps its failure, because no earlier check has deducted points for
+the mistake; the others earn their points. The student learns whether the second try passed, and
+its hint if the instructor's cells contain it word for word: any other text may contain parts of the
+reference.
 """
 
 import ast
@@ -21,17 +21,17 @@ from autograder.judging.results import UNWRITTEN, CheckResult, Forgiven, Status
 def to_try_again(
     homework: Homework, results: Mapping[str, CheckResult], lost: Collection[str] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Find the checks that may have failed through no fault of their exercise.
+    """Find the checks that may have failed because of an earlier exercise.
 
     Args:
         homework: The instructor's notebook.
-        results: By check, those of the first time and those that were tried again already.
+        results: Results of the first run, and of second tries so far, by check.
         lost: The exercises that broke their rule.
 
     Returns:
-        For each such check the exercises before its own that have lost a check; all before its own
-        if none has, and the check ended in an error. What passed because it forgave a mistake that
-        one of these charges is among them: with right pieces there may be nothing to forgive.
+        For each such check the earlier exercises with a failed check, or all earlier exercises if
+        none has failed and the check ended in an error. Includes passed checks that forgave a
+        mistake which one of these checks charges: the reference may not make that mistake.
     """
     begun: dict[str, None] = {}
     wrong: dict[str, None] = {}
@@ -54,16 +54,16 @@ def to_try_again(
 
 
 def _first_in(again: Collection[str], result: CheckResult) -> str:
-    """Return a check that is tried again and charges what a result that passed has forgiven."""
+    """Return the first check in ``again`` that charges a mistake which a passed check forgave."""
     payers = (check for _, paid_in in result.forgave for check in paid_in if check in again)
     return next(payers, "") if result.status is Status.PASS else ""
 
 
 def unpaid(results: Mapping[str, CheckResult], again: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the checks that are tried again with pieces none of which has lost a point.
+    """Return the checks that run again although all checks of the earlier exercises passed.
 
     Args:
-        results: Of the first time.
+        results: Results of the first run, by check.
         again: As ``to_try_again`` returns.
     """
     lost = {found.exercise for found in results.values() if found.status is not Status.PASS}
@@ -79,11 +79,11 @@ def _others(exercises: Iterable[str], cell: Cell) -> tuple[str, ...]:
 
 
 class SecondTry:
-    """What is different when a notebook is run a second time.
+    """The second run of a notebook: which reference runs after which check, which result counts.
 
     Args:
         homework: The instructor's notebook.
-        first: The results of the first time.
+        first: Results of the first run, by check.
         again: As ``to_try_again`` returns.
     """
 
@@ -106,24 +106,24 @@ class SecondTry:
         }
 
     def stand_in(self, check: str) -> Cell | None:
-        """Return the reference that takes the place of a wrong piece, after its last check."""
+        """Return the reference cell to run after the last check of a wrong exercise, or None."""
         return self._stand_ins.get(check)
 
     def better(self, second: CheckResult) -> CheckResult:
-        """Return the better of both results of a check, the first in doubt.
+        """Return the better of a check's two results; the first if both are equal.
 
-        A second try that ran out of its time shows nothing: the machine may have been too busy.
-        One that failed shows what is wrong in the exercise itself: so its hint is the one to tell.
+        A timeout in the second try is ignored, because the machine may have been busy. If the
+        second try failed, its hint is shown, because it is about the exercise itself.
         """
         first = self._first[second.check]
         if first.status is Status.PASS:
             return replace(first, forgave=_still_forgiven(first, second))
-        if second.transcript:  # with right pieces: that is what variants are compared with
+        if second.transcript:  # variants run with right earlier exercises too
             first = replace(first, transcript=second.transcript)
         if second.check in self._unpaid and second.status is Status.PASS:
-            self._unpaid.clear()  # one charges it, and that is enough
+            self._unpaid.clear()  # one check charges the mistake
             return replace(first, message=f"{first.message}\n{self._unseen(first)}")
-        was_stopped = first.status is Status.TIMEOUT  # it may have got a short time
+        was_stopped = first.status is Status.TIMEOUT  # maybe by the short limit
         kept = second if was_stopped or second.score > first.score else first
         if kept is first and second.status is Status.FAIL and second.hint in self._hints:
             kept = replace(first, hint=second.hint)
@@ -134,45 +134,43 @@ class SecondTry:
     def _unseen(self, check: CheckResult) -> str:
         pieces = _names(self._again[check.check])
         return (
-            f"With a right {pieces} instead of yours it passes: so something is amiss there that "
-            "the tests before do not look for. Does each return exactly what its docstring "
+            f"With a right {pieces} instead of yours it passes, so there is a mistake that the "
+            "earlier tests do not look for. Does each return exactly what its docstring "
             "promises? It costs you points here, and nowhere else."
         )
 
 
 def _still_forgiven(first: CheckResult, second: CheckResult) -> Forgiven:
-    """Return what a check that passed has to forgive where earlier pieces are right."""
-    if second.status is Status.TIMEOUT:  # shows nothing
+    """Return the mistakes that a passed check forgives when earlier exercises are right."""
+    if second.status is Status.TIMEOUT:  # maybe the machine was busy
         return ()
     return second.forgave if second.status is Status.PASS else first.forgave
 
 
 def _texts_in(homework: Homework) -> set[str]:
-    """Return the texts that stand in the instructor's cells, and so hold nothing of a student's."""
+    """Return the string literals in the instructor's cells, which contain no student text."""
     kinds = (CellKind.SETUP, CellKind.TEST)
     trees = [without_magics(cell.source) for cell in homework.cells if cell.kind in kinds]
     nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {node.value for node in nodes if isinstance(node.value, str) and node.value}
 
 
-def told(check: CheckResult) -> str:
-    """Tell the student why a check counts as passed, or what came of its second time.
+def explain_second_try(check: CheckResult) -> str:
+    """Explain to the student why a check counts as passed, or how its second try ended.
 
-    Empty if there is nothing to tell.
+    Empty if the check has neither.
     """
     if check.charged_in:
-        return (
-            f"The same mistake costs its points in {check.charged_in}: so it counts as passed here."
-        )
+        return f"The same mistake costs points in {check.charged_in}, so it counts as passed here."
     if not check.tried_with or UNWRITTEN in check.message:
         return ""
     pieces = f"a right {_names(check.tried_with)}"
     if check.status is Status.PASS:
-        return f"With {pieces} instead of yours it passes: so it earns its points already."
-    if len(check.tried_with) > 2:  # a list of names leads nowhere where none of them is to blame
+        return f"With {pieces} instead of yours it passes, so it already earns its points."
+    if len(check.tried_with) > 2:  # a long list of names would not help
         pieces = "right earlier pieces"
     return (
-        f"It was also tried with {pieces} instead of yours, and did not pass: look for a "
+        f"It did not pass with {pieces} instead of yours either: look for a "
         f"mistake in {check.exercise} itself."
     )
 

@@ -1,4 +1,4 @@
-"""The process that runs one student's code: started again when it dies, and never trusted."""
+"""The untrusted process that runs one student's code; it is restarted when it ends."""
 
 import contextlib
 import re
@@ -19,15 +19,15 @@ from course_lib.testing import CheckFailure
 _NO_MODULE = re.compile(r"No module named '([A-Za-z_]\w{0,60})")
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
-_SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
+_SHOW_SECONDS = 10.0  # for drawing a cell's plots
 
 
 class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
-    """The student's process had to be ended, or ended by itself.
+    """The student's process was terminated, or ended by itself.
 
     Attributes:
         status: TIMEOUT, CRASH or INVALID.
-        message: What happened, in words for the student.
+        message: The reason, in words for the student.
     """
 
     def __init__(self, status: Status, message: str) -> None:
@@ -37,17 +37,17 @@ class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
 
 
 class StudentProcess:
-    """Runs cells and gives out objects; remembers the cells, to run them again after a crash.
+    """Runs cells and looks up objects; runs the cells again after a restart.
 
     Args:
-        sandbox: Where its processes come from.
+        sandbox: Starts the process.
         seconds: Time limit of each cell, see ``TimeLimit``.
-        submission_seconds: Time limit of everything together, by the clock.
-        began: When that time began, see ``time.monotonic``; now, if None.
+        submission_seconds: Limit of the elapsed time of everything.
+        began: Start of that time, as ``time.monotonic``; now, if None.
 
     Attributes:
-        complaint: What a check's own function, called by the student's code, found wrong; None if
-            nothing. The error that follows in the process says nothing.
+        complaint: The failure of a check's callback that the student's code called, or None. The
+            student's process only sees an error without a message.
         not_installed: Packages that its cells could not import.
     """
 
@@ -91,11 +91,11 @@ class StudentProcess:
 
     @property
     def cells(self) -> dict[str, str]:
-        """Label to source of the cells that have run; of two with one label, the last counts."""
+        """The sources of the cells that have run, by label; the last counts if labels repeat."""
         return dict(self._cells)
 
     def take_shown(self) -> Any:
-        """Return the outputs of the last cell, as its process claims; None if it doesn't answer."""
+        """Return the last cell's outputs, which are untrusted; None if the process fails."""
         if self._peer is None:
             return None
         try:
@@ -105,20 +105,24 @@ class StudentProcess:
             return None
 
     def lookup(self, name: str) -> Any:
-        """Return the student's object of that name, inside ``limited``; raise NameError if none."""
+        """Return the student's object with this name; call it inside ``limited``.
+
+        Raises:
+            NameError: There is none.
+        """
         return self._alive().call("course_worker.shell:lookup", (name,))
 
     def ask(self, function: str, *args: Any) -> Any:
-        """Call ``module:function`` in the worker with plain data, inside ``limited``."""
+        """Call ``module:function`` in the worker with plain data; call it inside ``limited``."""
         return self._alive().call(function, args)
 
     def record(self, names: Sequence[str]) -> None:
-        """Start recording which of these forbidden functions, classes and modules run."""
+        """Start recording the runs of these forbidden functions, classes and modules."""
         with contextlib.suppress(RemoteError), self.limited(_SHOW_SECONDS):
             self.ask("course_worker.recorder:begin", list(names))
 
     def recorded(self, names: Sequence[str]) -> list[str]:
-        """Return which of these names ran since ``record``; none if the process has ended."""
+        """Return the names that ran since ``record``; none if the process has ended."""
         if self._peer is None:
             return []
         try:
@@ -129,23 +133,23 @@ class StudentProcess:
         return [name for name in names if isinstance(found, list) and name in found]
 
     def used(self) -> float:
-        """Return the seconds of processor time that it has used so far, with all it started."""
+        """Return the processor time in seconds that it and its children have used so far."""
         return self._sandbox.used(self._worker) if self._worker else 0.0
 
     @contextlib.contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
-        """Limit the time of everything that is asked of the process inside the block.
+        """Limit the time of all calls to the process inside the block.
 
         Raises:
-            ProcessEnded: The time ran out, the process died, or it broke the protocol. It is
-                started again when it is next needed.
+            ProcessEnded: The time ran out, the process died, or it broke the protocol. The next
+                call restarts it.
         """
         peer = self._alive()
         limit = self._begin_limit(peer, seconds)
         try:
             yield
         finally:
-            # Also when a test cell caught the exception: the conversation can't go on.
+            # Even if a test cell caught the exception, the connection is unusable.
             if peer.failure is not None:
                 raise self._ended(peer.failure, limit) from peer.failure
 
@@ -158,7 +162,7 @@ class StudentProcess:
     def _used(self, worker: Worker) -> float:
         try:
             return self._sandbox.used(worker)
-        except SandboxError as error:  # ends the conversation, whoever catches what
+        except SandboxError as error:  # closes the connection even if a cell catches it
             raise WireClosed("the sandbox is gone") from error
 
     def _ended(self, failure: Exception, limit: TimeLimit) -> ProcessEnded:
@@ -181,20 +185,20 @@ class StudentProcess:
             if time.monotonic() > self._end:
                 raise ProcessEnded(Status.TIMEOUT, self._notebook_timeout())
             self._worker = self._sandbox.start()
-            self._peer = Peer(Wire(self._worker.connection), describe_error=self._tell_nothing)
+            self._peer = Peer(Wire(self._worker.connection), describe_error=self._hide_error)
             self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
         return self._peer
 
-    def _tell_nothing(self, error: BaseException) -> dict[str, Any]:
-        # What goes wrong in the judge is no business of the student's process.
+    def _hide_error(self, error: BaseException) -> dict[str, Any]:
+        # An error in the judge may reveal hidden values to the student's process.
         if isinstance(error, CheckFailure):
             self.complaint = error
         nothing = {"message": "", "traceback": ""}
         return {"type_name": "RuntimeError", "bases": ["RuntimeError"], **nothing}
 
     def _expect_answer(self, peer: Peer) -> None:
-        """Check that the worker answers, before any of the student's code runs in it."""
+        """Check that the worker answers before it runs student code."""
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
             peer.call("builtins:bool", (True,))
@@ -208,7 +212,7 @@ class StudentProcess:
             try:
                 peer.call("course_worker.shell:run_cell", (label, source))
             except RemoteError:
-                continue  # it raised the first time too
+                continue  # as the first time
             except (TimeoutError, WireClosed, WireError) as failure:
                 raise self._ended(failure, limit) from failure
 
@@ -221,15 +225,15 @@ class StudentProcess:
                 "ends, or for loops over positions where one matrix product would do."
             )
         return (
-            f"Your code was stopped: {limit.clock_seconds:g} s had passed, and most of them "
-            "it had waited. Look for a sleep, or for a lock, a queue or a process that it waits "
-            "for. If there is none, the machine was too busy: tell the course's staff."
+            f"Your code was stopped: it had waited for most of {limit.clock_seconds:g} s. "
+            "Look for a sleep, or for a lock, a queue or a process that it waits for. If there is "
+            "none, the machine was too busy: tell the course's staff."
         )
 
     def _notebook_timeout(self) -> str:
         return (
             f"Grading stopped: the whole notebook may take {self._submission_seconds:g} s, and "
-            "that time was used up."
+            "that time is over."
         )
 
 
@@ -239,7 +243,7 @@ def _explain_crash(exit_code: int | None) -> str:
     if exit_code == -signal.SIGKILL:
         return "The process of your code was killed: it probably used too much memory."
     if exit_code < 0:
-        known = -exit_code in set(signal.Signals)  # those for real time have no names
+        known = -exit_code in set(signal.Signals)  # real-time signals have no names
         name = signal.Signals(-exit_code).name if known else f"signal {-exit_code}"
         return f"The process of your code was ended by {name}: an invalid memory access or abort."
     return (

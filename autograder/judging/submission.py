@@ -1,6 +1,6 @@
-"""Reads a submitted notebook: only the source of its solution cells and of the student's own cells.
+"""Reads a submitted notebook: the text of its solution cells, answers and added cells.
 
-Order and text of all other cells come from the instructor's notebook, and so do points and flags.
+The instructor's notebook provides the order, the points and the text of all other cells.
 """
 
 import itertools
@@ -30,7 +30,7 @@ from autograder.judging.forgery import (
 from autograder.judging.notebook_file import SubmissionError, read_json
 from autograder.judging.results import NOTHING_HANDED_IN, Flag
 
-MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
+MAX_CODE_CHARACTERS = 300_000  # sent to a worker in one message
 MAX_CODE_CELLS = 1_000
 MAX_CELLS = 10_000
 _CODE = (CellKind.SOLUTION, *LOCKED)
@@ -38,15 +38,15 @@ _CODE = (CellKind.SOLUTION, *LOCKED)
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to do when a submission is graded.
+    """A cell to run when a submission is graded.
 
     Attributes:
         kind: SETUP, SOLUTION (also for cells that the student added) or TEST.
         label: grade_id, or ``extra cell N`` for a cell that the student added.
-        source: What runs: the instructor's text, or for a SOLUTION the student's.
+        source: The instructor's text, or for a SOLUTION the student's.
         cell: The instructor's cell; None for a cell that the student added.
-        is_added: Whether the student added it to a cell of the instructor's.
-        is_early: Whether it runs again, where it stands.
+        is_added: Whether the student added this code to an instructor's cell.
+        is_early: Whether this is the first of two runs; the second is in the cell's own place.
     """
 
     kind: CellKind
@@ -62,9 +62,9 @@ class OwnCell:
     """A cell that the student added.
 
     Attributes:
-        source: What stands in it.
-        is_code: Whether it runs, as one of the steps; else it is a note.
-        is_added: Whether it was added to a cell of the instructor's.
+        source: Its text.
+        is_code: Whether it is code, and so one of the steps; else it is a note.
+        is_added: Whether it was added to an instructor's cell.
     """
 
     source: str
@@ -74,20 +74,20 @@ class OwnCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What is taken from a submitted notebook.
+    """The parts of a submitted notebook that grading uses.
 
     Attributes:
-        steps: What to run, in the instructor's order, each of the student's own cells after the
-            known cell that it follows; code that was added to later cells of the instructor's runs
-            before the first exercise, too, which may need it.
+        steps: Cells to run, in the instructor's order. The student's own cells follow the
+            instructor's cell that they follow in the notebook. Code added to later instructor's
+            cells also runs before the first exercise, which may need it.
         flags: Remarks for the staff.
-        answers: grade_id to the student's text, for each written answer that the notebook holds.
-        own_cells: grade_id of the known cell that they follow to the student's own cells; they
-            follow none where it is empty.
-        unanswered: grade_ids of the questions to which nothing in the notebook can be the answer.
-        elsewhere: grade_ids of the questions whose cell is blank, in a notebook with other text of
-            the student's.
-        locked: grade_id to the submitted text of each of the instructor's code cells.
+        answers: The student's text by grade_id, for each written answer in the notebook.
+        own_cells: The student's own cells, by grade_id of the instructor's cell before them; an
+            empty id if there is none.
+        unanswered: grade_ids of the questions without any text that could be an answer.
+        elsewhere: grade_ids of the questions whose cell is blank, in a notebook with other student
+            text.
+        locked: The submitted text of the instructor's code cells, by grade_id.
     """
 
     steps: tuple[Step, ...]
@@ -100,17 +100,17 @@ class Submission:
 
 
 def read_submission(data: bytes, homework: Homework) -> Submission:
-    """Take from a notebook what is the student's.
+    """Read the student's parts of a notebook.
 
     Args:
-        data: The file's bytes, as handed in; nothing about them is trusted.
+        data: The untrusted bytes of the submitted file.
         homework: The instructor's notebook.
 
     Returns:
-        The steps that grade it, the written answers, and what else the student wrote.
+        The steps that grade it, the written answers, and the student's other text.
 
     Raises:
-        SubmissionError: The bytes or the code are too many, or it is no notebook of format 4.
+        SubmissionError: The file or its code is too large, or is not a notebook of format 4.
     """
     cells = _with_official(list(_cells(data)), homework)
     _check_amount([cell for cell in cells if cell.is_code or cell.kind in _CODE])
@@ -142,7 +142,7 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
 
 
 def instructors_step(cell: Cell) -> Step:
-    """Return what to do with a code cell as the instructor wrote it."""
+    """Return the step that runs a code cell as the instructor wrote it."""
     return Step(kind=cell.kind, label=cell.grade_id, source=cell.source, cell=cell)
 
 
@@ -172,7 +172,7 @@ def _blank_questions(answers: Mapping[str, str], homework: Homework) -> frozense
 
 
 def _has_text(own: Mapping[str, list[OwnCell]], question: str, homework: Homework) -> bool:
-    """Return whether a notebook holds text anywhere, or an own cell of code beside a question."""
+    """Return whether the student wrote text anywhere, or code beside a question."""
     beside = ""
     for cell in itertools.takewhile(lambda cell: cell.grade_id != question, homework.cells):
         beside = cell.grade_id if cell.kind in _CODE else beside
@@ -182,16 +182,16 @@ def _has_text(own: Mapping[str, list[OwnCell]], question: str, homework: Homewor
 
 @dataclass(frozen=True, kw_only=True)
 class _SubmittedCell:
-    """A cell as handed in; the texts may be empty, the metadata anything.
+    """A submitted cell; texts may be empty, and the metadata may be anything.
 
     Attributes:
         is_code: Whether its type is code.
-        grade_id: nbgrader's name for it.
-        cell_id: The notebook format's.
+        grade_id: nbgrader's id.
+        cell_id: The notebook format's id.
         source: Its text.
         metadata: Its metadata.
-        official: The instructor's cell that it is; None for a cell that the student added.
-        counts: Whether it does: of a copied cell the last one, as in nbgrader.
+        official: The matching instructor's cell; None for a cell that the student added.
+        counts: Whether it is the last copy of its cell, which counts as in nbgrader.
     """
 
     is_code: bool
@@ -214,10 +214,10 @@ class _SubmittedCell:
 
 
 def _with_official(cells: list[_SubmittedCell], homework: Homework) -> list[_SubmittedCell]:
-    """Find the instructor's cell that each cell is, whatever its type is by now.
+    """Match each cell to the instructor's cell, even if its type was changed.
 
-    One without a grade_id is known by its id, a locked one by its text, a solution that is missing
-    otherwise by its name. Copies of locked cells, without metadata, are left out.
+    A cell without a grade_id is matched by its id, a locked one by its text, a solution by the name
+    that it defines. Unchanged copies of locked cells without metadata are removed.
     """
     known = {cell.grade_id: cell for cell in homework.cells if cell.grade_id}
     cells = [replace(cell, official=known.get(cell.grade_id)) for cell in cells]
@@ -258,15 +258,15 @@ def _recognised(
 def _sort(
     cells: list[_SubmittedCell], homework: Homework
 ) -> tuple[dict[str, list[OwnCell]], list[Flag]]:
-    """Find what the student wrote elsewhere than where the instructor asked for it.
+    """Find the student's text outside of solution cells and answers.
 
-    That includes what stands in a copy of the instructor's cell, as splitting one leaves it, what
-    was added to a locked cell, and texts of the instructor's that were changed. Code is put behind
-    cells that run alone, so that it is in the order of the steps; what was added to a test, before
-    the first test of its exercise.
+    It may be in an added cell, in a copy of an instructor's cell (such as half of a split cell), in
+    a locked cell, or in a changed text cell. Code follows the instructor's code cell before it, so
+    that it is in the order of the steps. Code added to a test precedes the first test of its
+    exercise.
 
     Returns:
-        The student's own cells, as in ``Submission``, and remarks on the instructor's.
+        The student's own cells, as in ``Submission``, and flags on the instructor's.
     """
     before_tests = _before_tests(homework)
     own: dict[str, list[OwnCell]] = defaultdict(list)

@@ -1,7 +1,7 @@
-"""Records the values that a check's assertions see, so that two solutions can be compared.
+"""Records the values in a check's assertions, so that two solutions can be compared.
 
-A check of a homework with variants runs to its end: a failed assertion is recorded, and the next
-ones still see their values. Two solutions with the same mistake leave the same transcript.
+In a homework with variants a check continues after a failed assertion, and all values are recorded.
+Two solutions with the same mistake have the same transcript.
 """
 
 import sys
@@ -14,13 +14,13 @@ from torch import Tensor
 
 from course_lib.testing import CheckFailure
 
-_MOST_ENTRIES = 4096  # that are kept of one tensor
-_MOST_ITEMS = 64  # that are kept of one container
-_RTOL, _ATOL = 1e-3, 1e-5  # rounding of another order of operations
+_MOST_ENTRIES = 4096  # kept of a tensor
+_MOST_ITEMS = 64  # kept of a container
+_RTOL, _ATOL = 1e-3, 1e-5  # for rounding in another order of operations
 
 Entry = tuple[Any, ...]
 Transcript = tuple[Entry, ...]
-"""Plain data, one entry an assertion; the last may be the error that ended the check."""
+"""Plain data, one entry per assertion; the last may be the error that ended the check."""
 
 
 class Recorder:
@@ -30,7 +30,7 @@ class Recorder:
         self._file = file
         self._entries: list[Entry] = []
         self.failure: CheckFailure | None = None  # the first one
-        self.lines: set[int] = set()  # of the check, that were running then
+        self.lines: set[int] = set()  # the check's lines on the stack at that failure
 
     def __call__(self, seen: Any, failure: CheckFailure | None) -> None:
         """Record an assertion."""
@@ -56,7 +56,7 @@ class Recorder:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """A tensor without PyTorch, so that it can be sent to another process."""
+    """A tensor's data without PyTorch, which can be sent to another process."""
 
     shape: tuple[int, ...]
     dtype: str

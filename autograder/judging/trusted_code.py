@@ -1,4 +1,4 @@
-"""The instructor's own code in the judge: setup cells, and the reference for checks."""
+"""Runs the instructor's code in the judge: setup cells, and the reference solutions."""
 
 import contextlib
 import functools
@@ -17,12 +17,12 @@ _RUN = {CellKind.SETUP, CellKind.SOLUTION}
 
 @functools.cache
 def compile_setup(label: str, source: str) -> CodeType:
-    """Compile a cell of the instructor's, once for all submissions."""
+    """Compile an instructor's cell, once for all submissions."""
     return compile(without_magics(source), f"<setup {label}>", "exec")
 
 
 def run_setup(cell: Cell, namespace: dict[str, Any], device: str) -> None:
-    """Run a setup cell or a solution of the instructor's in a namespace.
+    """Run an instructor's setup or solution cell in a namespace.
 
     Raises:
         SandboxError: The cell raised an exception, so nothing can be graded.
@@ -39,7 +39,7 @@ def run_setup(cell: Cell, namespace: dict[str, Any], device: str) -> None:
 def names_of_checks(homework: Homework, device: str) -> dict[str, Any]:
     """Return the names that every check of a homework with variants can use.
 
-    They are ``reference``, whose attributes are the solutions, and those of ``course_lib.testing``.
+    They are ``reference``, with the solutions as attributes, and those of ``course_lib.testing``.
     """
     names: dict[str, Any] = {"__name__": "__check__"}
     if homework.variants:
@@ -55,7 +55,7 @@ def names_of_checks(homework: Homework, device: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _course_device(device: str) -> Iterator[None]:
-    """Tell setup cells where the tests put their tensors, here as in the student's process."""
+    """Set ``COURSE_DEVICE`` for setup cells, as in the student's process."""
     before = os.environ.get("COURSE_DEVICE")
     os.environ["COURSE_DEVICE"] = device
     try:

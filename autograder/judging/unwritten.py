@@ -1,4 +1,4 @@
-"""Says which exercise is not written yet, or in which wrong place its code stands."""
+"""Messages for exercises that are not written yet, or are written in the wrong place."""
 
 import ast
 import re
@@ -10,22 +10,20 @@ from autograder.judging.results import UNWRITTEN, CheckResult
 
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _ABOVE = (
-    "The line `raise NotImplementedError(...)` still stands above your code and ends it: delete it."
+    "The line `raise NotImplementedError(...)` is still above your code and ends it: delete it."
 )
-_ELSEWHERE = (
-    "Another cell defines {0}, but its own cell still holds what was handed out: write it there."
-)
+_ELSEWHERE = "Another cell defines {0}, but its own cell still contains the stub: write it there."
 
 
 _MISSING = re.compile(rf"^(\w+) {UNWRITTEN}|NameError: name '(\w+)' is not defined", re.MULTILINE)
 _IN_LOCKED = (
-    "`{0}` stands in the cell {1}, whose text is the instructor's when your work is graded: move "
+    "`{0}` is in the cell {1}, which grading replaces by the instructor's: move "
     "it into its own cell, or into a cell that you add."
 )
 
 
 def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
-    """Add a hint if a name that a check has missed is defined in one of the locked cells."""
+    """Add a hint if a name that a check could not find is defined in a locked cell."""
     missing = _MISSING.search(found.message)
     if not missing:
         return found
@@ -41,7 +39,7 @@ def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
 
 
 def unwritten(traceback: str, exercise: str, cells: Mapping[str, str]) -> dict[str, str]:
-    """Return ``message`` and ``hint`` on the stub that was called, of this exercise or another."""
+    """Return ``message`` and ``hint`` about the called stub, of this exercise or another."""
     called = [label for label in _CELL.findall(traceback) if label in cells]
     stub = called[-1] if called else exercise
     needed = "" if stub == exercise else f", and {exercise} needs it here"
@@ -58,9 +56,9 @@ def _where_it_is(stub: str, cells: Mapping[str, str]) -> str:
 
 
 def _has_code_below(source: str) -> bool:
-    """Say whether something stands below a ``raise NotImplementedError``, where nothing runs."""
+    """Return whether a function has code below ``raise NotImplementedError``."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of escapes that are none
+        with warnings.catch_warnings(action="ignore"):  # about invalid escapes
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

@@ -11,13 +11,13 @@ from autograder.judging.transcript import Transcript
 from autograder.judging.trusted_code import names_of_checks, run_setup
 from autograder.sandbox.zygote import SandboxError
 
-_SECONDS = 10.0  # that a variant may take for a check
+_SECONDS = 10.0  # limit of a check on a variant
 
 
 class VariantRuns:
-    """Makes each transcript of a variant once for a seed, so that a whole class shares them.
+    """Makes each transcript of a variant once per seed, for all submissions of a class.
 
-    ``start`` returns a process in which nothing has run.
+    ``start`` returns a new process.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class VariantRuns:
         self.seed = seed
 
     def run(self, variant: Variant, check: str) -> Transcript:
-        """Return the transcript of a check, by grade_id, for a variant; empty where it passes."""
+        """Return the transcript of a check, by grade_id, for a variant; empty if it passes."""
         key = (variant, check)
         if key not in self._made:
             self._made[key] = self._run(variant, check)

@@ -58,7 +58,7 @@ def _environment() -> jinja2.Environment:
         line=one_line,
         points=format_points,
         seconds=format_seconds,
-        second_try=second_try.told,
+        second_try=second_try.explain_second_try,
     )
     return environment
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs once, when Gradescope builds the image: /autograder/source holds the zip that was uploaded.
+# Gradescope runs this once, when it builds the image; /autograder/source has the uploaded zip.
 set -euo pipefail
 cd "${AUTOGRADER:-/autograder}/source/course"
 
@@ -7,8 +7,8 @@ apt-get update -qq
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     bubblewrap python3 python3-pip python3-venv
 
-# The image's own Python, if it will do: Ubuntu 24.04's (3.12) does, 22.04's (3.10) does not. Then uv
-# brings one, beside the image's, which Gradescope's own programs go on using.
+# Use the image's Python if it is new enough: Ubuntu 24.04's (3.12) is, 22.04's (3.10) is not. Otherwise
+# uv installs another one; Gradescope's own programs keep using the image's.
 if python3 -c 'import sys; sys.exit(not (3, 11, 2) <= sys.version_info[:3] < (3, 15))'; then
     python3 -m venv .venv
 else
@@ -21,5 +21,5 @@ fi
 .venv/bin/pip install --quiet --requirement requirements/judge.txt
 .venv/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 
-# Says in the build's log whether student code can be shut in here.
+# Prints into the build's log whether the sandbox works here.
 .venv/bin/python -m autograder doctor || true

@@ -26,7 +26,7 @@ READ = (
 
 
 def pytest_itemcollected(item):
-    """Name what decides how the judge's tests end, and those of all that is around it."""
+    """Mark the files that the tests of the autograder depend on."""
     item.add_marker(pytest.mark.depends_on(*READ))
     if item.path.name == "test_gradescope_example.py":  # feedback on a real homework
         item.add_marker(pytest.mark.depends_on("book/*.md"))
@@ -34,7 +34,7 @@ def pytest_itemcollected(item):
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    """What the small homework's students have."""
+    """The library of the small homework's students."""
     library = tmp_path_factory.mktemp("library")
     (library / "course_lib").mkdir()
     for name in ("__init__.py", "testing.py"):
@@ -44,11 +44,11 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sandbox(library):
-    """One forking process for all tests: each test gets workers of its own."""
+    """One zygote for all tests, which starts workers for each test."""
     try:
         check_sandbox()
     except SandboxError as error:
-        if os.environ.get("CI"):  # there it must work: a skip would hide that it does not
+        if os.environ.get("CI"):  # a skip would hide a broken sandbox in CI
             raise
         pytest.skip(f"no working sandbox: {error}")
     sandbox = Sandbox(library, limits=Limits(memory_mb=1024, scratch_mb=16, open_files=64))
@@ -58,7 +58,7 @@ def sandbox(library):
 
 
 def peer_of(worker: Worker, seconds: float = 300) -> Peer:
-    """Talk to a worker: what it does not answer in these seconds is given up."""
+    """Connect to a worker, with a time limit for all calls."""
     peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
     peer.wire.time_left = time_limit.by_the_clock(seconds)
     return peer
@@ -108,7 +108,7 @@ assert_close(x.grad, 2 * weights, hint="keep the graph")
 
 
 def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
-    """A submitted notebook: pairs of grade_id and source, or plain sources of own cells."""
+    """Make a submitted notebook from pairs of grade_id and source, or sources of own cells."""
     made = []
     for cell in cells:
         grade_id, source = cell if isinstance(cell, tuple) else ("", cell)
@@ -121,7 +121,7 @@ def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
 
 @pytest.fixture
 def patient(monkeypatch):
-    """The processor's limit comes before the clock's, on a busy machine too."""
+    """Make the limit of elapsed time so long that a busy machine does not reach it."""
     monkeypatch.setattr(time_limit, "PATIENCE", 1000)
 
 

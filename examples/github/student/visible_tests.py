@@ -1,7 +1,9 @@
-"""Runs the homework's notebook, and says how its visible tests ended: python visible_tests.py.
+"""Runs the homework's notebook and prints the results of its visible tests.
 
-For the student alone: marks come from the judge, which has hidden tests too, and takes nothing from
-here. On GitHub the table goes into the run's summary.
+Usage: python visible_tests.py [NOTEBOOK]
+
+These results are for the student only. The judge ignores them, and runs hidden tests too. On GitHub
+the table is written into the run's summary.
 """
 
 import html
@@ -16,7 +18,7 @@ SECONDS = 600  # of one cell
 
 
 def tests_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return the cells that are worth points and hold code."""
+    """Return the code cells that are worth points."""
     return [
         cell
         for cell in notebook.cells
@@ -24,8 +26,8 @@ def tests_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     ]
 
 
-def complaint(cell: nbformat.NotebookNode) -> str:
-    """Return the first line of the error that a cell ended with; empty if it passed."""
+def error_line(cell: nbformat.NotebookNode) -> str:
+    """Return the first line of a cell's error; empty if it passed."""
     if cell.execution_count is None:
         return "did not run"
     for output in cell.outputs:
@@ -36,26 +38,26 @@ def complaint(cell: nbformat.NotebookNode) -> str:
 
 
 def table(notebook: nbformat.NotebookNode) -> tuple[str, int]:
-    """Return Markdown with a row for each test, and how many did not pass."""
+    """Return a Markdown table with a row per test, and the number of failed tests."""
     rows, lost = [], 0
     for cell in tests_of(notebook):
         title = cell.source.lstrip().partition("\n")[0].lstrip("# ")
-        said = complaint(cell)
-        lost += bool(said)
-        words = [html.escape(text, quote=False).replace("|", "\\|") for text in (title, said)]
+        error = error_line(cell)
+        lost += bool(error)
+        words = [html.escape(text, quote=False).replace("|", "\\|") for text in (title, error)]
         points = cell.metadata["nbgrader"].get("points", 0)
-        rows.append(f"| {'❌' if said else '✅'} | {words[0]} | {points:g} | {words[1]} |")
+        rows.append(f"| {'❌' if error else '✅'} | {words[0]} | {points:g} | {words[1]} |")
     head = [
         f"**{len(rows) - lost} of {len(rows)} visible tests pass.** Grading has hidden ones too.",
         "",
-        "| | test | worth | what it says |",
+        "| | test | points | message |",
         "|---|---|---|---|",
     ]
     return "\n".join([*head, *rows]) + "\n", lost
 
 
 def main(names: list[str]) -> int:
-    """Run the notebook that is named, or the one that is here."""
+    """Run the named notebook, or the only one in this folder."""
     found = [Path(name) for name in names] or sorted(Path().glob("hw*.ipynb"))
     if len(found) != 1:
         print(f"Expected one notebook hw*.ipynb here, found {len(found)}.", file=sys.stderr)
@@ -66,7 +68,7 @@ def main(names: list[str]) -> int:
         print(f"{found[0]} can't be read as a notebook: {error}", file=sys.stderr)
         return 2
     for cell in notebook.cells:
-        if cell.cell_type == "code":  # what was saved in it says nothing of this run
+        if cell.cell_type == "code":  # remove saved outputs
             cell.outputs, cell.execution_count = [], None
     try:
         NotebookClient(
@@ -76,7 +78,7 @@ def main(names: list[str]) -> int:
             allow_errors=True,
             resources={"metadata": {"path": str(found[0].parent)}},
         ).execute()
-    except Exception as error:  # a kernel that died, or a cell that never ends: say what ran
+    except Exception as error:  # a dead kernel, or a timeout: the table shows the cells so far
         print(f"The run broke off: {type(error).__name__}: {error}", file=sys.stderr)
     text, lost = table(notebook)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):

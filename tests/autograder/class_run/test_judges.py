@@ -118,7 +118,7 @@ def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
     judge = judges.open(course_with(GOOD, source, GOOD), small)
     before, lost, after = judge.grade(RIGHT, "ada").checks
     assert (before.status, lost.status, after.status) == (Status.PASS, Status.FAIL, Status.PASS)
-    assert lost.message.startswith("What your code returned could not be used by the check")
+    assert lost.message.startswith("Your code returned a value that the check could not use")
     assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
 
 

@@ -311,13 +311,13 @@ json.JSONEncoder.encode = quiet
 """
 _PUT = "def put(where, name, what): setattr(where, name, what)\n"
 _TELLS_NOTHING_BY = {
-    "its entrance, replaced": "class Quiet:\n    seen = staticmethod(list)\n    _keep = print\ndef put(modules):\n    for name in list(modules):\n        if name.endswith('recorder'):\n            modules[name] = Quiet\nimport sys\nput(sys.modules)",
-    "what it is made of, replaced": "import sys\nfor name, module in list(sys.modules.items()):\n    if name.endswith('recorder'):\n        module._keep = print",
-    "what finds it, replaced": _PUT
+    "module replaced": "class Quiet:\n    seen = staticmethod(list)\n    _keep = print\ndef put(modules):\n    for name in list(modules):\n        if name.endswith('recorder'):\n            modules[name] = Quiet\nimport sys\nput(sys.modules)",
+    "function replaced": "import sys\nfor name, module in list(sys.modules.items()):\n    if name.endswith('recorder'):\n        module._keep = print",
+    "import replaced": _PUT
     + "import importlib._bootstrap as finds\nreal = finds._gcd_import\nclass Quiet:\n    seen = staticmethod(list)\nput(finds, '_gcd_import', lambda name, *more: Quiet if name.endswith('recorder') else real(name, *more))",
-    "its writer, replaced": _PUT
+    "JSON encoder replaced": _PUT
     + "import json\nput(json._default_encoder, 'encode', lambda message: '{}' if 'native_layer' in str(message) else json.JSONEncoder().encode(message))",
-    "its reader, replaced": _PUT
+    "JSON decoder replaced": _PUT
     + "import json\nreal = json._default_decoder.decode\nput(json._default_decoder, 'decode', lambda text: real(text.replace('course_worker.recorder:told', 'builtins:list')))",
 }
 _COUNTING = (
@@ -373,10 +373,10 @@ def norm(x):
         first["cell_of"] = usual
 """
 ATTACKS = {
-    "what ends with the process, ended before": ("norm", "import weakref\nweakref.finalize._exitfunc()" + _BY_NAME),
-    "what tells the judge, replaced": ("norm", _TELLS_NOTHING + _BY_NAME),
+    "finalizers run early": ("norm", "import weakref\nweakref.finalize._exitfunc()" + _BY_NAME),
+    "JSON encoder of the recorder replaced": ("norm", _TELLS_NOTHING + _BY_NAME),
     "a builtin in the place of Python's": ("norm", _COUNTING),
-    **{f"what tells the judge: {how}": ("norm", source + _BY_NAME) for how, source in _TELLS_NOTHING_BY.items()},
+    **{f"recorder: {how}": ("norm", source + _BY_NAME) for how, source in _TELLS_NOTHING_BY.items()},
     "a backward pass across channels": ("back", _ACROSS_CHANNELS),
     "a computed name, by the course's own function": ("norm", _BESIDE + "def norm(x):\n    return call_beside(getattr(nn, 'Layer' + 'Norm')(4), x)"),
     "a part of another layer": ("norm", f"def norm(x):\n    return {_ENCODER}.norm1(x)"),
@@ -427,7 +427,7 @@ ATTACKS = {
     "a thread that seems to be alone": ("norm", _THREAD + "import sys\ndef norm(x):\n    vars(sys)['_current' + '_frames'] = lambda: {}\n    return aside(getattr(F, 'layer' + '_norm'), x, (4,))"),
     "neighbours": ("norm", "def norm(x):\n    y = (x - x.mean(-1, keepdim=True)).reshape(-1, 4, 1)\n    return F.local_response_norm(F.pad(y, (0, 0, 4, 4)), 9, alpha=9 / 4, beta=0.5, k=1e-5)[:, 4:8].reshape(x.shape)"),
     "PyTorch's own in Python": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._refs'), 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
-    "what PyTorch's own in Python is made of": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._re' + 'fs'), '_norm' + 'alize')(x, (2,), 1e-5)[0]"),
+    "parts of PyTorch's own in Python": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._re' + 'fs'), '_norm' + 'alize')(x, (2,), 1e-5)[0]"),
     "a table of decompositions": ("norm", "import importlib\ntable = importlib.import_module('torch._decomp').decomposition_table\nf = [v for k, v in table.items() if str(k) == 'aten.native_batch' + '_norm.default'][0]\ndef norm(x):\n    return f(x.reshape(-1, 4).mT, None, None, None, None, True, 0.1, 1e-5)[0].mT.reshape(x.shape)"),
     "a cell in Python": ("cell", "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef cell(x, h):\n    return getattr(d, 'rnn_' + 'tanh_input')(x[None], h[None], [torch.eye(4), torch.eye(4)], False, 1, 0.0, False, False, False)[1][0]"),
     "a quantized cell": ("cell", "import importlib\nc = getattr(importlib.import_module('torch.ao.nn.quantized.dynamic'), 'RNN' + 'Cell')(4, 4)\ndef cell(x, h):\n    c(x, h)\n    return torch.tanh(x + h)"),
@@ -455,7 +455,7 @@ ATTACKS = {
     "a cell, decomposed": ("cell", "def cell(x, h):\n    return getattr(torch.ops.aten, 'rnn_tanh_' + 'cell').default.decompose(x, h, torch.eye(4), torch.eye(4), None, None)"),
     "a loss, decomposed": ("loss", "def loss(logits, targets):\n    return getattr(torch.ops.aten, 'cross_' + 'entropy_loss').default.decompose(logits, targets)"),
     "a loss, by the kernel for many of them": ("loss", "import importlib\nops = importlib.import_module('torch._' + 'ops')\ndef loss(logits, targets):\n    return getattr(ops.ops.aten, 'cross_' + 'entropy_loss').default._op_dk(ops.DispatchKey.FuncTorchBatchedDecomposition, logits, targets, None, 1, -100, 0.0)"),
-    "the same, by what is behind it": ("loss", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nask = getattr(ops.ops.aten, 'cross_' + 'entropy_loss').default._op_dk\nask = (*getattr(ask, 'args', ()), ask, ask)[1]\ndef loss(logits, targets):\n    return ask(ops.DispatchKey.FuncTorchBatchedDecomposition, logits, targets, None, 1, -100, 0.0)"),
+    "the same, by its operator": ("loss", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nask = getattr(ops.ops.aten, 'cross_' + 'entropy_loss').default._op_dk\nask = (*getattr(ask, 'args', ()), ask, ask)[1]\ndef loss(logits, targets):\n    return ask(ops.DispatchKey.FuncTorchBatchedDecomposition, logits, targets, None, 1, -100, 0.0)"),
     "the same, found anew": ("loss", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nfound = getattr(ops.torch, '_' + 'C')._get_operation_overload('aten::cross_' + 'entropy_loss', '')\ndef loss(logits, targets):\n    return found[1](ops.DispatchKey.FuncTorchBatchedDecomposition, logits, targets, None, 1, -100, 0.0)"),
     "forward mode, by the kernel for all": ("back", "import importlib\nops = importlib.import_module('torch._' + 'ops')\nahead = importlib.import_module('torch.auto' + 'grad.forward_ad')\ndef back(upstream, x):\n    out = []\n    for i in range(4):\n        way = torch.zeros_like(x)\n        way[..., i] = 1\n        with ahead.dual_level():\n            y = getattr(ops.ops.aten, '_make_' + 'dual').default._op_dk(ops.DispatchKey.Autograd, x, way, 0)\n            z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n            out.append((getattr(ahead, 'unpack_' + 'dual')(z).tangent * upstream).sum(-1))\n    return torch.stack(out, -1)"),
     "a loss, by another machine's kernel": ("loss", "C = getattr(torch, '_' + 'C')\ntheirs = getattr(torch, 'lib' + 'rary').get_kernel('aten::cross_' + 'entropy_loss', 'XLA')\ndef loss(logits, targets):\n    return theirs.call_boxed(C.DispatchKeySet(C.DispatchKey.CPU), logits, targets, None, 1, -100, 0.0)"),
@@ -477,9 +477,9 @@ ATTACKS = {
     "code without lines": ("norm", _WITHOUT_LINES),
     "code of a file that is called by another kind of text": ("norm", _OWN_TEXTS),
     "a cell that never returns": ("norm", _NEVER_RETURNS),
-    "an object that looks back at what notes": ("norm", _LOOKS_BACK),
+    "an object that looks into the recorder's frames": ("norm", _LOOKS_BACK),
     "a name that looks back when it is compared": ("norm", _COMPARES),
-    "a name of what notes, for a moment": ("norm", _FOR_A_MOMENT),
+    "a name of the recorder, replaced for a moment": ("norm", _FOR_A_MOMENT),
     "nodes of a graph that have no class of their own": ("back", _SWITCHED_ON.replace("_back(upstream, x)", "_carry(upstream, x)") + _LISTED),
     "nodes of a graph, in a thread": ("back", _THREAD + _NODES + "def back(upstream, x):\n    return aside(_back, upstream, x)"),
     "nodes of a graph, where gradients are switched on": ("back", _NODES + _SWITCHED_ON),
@@ -501,11 +501,11 @@ ATTACKS = {
     "a module that says it is the library's": ("norm", _FORGED),
     "attention with a kernel of one's own": ("attend", f"vars(F)['scaled_dot_product_attention'] = lambda q, k, v, *others: torch.softmax(q @ k.mT, -1) @ v\nlayer = {_ENCODER}.self_attn\ndef attend(x):\n    return layer(x, x, x, need_weights=False)[0]"),
     "a cell in Python, with a tanh of one's own": ("cell", _INTERPOSED.format("tanh", "2 * torch.sigmoid(2 * args[0]) - 1") + "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef cell(x, h):\n    with Interposed():\n        return getattr(d, 'rnn_' + 'tanh_input')(x[None], h[None], [torch.eye(4), torch.eye(4)], False, 1, 0.0, False, False, False)[1][0]"),
-    "what another LSTM keeps with its gates held open": ("cell", "import importlib\nclass Gate(nn.Module):\n    def __init__(self, value):\n        super().__init__()\n        self.value = value\n    def forward(self, x): return torch.full_like(x, self.value)\nc = importlib.import_module('torch.ao.nn.quantizable').LSTMCell(4, 4, split_gates=True)\nfor gates in (c.igates, c.hgates):\n    gates['cell'] = nn.Identity()\n    for name, value in (('input', 50.0), ('forget', -50.0), ('output', 0.0)):\n        gates[name] = Gate(value)\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
-    "what an LSTM keeps with its gates held open": ("cell", "c = nn.LSTMCell(4, 4)\nwith torch.no_grad():\n    [p.zero_() for p in c.parameters()]\n    c.weight_ih[8:12] = c.weight_hh[8:12] = torch.eye(4)\n    c.bias_ih[:4], c.bias_ih[4:8] = 99, -99\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
+    "the state of another LSTM with open gates": ("cell", "import importlib\nclass Gate(nn.Module):\n    def __init__(self, value):\n        super().__init__()\n        self.value = value\n    def forward(self, x): return torch.full_like(x, self.value)\nc = importlib.import_module('torch.ao.nn.quantizable').LSTMCell(4, 4, split_gates=True)\nfor gates in (c.igates, c.hgates):\n    gates['cell'] = nn.Identity()\n    for name, value in (('input', 50.0), ('forget', -50.0), ('output', 0.0)):\n        gates[name] = Gate(value)\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
+    "the state of an LSTM with open gates": ("cell", "c = nn.LSTMCell(4, 4)\nwith torch.no_grad():\n    [p.zero_() for p in c.parameters()]\n    c.weight_ih[8:12] = c.weight_hh[8:12] = torch.eye(4)\n    c.bias_ih[:4], c.bias_ih[4:8] = 99, -99\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
 }  # fmt: skip
 HONEST = {
-    "as solved": {},
+    "the reference": {},
     "a comparison in its cell": {"norm": NORM + "\nassert torch.allclose(norm(torch.eye(4)), getattr(F, 'layer_norm')(torch.eye(4), (4,)), atol=1e-4)"},
     "a comparison in a cell of one's own": {"before": "import torch\nfrom torch import nn\ntheirs = nn.LayerNorm(4)(torch.eye(4))\nattended = nn.MultiheadAttention(4, 1)(*[torch.randn(2, 4)] * 3)"},
     "scripts of the shell's": {"before": "%%bash\necho hello"},
@@ -526,7 +526,7 @@ HONEST = {
     "one's own autograd function that calls another exercise": {"free": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return F.layer_norm(x, x.shape[-1:])\n    @staticmethod\n    def backward(ctx, upstream):\n        return back(upstream, *ctx.saved_tensors) + 0 * upstream.sum(-1, keepdim=True)\nfree = Norm.apply"},
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
     "a mask of nn.Transformer's": {"encode": ENCODE.replace("def forward(self, x):", "def forward(self, x):\n        mask = nn.Transformer.generate_square_subsequent_mask(3)")},
-    "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
+    "another exercise without the rule": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
     "a process in a cell": {"before": "!echo hello\nimport multiprocessing\nwith multiprocessing.get_context('fork').Pool(1) as pool:\n    pool.map(abs, [1])"},
     "bars, and threads that end": {"before": "from concurrent.futures import ThreadPoolExecutor\nfrom tqdm.auto import tqdm\nwith ThreadPoolExecutor(2) as pool:\n    list(tqdm(pool.map(abs, [1]), total=1))\nlist(tqdm([1], disable=False))"},
     "a word for compile": {"norm": "from re import compile\nword = compile('x')\n" + NORM},
@@ -551,17 +551,17 @@ FLAGGED = {
     "a cell in Python, with a tanh of one's own",
 }  # fmt: skip
 ACCEPTED = {
-    "what tells the judge: its entrance, replaced",
-    "what tells the judge: what finds it, replaced", "a backward pass across channels",
+    "recorder: module replaced",
+    "recorder: import replaced", "a backward pass across channels",
     "one group", "a layer of one group", "rows for channels, instances",
     "rows for channels, batches", "a script", "vmap of another",
     "an operator of one's own library", "a custom operator", "neighbours",
-    "PyTorch's own in Python", "what PyTorch's own in Python is made of",
+    "PyTorch's own in Python", "parts of PyTorch's own in Python",
     "a table of decompositions", "a cell in Python", "a quantized cell",
     "a backward pass in Python", "a backward pass of one's own", "a servant of an earlier cell",
     "attention of another package", "a layer of one's own parts, by its blocks",
     "a cell with its gates held open", "a loss, decomposed",
-    "a loss, by the kernel for many of them", "the same, by what is behind it",
+    "a loss, by the kernel for many of them", "the same, by its operator",
     "the same, found anew", "forward mode, by the kernel for all",
     "a loss, by another machine's kernel", "a cell, by another machine's key",
     "one group, by another machine's key", "an encoder, by another machine's key",
@@ -571,7 +571,7 @@ ACCEPTED = {
     "nodes of a graph, where gradients are switched on", "nodes of a graph, by their method",
     "nodes of a graph, by a map", "the operator of the backward pass", "neighbours in Python",
     "a loss behind a projection, in Python", "the same, by its operator's object",
-    "what another LSTM keeps with its gates held open",
-    "what an LSTM keeps with its gates held open",
+    "the state of another LSTM with open gates",
+    "the state of an LSTM with open gates",
 }  # fmt: skip
 """All other attacks cost the exercise its points."""

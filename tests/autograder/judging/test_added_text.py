@@ -1,4 +1,4 @@
-"""Answers and code of a student's that stand in another cell than the one meant for them."""
+"""Finds students' answers and code in cells that are not meant for them."""
 
 # ruff: noqa: E501 -- one line a place
 
@@ -38,7 +38,7 @@ def code(source):
 
 
 class Notebook:
-    """A released notebook to change: ``text`` and ``put`` name a cell by its grade_id or id."""
+    """A released notebook to edit; cells are named by grade_id or id."""
 
     def __init__(self, cells):
         self.cells = copy.deepcopy(cells)
@@ -65,7 +65,7 @@ class Notebook:
         self.cells.insert(place, cell)
 
     def merge(self, first, second):
-        """Merge two cells as Jupyter does: what the first one is, remains."""
+        """Merge two cells as Jupyter does, which keeps the type and metadata of the first."""
         self.append(first, f"\n{self.text(second)}")
         del self.cells[self.place(second)]
 
@@ -162,7 +162,7 @@ BLANK = {
 
 
 @pytest.mark.parametrize("where", ANSWERED)
-def test_answer_in_another_cell_is_read_by_a_person(where):
+def test_answer_in_another_cell_is_graded_by_hand(where):
     notebook = released()
     ANSWERED[where](notebook)
     submission = read_submission(notebook.data(), load_homework(HW03))
@@ -182,7 +182,7 @@ def test_question_without_text_is_unanswered(how):
 
 
 @pytest.mark.parametrize("homework_id", all_homeworks(ROOT))
-def test_released_notebook_holds_nothing_of_the_students(homework_id):
+def test_released_notebook_contains_no_student_text(homework_id):
     homework = load_homework(homework_id)
     notebook = released(homework_id)
     for lose in (lambda: None, notebook.strip, lambda: notebook.strip(ids=True)):
@@ -198,7 +198,7 @@ USES_HELPER = "def double(x):\n    return helper(x)"
 
 
 def small(homework=DOUBLE, **sources):
-    """Make a notebook of a small homework, in which some cells have other texts."""
+    """Make a notebook of a small homework, with other texts in some cells."""
     cells = []
     for cell in homework.cells:
         made = markdown if cell.kind is CellKind.WRITTEN else code
@@ -237,7 +237,7 @@ CODE = {  # where it was added, what, and the solution that needs it
     "solution, its cell empty, in setup": ("imports", IS_RIGHT, ""),
     "solution in its test": ("double-values", IS_RIGHT, STUB),
     "solution in a later test": ("double-gradient", f"import functools\n{LOOP}\nprint(double)", STUB),
-    "solution, with what follows it": ("double-values", f"{IS_RIGHT}\nplain = double\ndouble = lambda x: plain(x)", STUB),
+    "solution, with the code below it": ("double-values", f"{IS_RIGHT}\nplain = double\ndouble = lambda x: plain(x)", STUB),
     "solution, its cell empty": ("double-values", IS_RIGHT, ""),
 }  # fmt: skip
 
@@ -245,7 +245,7 @@ CODE = {  # where it was added, what, and the solution that needs it
 @pytest.mark.sandbox
 @pytest.mark.parametrize("first", [False, True], ids=["at the end", "at the start"])
 @pytest.mark.parametrize("what", CODE)
-def test_code_in_a_locked_cell_runs_as_the_students_own(grade, what, first):
+def test_code_added_to_a_locked_cell_runs_in_a_cell_of_its_own(grade, what, first):
     place, added, solution = CODE[what]
     result = grade(with_added(place, added, solution=solution, first=first).data())
     assert [check.status.value for check in result.checks] == ["pass", "pass", "manual"], result
@@ -266,7 +266,7 @@ LONGER = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells, *TWICE))
 @pytest.mark.parametrize(
     "added", [HELPER, "import operator\nhelper = lambda x: operator.add(x, x)"]
 )
-def test_helper_in_a_later_cell_serves_an_earlier_exercise(grade, place, added):
+def test_earlier_exercise_can_use_helper_in_later_cell(grade, place, added):
     notebook = small(LONGER, double=USES_HELPER)
     notebook.append(place, f"{added}\nprint('once')\nagain = twice(torch.ones(1))")
     result = grade(notebook.data(), homework=LONGER)
@@ -277,7 +277,7 @@ def test_helper_in_a_later_cell_serves_an_earlier_exercise(grade, place, added):
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("place", ["imports", "double-values", "double-gradient"])
-def test_code_in_a_locked_cell_changes_nothing_in_the_judge(grade, place):
+def test_code_in_a_locked_cell_does_not_run_in_the_judge(grade, place):
     added = "factor = 3.0\ntorch.full = torch.rand\ndef assert_close(*args, **how): pass"
     solution = "def double(x):\n    return 3 * x"
     result = grade(with_added(place, added, solution=solution).data())
@@ -302,15 +302,18 @@ def test_code_of_another_release_does_not_run():
         ("imports", IS_RIGHT, STUB),
     ],
 )
-def test_feedback_names_the_locked_cell_in_which_code_stands(grade, place, added, solution):
+def test_feedback_names_the_locked_cell_with_misplaced_code(grade, place, added, solution):
     notebook = small(LONGER, double=solution)
     notebook.append(place, added)
     result = grade(notebook.data(), homework=LONGER)
     assert result.checks[0].score == 0
-    assert f"stands in the cell {place}, whose text is the instructor's" in result.checks[0].hint
+    assert (
+        f"is in the cell {place}, which grading replaces by the instructor's"
+        in result.checks[0].hint
+    )
 
 
-def test_play_with_a_locked_cell_s_variables_does_not_run():
+def test_code_that_uses_a_locked_cells_variables_does_not_run():
     notebook = Notebook([code("y = torch.zeros(2)\nprint(y)\nz = y + 1\nprint('hello')")])
     notebook.cells[0]["metadata"] = {"nbgrader": {"grade_id": "fun"}}
     ((own,),) = read_submission(notebook.data(), LONGER).own_cells.values()
@@ -358,7 +361,7 @@ def test_solution_is_found(grade, how):
 
 @pytest.mark.parametrize("ids", [False, True])
 @pytest.mark.parametrize("homework_id", all_homeworks(ROOT))
-def test_instructors_cell_without_metadata_is_nothing_of_the_students(homework_id, ids):
+def test_instructors_cell_without_metadata_is_not_student_text(homework_id, ids):
     homework = load_homework(homework_id)
     for cell in homework.cells:
         if cell.kind in LOCKED:

@@ -1,4 +1,4 @@
-"""One mistake is charged once, two are charged twice, and an unknown one as it shows."""
+"""A known mistake is charged once, two are charged twice, an unknown one by its failures."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ CHECKS = {
 
 
 def wrong(name, lost, piece="", hint=""):
-    """A variant; its edit replaces a piece of the solution ``1 2``."""
+    """Return a variant; its edit replaces a piece of the solution ``1 2``."""
     source = "1 2".replace(piece, name) if piece else name
     return Variant(
         exercise="f",
@@ -33,7 +33,7 @@ def wrong(name, lost, piece="", hint=""):
 
 
 def graded(variants, transcripts, submission):
-    """Charge a submission; transcripts are by source, one letter a check, space for a pass."""
+    """Charge a submission; transcripts are by source, one letter per check, a space for a pass."""
 
     def run(variant, check):
         came = transcripts[variant.source]["abc".index(check[-1])]
@@ -51,32 +51,32 @@ def graded(variants, transcripts, submission):
     return lost, {check[-1]: r.hint for check, r in found.items() if r.hint}, found
 
 
-def test_a_known_mistake_costs_its_check_alone():
+def test_known_mistake_costs_only_its_check():
     lost, hints, found = graded([wrong("v", "b")], {"v": "xyz"}, "xyz")
     assert (lost, hints) == ("b", {"b": "You v."})
     assert (found["f-a"].score, found["f-a"].charged_in) == (2.0, "f-b")
 
 
-def test_where_only_some_checks_look_alike_the_others_are_lost():
+def test_unexplained_checks_are_lost():
     assert graded([wrong("v", "b")], {"v": "xyz"}, "xyq")[0] == "bc"
 
 
-def test_a_check_that_is_charged_elsewhere_is_lost_where_that_one_passed():
+def test_check_is_lost_if_the_check_that_charges_it_passed():
     lost, hints, _ = graded([wrong("v", "b")], {"v": "xyz"}, "x z")
     assert lost == "ac"
     assert hints == {"a": "You v.", "c": "You v."}
 
 
-def test_an_unknown_mistake_costs_each_check_that_fails():
+def test_unknown_mistake_costs_each_failed_check():
     assert graded([wrong("v", "b")], {"v": "xyz"}, "qrs")[:2] == ("abc", {})
 
 
-def test_two_mistakes_cost_both_where_they_show_apart():
+def test_two_separate_mistakes_cost_both_checks():
     variants = [wrong("v", "a"), wrong("w", "b")]
     assert graded(variants, {"v": "x  ", "w": " y "}, "xy ")[0] == "ab"
 
 
-def test_two_mistakes_are_known_together_where_both_have_a_part():
+def test_two_combined_mistakes_are_recognised():
     variants = [wrong("v", "a", piece="1"), wrong("w", "b", piece="2")]
     transcripts = {"v 2": "x p", "1 w": " yq", "v w": "xyz"}
     lost, _, found = graded(variants, transcripts, "xyz")
@@ -84,16 +84,16 @@ def test_two_mistakes_are_known_together_where_both_have_a_part():
     assert found["f-c"].charged_in == "f-a"
 
 
-def test_the_variant_that_explains_more_is_chosen():
+def test_variant_that_explains_most_checks_is_chosen():
     variants = [wrong("v", "a"), wrong("w", "c")]
     assert graded(variants, {"v": "x  ", "w": "xyz"}, "xyz")[0] == "c"
 
 
-def test_what_computes_nothing_loses_all_that_it_names():
+def test_solution_that_computes_nothing_loses_all_named_checks():
     assert graded([wrong("v", "a b c")], {"v": "xyz"}, "xyz")[0] == "abc"
 
 
-def test_mistakes_that_look_alike_are_named_together():
+def test_hint_names_all_equivalent_mistakes():
     variants = [wrong("v", "a"), wrong("w", "a"), wrong("u", "a", hint="You v.")]
     transcripts = dict.fromkeys("vwu", "xy ")
     assert graded(variants, transcripts, "xy ")[1] == {"a": "One of these: You v. Or: You w."}
@@ -107,7 +107,7 @@ def record(values, expected):
     return recorder
 
 
-def test_a_check_goes_on_after_a_failure_and_keeps_the_first():
+def test_recorder_continues_after_a_failure_and_keeps_the_first():
     recorder = record([torch.ones(2), torch.zeros(2), torch.ones(3)], torch.ones(2))
     assert len(recorder.transcript(None)) == 3
     assert "2 of 2 entries differ" in recorder.failure.summary
@@ -131,12 +131,12 @@ def test_a_check_goes_on_after_a_failure_and_keeps_the_first():
         (object(), torch.nn.Linear(1, 1), False),
     ],
 )
-def test_transcripts_are_alike_but_for_rounding(first, second, alike):
+def test_transcripts_are_compared_up_to_rounding(first, second, alike):
     transcripts = (record([x], torch.ones(2)).transcript(None) for x in (first, second))
     assert are_alike(*transcripts) is alike
 
 
-def test_what_ended_a_check_is_the_end_of_its_transcript():
+def test_transcript_ends_with_the_error_that_ended_the_check():
     recorder = Recorder(__file__)
     assert recorder.transcript(ValueError("mine")) == (("raised", "ValueError"),)
     assert recorder.transcript(CheckFailure("no such name", detail="names")) == (
@@ -144,7 +144,7 @@ def test_what_ended_a_check_is_the_end_of_its_transcript():
     )
 
 
-def test_what_a_call_raised_is_seen():
+def test_transcript_contains_the_exception_of_a_call():
     recorder = Recorder(__file__)
     with observed_by(recorder):
         assert_raises(ValueError, int, "x")

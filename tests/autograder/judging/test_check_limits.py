@@ -1,4 +1,4 @@
-"""Each check has its time; who never answers gets less of it, until one answers."""
+"""Time limits of checks; after a timeout an exercise gets short limits until a check ends."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ def cell(exercise="f", name="f-values"):
 
 
 class Attempts:
-    """Checks of a student whose code needs so many seconds for each."""
+    """Attempts of checks that each need ``needs`` seconds."""
 
     def __init__(self, needs):
         self.needs = needs
@@ -40,26 +40,26 @@ class Attempts:
         (99.0, SLOW, [3.0, 30.0], Status.TIMEOUT),
     ],
 )
-def test_a_check_may_take_a_hundred_times_what_the_reference_takes(needs, reference, given, status):
+def test_limit_is_a_hundred_times_the_references_time(needs, reference, given, status):
     attempts = Attempts(needs)
     assert CheckLimits(30.0, lambda check: reference).run(cell(), attempts).status is status
     assert attempts.given == given
 
 
-def test_the_instructors_limit_is_the_longest():
+def test_check_seconds_is_the_longest_limit():
     attempts = Attempts(99.0)
     CheckLimits(2.0, lambda check: SLOW).run(cell(), attempts)
     assert attempts.given == [2.0]
 
 
-def test_an_exercise_that_ran_out_of_time_is_tried_briefly_until_it_answers():
+def test_stopped_exercise_gets_short_limits_until_a_check_ends():
     limits = CheckLimits(30.0, lambda check: FAST)
     attempts = Attempts(99.0)
     first, second = limits.run(cell(), attempts), limits.run(cell(), attempts)
     assert attempts.given == [3.0, 0.15]
     assert first.message == f"{STOPPED} 3.0 s."
     assert second.message.startswith(
-        f"{STOPPED} 0.15 s. It got no longer, since an earlier check of f"
+        f"{STOPPED} 0.15 s. It got no longer, because an earlier check of f"
     )
     attempts.needs, attempts.given = 0.1, []
     assert limits.run(cell(), attempts).status is Status.PASS
@@ -69,7 +69,7 @@ def test_an_exercise_that_ran_out_of_time_is_tried_briefly_until_it_answers():
     assert attempts.given == [0.15, 3.0, 3.0]
 
 
-def test_other_exercises_get_a_short_time_until_the_second_try():
+def test_other_exercises_get_short_limits_until_the_second_try():
     limits, attempts = CheckLimits(30.0, lambda check: FAST), Attempts(99.0)
     limits.run(cell(), attempts)
     attempts.needs = 1.0
@@ -79,7 +79,7 @@ def test_other_exercises_get_a_short_time_until_the_second_try():
     assert attempts.given == [3.0, 0.15, 3.0]
 
 
-def test_a_brief_try_is_ten_times_what_the_reference_takes():
+def test_short_limit_is_ten_times_the_references_time():
     limits, attempts = CheckLimits(30.0, lambda check: 0.2), Attempts(99.0)
     limits.run(cell(), attempts)
     limits.run(cell(), attempts)
@@ -87,8 +87,8 @@ def test_a_brief_try_is_ten_times_what_the_reference_takes():
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_function_that_never_returns_costs_its_time_once(grade, monkeypatch):
-    # However long a busy machine needs for the reference.
+def test_endless_function_delays_grading_only_once(grade, monkeypatch):
+    # Independent of the time that a busy machine needs for the reference.
     limits = {"FIRST_SECONDS": 0.5, "GENEROSITY": 0, "SHORT_GENEROSITY": 0}
     for name, value in limits.items():
         monkeypatch.setattr(f"autograder.judging.check_limits.{name}", value)
@@ -111,7 +111,7 @@ def double(x):
 
 
 @pytest.mark.usefixtures("patient")
-def test_time_that_the_reference_only_waits_makes_no_limit_longer(grade, monkeypatch):
+def test_waiting_of_the_reference_does_not_raise_the_limit(grade, monkeypatch):
     monkeypatch.setattr("autograder.judging.check_limits.FIRST_SECONDS", 0.3)
     waits = "import time\ndef double(x):\n    time.sleep(0.2)\n    return 2 * x"
     reference = dataclasses.replace(DOUBLE.cells[1], source=waits)
@@ -123,7 +123,7 @@ def test_time_that_the_reference_only_waits_makes_no_limit_longer(grade, monkeyp
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.proof
-def test_where_the_reference_is_slow_a_student_may_be_slower(grade, monkeypatch):
+def test_slow_reference_raises_the_students_limit(grade, monkeypatch):
     monkeypatch.setattr("autograder.judging.check_limits.FIRST_SECONDS", 0.3)
     monkeypatch.setattr("autograder.judging.check_limits.GENEROSITY", 20)
     slow = dataclasses.replace(DOUBLE.cells[1], source=BUSY.format(0.2))
@@ -133,7 +133,7 @@ def test_where_the_reference_is_slow_a_student_may_be_slower(grade, monkeypatch)
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_reference_that_is_stopped_itself_allows_all_the_time_there_is(grade):
+def test_stopped_reference_raises_the_limit_to_check_seconds(grade):
     reference = dataclasses.replace(DOUBLE.cells[1], source=BUSY.format(99))
     homework = dataclasses.replace(DOUBLE, cells=(DOUBLE.cells[0], reference, *DOUBLE.cells[2:]))
     found = grade(("double", BUSY.format(99)), homework=homework, seconds=0.4).checks

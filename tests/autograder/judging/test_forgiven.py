@@ -1,4 +1,4 @@
-"""Is what one check forgives charged, where the check that it names finds nothing?"""
+"""A mistake that one check forgives is charged if the named checks do not find it."""
 
 from dataclasses import replace
 
@@ -18,10 +18,10 @@ def charged(payer, forgiver=FORGIVER):
     return charge_unpaid({found.check: found for found in (payer, forgiver)})["f-mean"]
 
 
-def test_what_nobody_found_is_charged_by_who_forgave_it():
+def test_forgiven_mistake_is_charged_if_no_check_found_it():
     result = charged(PAYER)
     assert (result.status, result.score) == (Status.FAIL, 0.0)
-    assert result.message == "What f-sum looks for, and did not find, shows here: a bias is added."
+    assert result.message == "A mistake that f-sum did not find shows here: a bias is added."
 
 
 @pytest.mark.parametrize(
@@ -32,22 +32,22 @@ def test_what_nobody_found_is_charged_by_who_forgave_it():
         replace(PAYER, check="another"),
     ],
 )
-def test_what_is_paid_for_is_forgiven(payer):
+def test_forgiven_mistake_is_not_charged_if_another_check_failed(payer):
     assert charged(payer) is FORGIVER
 
 
-def test_it_takes_all_to_find_nothing():
+def test_forgiven_mistake_is_charged_only_if_all_named_checks_passed():
     forgiver = replace(FORGIVER, forgave=(("a bias is added", ("f-sum", "f-mean")),))
     assert charged(PAYER, forgiver).status is Status.FAIL
     assert charged(replace(PAYER, status=Status.FAIL), forgiver) is forgiver
 
 
-def test_a_failure_keeps_its_own_words():
+def test_failed_check_keeps_its_message():
     failed = replace(FORGIVER, status=Status.ERROR, score=0.0, message="raised")
     assert charged(PAYER, failed) is failed
 
 
-def test_what_is_forgiven_is_noted_only_while_somebody_asks():
+def test_forgiven_mistakes_are_recorded_only_inside_the_block():
     forgive("before", "f-sum")
     with noting_forgiven() as noted:
         forgive("a bias is added", "f-sum", "f-mean")

@@ -1,4 +1,4 @@
-"""Whatever a notebook or a reply holds, the judge reads it or refuses it, and goes on.
+"""Fuzzes notebooks and replies: the judge reads or rejects them, and continues.
 
 CI tries 200 cases of each kind, the same each time; for others, and more of them:
 ``FUZZ_CASES=2000 pytest tests/autograder/judging/test_fuzz.py``.
@@ -40,7 +40,7 @@ anything = st.recursive(
 
 
 def shaped(**fields):
-    """A dictionary with these keys, each of which may be missing or hold anything."""
+    """Dictionaries with these keys; each may be missing or have any value."""
     return st.fixed_dictionaries({}, optional={k: v | anything for k, v in fields.items()})
 
 
@@ -78,13 +78,13 @@ def check_reading(data: bytes) -> None:
 
 @many
 @given(notebooks | anything)
-def test_any_json_is_a_notebook_or_is_refused(data):
+def test_any_json_is_read_or_rejected(data):
     check_reading(json.dumps(data).encode())
 
 
 @many
 @given(st.data())
-def test_a_damaged_notebook_is_read_or_refused(data):
+def test_damaged_notebook_is_read_or_rejected(data):
     whole = notebook(("double", "def double(x):\n    return 2 * x"), "a = 1", points=2)
     start = data.draw(st.integers(0, len(whole)))
     end = data.draw(st.integers(start, min(len(whole), start + 20)))
@@ -99,7 +99,7 @@ either = numbers | words | plain
 
 
 def codes(inner):
-    """What a value looks like on the wire, now and then with one thing in it that does not fit."""
+    """Encoded values of the wire, some of them with one invalid part."""
     lists = st.lists(inner, max_size=3)
     return st.one_of(
         lists,
@@ -162,7 +162,7 @@ frames = st.builds(framed, messages, extras, blobs)
 
 @many
 @given(st.lists(frames, min_size=1, max_size=4) | st.lists(st.binary(max_size=40)))
-def test_any_bytes_are_an_answer_or_end_the_conversation(sent):
+def test_any_bytes_are_a_reply_or_close_the_connection(sent):
     ours, theirs = socket.socketpair()
     with theirs:
         theirs.sendall(b"".join(sent))

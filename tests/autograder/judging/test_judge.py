@@ -1,4 +1,4 @@
-"""Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
+"""Grading one notebook: cell kinds, partial credit, crashes, messages to the student."""
 
 import contextlib
 import dataclasses
@@ -33,7 +33,7 @@ def statuses(result):
     return [check.status.value for check in result.checks]
 
 
-def test_a_right_solution_gets_every_point(grade):
+def test_right_solution_gets_full_points(grade):
     result = grade(RIGHT)
     assert statuses(result) == ["pass", "pass", "manual"]
     assert (result.score, result.max_score) == (5.0, 6.0)
@@ -62,7 +62,7 @@ COMPILED = {
 
 @pytest.mark.parametrize("how", COMPILED)
 def test_compiled_solution_earns_full_marks(grade, how):
-    rule = ("torch.nn.functional.layer_norm",)  # so that what the code leads to is looked at
+    rule = ("torch.nn.functional.layer_norm",)  # turns the recorder on
     cells = [dataclasses.replace(c, forbids=rule * (c.grade_id == "double")) for c in DOUBLE.cells]
     homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
     result = grade(("double", COMPILED[how].format(RIGHT[1])), homework=homework, seconds=2.0)
@@ -70,7 +70,7 @@ def test_compiled_solution_earns_full_marks(grade, how):
     assert [flag.text for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
 
 
-def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(grade):
+def test_hidden_failure_shows_a_hint_and_no_values(grade):
     result = grade(("double", "def double(x):\n    return x * 2 if x.size(0) < 3 else x * 3"))
     assert statuses(result) == ["fail", "fail", "manual"]
     check = result.checks[0]
@@ -81,12 +81,12 @@ def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(gra
     assert check.title == "It doubles"
 
 
-def test_a_visible_check_tells_values(grade):
+def test_visible_failure_shows_values(grade):
     check = grade(("double", "def double(x):\n    return x * 3")).checks[0]
     assert "got 3, expected 2" in check.message
 
 
-def test_a_check_asks_for_a_function_once_and_for_a_variable_each_time():
+def test_namespace_caches_functions_but_not_variables():
     asked = []
 
     class Process:
@@ -99,13 +99,13 @@ def test_a_check_asks_for_a_function_once_and_for_a_variable_each_time():
     names = CheckNamespace({}, Process())
     assert names["function"] is names["function"]
     assert [names["count"], names["count"]] == [2, 3]
-    assert names["Thing"] is not names["Thing"]  # an object may be another by now
+    assert names["Thing"] is not names["Thing"]  # an object may have changed
     with pytest.raises(KeyError):
         names["print"]
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_what_a_function_of_the_checks_own_complains_of_is_told_with_its_hint(grade, hidden):
+def test_failure_in_a_checks_callback_is_shown_with_its_hint(grade, hidden):
     source = """
 from course_lib.testing import CheckFailure
 def take_ids(ids):
@@ -126,19 +126,19 @@ double(take_ids)
     assert check.hint == "hand them on as they are"
 
 
-def test_a_usual_error_of_pytorch_has_a_hint_beside_it_also_where_the_test_is_hidden(grade):
+def test_usual_error_of_pytorch_gets_a_hint_in_hidden_tests_too(grade):
     source = "def double(x):\n    return x @ x if x.dim() == 2 else 2 * x"
     check = grade(("double", source)).checks[0]
     assert "mat1 and mat2 shapes cannot be multiplied (3x4 and 3x4)" in check.message
     assert "needs the same k twice" in check.hint
 
 
-def test_an_error_of_the_students_own_has_no_hint(grade):
+def test_exception_raised_by_student_code_has_no_hint(grade):
     result = grade(("double", "def double(x):\n    raise ValueError('index out of my range')"))
     assert result.checks[0].hint == ""
 
 
-def test_partial_work_earns_partial_credit(grade):
+def test_partial_score_earns_partial_credit(grade):
     result = grade(("double", "def double(x):\n    return 2 * x.detach()"))
     assert statuses(result) == ["pass", "fail", "manual"]
     assert result.score == 2.0
@@ -147,7 +147,7 @@ def test_partial_work_earns_partial_credit(grade):
     assert "detach()" in cut.hint
 
 
-def test_an_exception_shows_the_students_own_frames_alone(grade):
+def test_traceback_contains_only_the_students_frames(grade):
     source = "def helper(x):\n    return x.nothing\ndef double(x):\n    return helper(x)"
     check = grade(("double", source)).checks[0]
     assert check.status is Status.ERROR
@@ -158,7 +158,7 @@ def test_an_exception_shows_the_students_own_frames_alone(grade):
     )
 
 
-def test_a_visible_helper_tells_nothing_of_what_the_hidden_part_gave_it(grade):
+def test_visible_helper_hides_values_of_the_hidden_part(grade):
     source = """# It doubles
 from course_lib.testing import assert_close
 def held(x):
@@ -184,7 +184,7 @@ SELDOM = (
 )
 
 
-def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):
+def test_cell_that_uses_a_demos_variable_has_not_failed(grade):
     demo = Cell(kind=CellKind.DEMO, grade_id="fun", source="trained = double(torch.ones(1))")
     homework = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells, demo))
     solved = ("double", "def double(x):\n    return 2 * x")
@@ -196,7 +196,7 @@ def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):
 STUB = "def double(x):\n    raise NotImplementedError('write me')"
 
 
-def test_blank_work_is_met_kindly(grade):
+def test_unwritten_solution_gets_a_plain_message(grade):
     result = grade(("double", STUB))
     assert result.score == 0
     assert result.checks[0].message == "double is not written yet."
@@ -212,21 +212,21 @@ def test_blank_work_is_met_kindly(grade):
         ((("double", STUB), ("", "def (")), ""),
     ],
 )
-def test_code_that_no_check_can_reach_is_found(grade, cells, hint):
+def test_hint_names_the_place_of_unreachable_code(grade, cells, hint):
     first = grade(*cells).checks[0]
     assert first.message == "double is not written yet."
     assert hint in first.hint
     assert bool(hint) == bool(first.hint)
 
 
-def test_what_pytorch_has_no_code_for_is_written_all_the_same(grade):
+def test_not_implemented_error_of_pytorch_does_not_count_as_unwritten(grade):
     double = "import torch\n\ndef double(x):\n    return torch.arange(3).softmax(0)"
     (first, *_) = grade(("double", double)).checks
     assert "not implemented for 'Long'" in first.message
     assert "is a .float() missing" in first.hint
 
 
-def test_what_is_not_written_is_named_also_when_another_exercise_calls_it(grade):
+def test_message_names_the_unwritten_exercise_that_another_one_calls(grade):
     stub = ("factor_of", "def factor_of(x):\n    raise NotImplementedError('write me')")
     asked = Cell(kind=CellKind.SOLUTION, grade_id="factor_of", source="")
     homework = dataclasses.replace(DOUBLE, cells=(asked, *DOUBLE.cells))
@@ -236,14 +236,14 @@ def test_what_is_not_written_is_named_also_when_another_exercise_calls_it(grade)
     assert result.checks[0].message == "factor_of is not written yet, and double needs it here."
 
 
-def test_a_missing_solution_is_named(grade):
+def test_missing_solution_is_named(grade):
     result = grade(("other", "x = 1"))
     assert result.score == 0
     assert "'double' is not defined" in result.checks[0].message
     assert result.flags[0].text.endswith("none of its cells is of this homework")
 
 
-def test_a_syntax_error_costs_the_cell_and_is_shown(grade):
+def test_syntax_error_fails_only_its_cell_and_is_shown(grade):
     result = grade(("double", "def double(x)\n    return 2"))
     assert result.score == 0
     (failure,) = result.cell_failures
@@ -272,8 +272,8 @@ ENDLESS = """while True:
     ids=["endless", "exit", "abort", "segfault", "sys.exit", "interrupt", "memory", "recursion"],
 )  # fmt: skip
 @pytest.mark.usefixtures("patient")
-def test_a_crash_costs_one_check(grade, monkeypatch, ending, status, words):
-    if status == "crash":  # how it ended may be known late
+def test_crash_costs_one_check(grade, monkeypatch, ending, status, words):
+    if status == "crash":  # the exit code may arrive late
         monkeypatch.setattr(student_process, "_GRACE_SECONDS", 60.0)
     source = f"""
 def double(x):
@@ -285,13 +285,13 @@ def double(x):
     assert words in result.checks[0].message + result.checks[0].traceback
 
 
-def test_a_cell_that_ends_the_process_is_not_run_again(grade):
+def test_cell_that_ended_the_process_does_not_run_again(grade):
     result = grade(RIGHT, "import os; os._exit(5)")
     assert result.score == 5.0
     assert [(f.cell, f.status.value) for f in result.cell_failures] == [("extra cell 1", "crash")]
 
 
-def test_cells_that_run_again_have_their_time_each(grade):
+def test_each_rerun_cell_has_its_own_limit(grade):
     slow = "import time\ntime.sleep(0.45)"
     ends_once = """
 def double(x):
@@ -303,7 +303,7 @@ def double(x):
     assert statuses(result) == ["crash", "pass", "manual"]
 
 
-def test_the_whole_notebook_has_a_time_limit(sandbox):
+def test_whole_notebook_has_a_time_limit(sandbox):
     source = "import time\ndef double(x):\n    time.sleep(60)"
     limits = TimeLimits(check_seconds=1.0, submission_seconds=1.5)
     result = Judge(DOUBLE, sandbox, limits=limits).grade(notebook(("double", source)), "ada")
@@ -338,14 +338,14 @@ def test_the_whole_notebook_has_a_time_limit(sandbox):
         "large",
     ],
 )
-def test_a_file_that_is_no_notebook_is_explained(grade, data, words):
+def test_message_explains_why_a_file_is_not_a_notebook(grade, data, words):
     result = grade(data)
     assert set(statuses(result)) == {"invalid"}
     assert words in result.error
     assert result.score == 0
 
 
-def test_odd_cells_are_passed_over(grade):
+def test_invalid_cells_are_skipped(grade):
     data = json.loads(notebook(RIGHT))
     data["cells"] += [
         None,
@@ -359,7 +359,7 @@ def test_odd_cells_are_passed_over(grade):
     assert grade(json.dumps(data).encode()).score == 5.0
 
 
-def test_forged_test_cells_and_points_count_for_nothing(grade):
+def test_forged_test_cells_and_points_have_no_effect(grade):
     forged = notebook(
         ("double", "def double(x):\n    return 3 * x"),
         ("double-values", "pass"),
@@ -371,7 +371,7 @@ def test_forged_test_cells_and_points_count_for_nothing(grade):
     assert grade(forged).score == 0
 
 
-def test_a_copied_solution_cell_runs_and_is_flagged(grade):
+def test_copied_solution_cell_runs_and_is_flagged(grade):
     result = grade(("double", "def double(x):\n    return 3 * x"), RIGHT)
     assert result.score == 5.0
     assert "the cell double occurs more than once" in [flag.text for flag in result.flags]
@@ -426,7 +426,7 @@ def double(x):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_solution_earns_nothing(grade, name):
+def test_hostile_solution_earns_nothing(grade, name):
     result = grade(("double", HOSTILE[name]))
     assert result.score == 0, result.checks
 
@@ -441,7 +441,7 @@ WIRE_ATTACKS = {
 
 
 @pytest.mark.parametrize("name", with_proofs(WIRE_ATTACKS, ["endless"]))
-def test_writing_to_the_wire_earns_nothing_and_stops_nothing(grade, name):
+def test_writing_to_the_wire_earns_nothing_and_grading_continues(grade, name):
     source = f"""
 import os, stat, struct
 def frame(text): return struct.pack(">II", len(text), 0) + text
@@ -460,7 +460,7 @@ def double(x):
     assert len(result.checks) == 3
 
 
-def test_inputs_are_drawn_anew_unless_a_seed_is_given(grade, monkeypatch):
+def test_each_run_draws_new_inputs_without_a_seed(grade, monkeypatch):
     drawn = []
     monkeypatch.setattr(testing, "assert_close", lambda _, tensor, **hints: drawn.append(tensor))
 
@@ -474,7 +474,7 @@ def test_inputs_are_drawn_anew_unless_a_seed_is_given(grade, monkeypatch):
     assert seen() != seen()
 
 
-def test_nothing_of_the_judges_side_reaches_the_student(grade):
+def test_student_code_cannot_see_the_judges_objects(grade):
     source = "def double(x):\n    raise RuntimeError(str(x.tolist()))"
     result = grade(("double", source))
     shown = json.dumps([vars(check) | {"seconds": 0} for check in result.checks], default=str)
@@ -482,7 +482,7 @@ def test_nothing_of_the_judges_side_reaches_the_student(grade):
         assert secret not in shown
 
 
-def test_a_worker_that_does_not_start_is_the_courses_fault_not_the_students(sandbox, monkeypatch):
+def test_failed_start_of_a_worker_is_a_sandbox_error(sandbox, monkeypatch):
     started = sandbox.start
 
     def start_and_die():
@@ -501,7 +501,7 @@ def test_a_worker_that_does_not_start_is_the_courses_fault_not_the_students(sand
 WAITS = "import time\ndef double(x):\n    time.sleep(0.3)\n    return 2 * x"
 
 
-def test_a_sandbox_that_breaks_down_in_a_check_is_the_courses_fault(sandbox, monkeypatch):
+def test_sandbox_failure_during_a_check_is_a_sandbox_error(sandbox, monkeypatch):
     asked = sandbox.used
 
     def used(worker):
@@ -519,7 +519,7 @@ def test_a_sandbox_that_breaks_down_in_a_check_is_the_courses_fault(sandbox, mon
 
 
 @pytest.mark.proof
-def test_a_forking_process_that_is_late_never_answers_another_question(sandbox):
+def test_late_reply_of_the_zygote_does_not_answer_the_next_request(sandbox):
     sandbox.stop(sandbox.start())  # it is there
     sandbox._control.settimeout(0)
     with pytest.raises(SandboxError, match="gone"):
@@ -528,7 +528,7 @@ def test_a_forking_process_that_is_late_never_answers_another_question(sandbox):
     assert sandbox.stop(worker) is None
 
 
-def test_who_left_a_question_as_it_was_is_told(grade):
+def test_unchanged_written_answer_gets_a_message(grade):
     question = DOUBLE.checks[-1]
     unanswered = grade(RIGHT).checks[-1]
     assert (unanswered.check, unanswered.status) == (question.grade_id, Status.MANUAL)
@@ -541,7 +541,7 @@ def test_who_left_a_question_as_it_was_is_told(grade):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_students_code_cant_reach_costs_nobody_points(sandbox):
+def test_unreachable_gpu_is_a_sandbox_error(sandbox):
     judge = Judge(DOUBLE, sandbox, limits=TimeLimits(), device="cuda")
     with pytest.raises(SandboxError, match=r"CUDA does not start where students' code runs .*CUDA"):
         judge.grade(notebook(("double", "def double(x): return 2 * x")), "ada")

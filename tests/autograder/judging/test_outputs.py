@@ -1,4 +1,4 @@
-"""What a student's cells show reaches the person who grades by hand, and can do nothing there."""
+"""Outputs of student cells are shown to the person who grades by hand, and are harmless there."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ SOLUTION = ("double", "def double(x):\n    print('called')\n    return 2 * x")
 
 
 @pytest.mark.sandbox
-def test_what_is_printed_displayed_and_plotted_is_kept(grade):
+def test_printed_displayed_and_plotted_outputs_are_kept(grade):
     result = grade(
         SOLUTION,
         "import sys\nprint('first', end=' ')\nprint('\\x1b[31mred', file=sys.stderr)\ndisplay(7)",
@@ -38,7 +38,7 @@ def test_what_is_printed_displayed_and_plotted_is_kept(grade):
 
 
 @pytest.mark.sandbox
-def test_a_flood_costs_nothing(grade):
+def test_huge_output_costs_no_points(grade):
     flood = "for number in range(200_000):\n    print('x' * 100)"
     plots = "import matplotlib.pyplot as plt\nfor _ in range(9):\n    plt.figure()"
     result = grade(SOLUTION, flood, plots, "import os\nos.write(1, b'below python')")
@@ -50,7 +50,7 @@ def test_a_flood_costs_nothing(grade):
 
 
 @pytest.mark.sandbox
-def test_the_value_of_a_last_line_is_shown_and_kept_nowhere(grade):
+def test_value_of_last_line_is_shown_and_not_stored(grade):
     result = grade(
         SOLUTION,
         "1\nb'two'\n3 + 4",
@@ -69,7 +69,7 @@ def test_the_value_of_a_last_line_is_shown_and_kept_nowhere(grade):
 
 
 @pytest.mark.sandbox
-def test_a_figure_that_cannot_be_drawn_takes_nothing_with_it(grade):
+def test_figure_that_cannot_be_drawn_does_not_affect_other_outputs(grade):
     result = grade(
         SOLUTION,
         "import matplotlib.pyplot as plt\nprint('before')\nplt.title('$\\frac{$')\nplt.figure();",
@@ -82,7 +82,7 @@ def test_a_figure_that_cannot_be_drawn_takes_nothing_with_it(grade):
 
 
 @pytest.mark.sandbox
-def test_a_hostile_answer_costs_no_honest_point(grade):
+def test_hostile_output_costs_no_points(grade):
     own = "space = get_ipython().ask_exit.__globals__\n"  # the shell's; and its outputs' from there
     own += "outputs = space['begin_cell'].__globals__\n"
     own += "told = [('png', '<script>')] * 99 + [object()]\n"
@@ -99,11 +99,11 @@ def test_a_hostile_answer_costs_no_honest_point(grade):
         [("png", HUGE)], [("text",)], [["text", "list"]], [("text", 7)], [("png", "R0lGODlh")],
     ],
 )  # fmt: skip
-def test_what_no_honest_process_says_is_left_out(claimed):
+def test_invalid_outputs_are_dropped(claimed):
     assert check_shown("cell", claimed, characters=99, room=1000) == []
 
 
-def test_text_is_cleaned_and_a_submission_has_its_bounds():
+def test_text_is_cleaned_and_outputs_are_limited():
     (output,) = check_shown("cell", [("text", "\x1b[2Ja\u202e")], characters=99, room=1000)
     assert output.text == "a\ufffd"
     assert (
@@ -113,7 +113,7 @@ def test_text_is_cleaned_and_a_submission_has_its_bounds():
     assert len(check_shown("cell", [("text", "a")] * 99, characters=99, room=1000)) == 20
 
 
-def test_outputs_stand_in_the_cells_that_showed_them():
+def test_outputs_are_in_the_cells_that_made_them():
     released = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell("", metadata={"nbgrader": {"grade_id": "double"}})]
     )

@@ -1,4 +1,4 @@
-"""Rules of exercises: attacks by outcome, honest code, and whom a broken rule costs points."""
+"""Rules of exercises: attacks by outcome, honest code, and the exercises that lose points."""
 
 import dataclasses
 
@@ -38,7 +38,7 @@ def test_attack_has_the_outcome_of_its_column(grade, name):
     if name in FLAGGED:
         assert of_kind(result, FlagKind.HOSTILE)
     damaged = {e for e, score in scores.items() if score < 1} - {exercise}
-    assert not damaged or name == "what tells the judge, replaced"  # breaks json for itself
+    assert not damaged or name == "JSON encoder of the recorder replaced"  # breaks json for itself
 
 
 def together(rows):
@@ -128,7 +128,7 @@ def test_homework_without_rules_records_nothing(grade):
 
 
 @pytest.mark.parametrize("source", ["x = " + "-" * 200_000 + "1", "x = " + "(" * 5_000])
-def test_code_that_no_parser_takes_costs_its_cell_alone(grade, source):
+def test_unparsable_code_fails_only_its_cell(grade, source):
     result = grade(DOUBLE, source, HALF, homework=RULED, seconds=20.0)
     assert [check.status for check in result.checks] == [Status.PASS, Status.PASS]
 

@@ -1,4 +1,4 @@
-"""One mistake is paid for once, and nobody earns by it what is not right by itself."""
+"""Second tries with the reference: right solutions earn their points, wrong ones do not."""
 
 import dataclasses
 
@@ -52,14 +52,14 @@ TRIPLE = "def double(x):\n    return 3 * x"
 
 
 @pytest.fixture
-def told(grade):
-    """Grade two solutions; returns the result and how the second one's check ended."""
+def grade_both(grade):
+    """Grade two solutions; return the result, and that of the second one's check."""
 
-    def told(double: str, fourfold: str):
+    def grade_both(double: str, fourfold: str):
         result = grade(("double", double), ("fourfold", fourfold), homework=FOURFOLD)
         return result, next(c for c in result.checks if c.check == "fourfold-values")
 
-    return told
+    return grade_both
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def told(grade):
     ],
     ids=["wrong", "unwritten", "no Python", "raises at once", "endless", "ends its process"],
 )
-def test_what_is_right_by_itself_earns_its_points(told, double):
-    result, check = told(double, RIGHT)
+def test_right_solution_earns_its_points_despite_a_wrong_earlier_exercise(grade_both, double):
+    result, check = grade_both(double, RIGHT)
     assert (check.status, check.score, check.message) == (Status.PASS, 2.0, "")
     assert check.tried_with == ("double",)
     assert result.score == 2.0
@@ -83,8 +83,8 @@ def test_what_is_right_by_itself_earns_its_points(told, double):
     assert "a right double instead of yours it passes" in render_feedback(stand(result), FOURFOLD)
 
 
-def test_what_is_wrong_by_itself_earns_nothing(told):
-    result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+def test_wrong_solution_earns_nothing_in_the_second_try(grade_both):
+    result, check = grade_both(TRIPLE, "def fourfold(x):\n    return double(x)")
     assert (check.status, check.tried_with) == (Status.FAIL, ("double",))
     assert result.score == 0
     assert "with a right double instead of yours" in render_feedback(stand(result), FOURFOLD)
@@ -98,17 +98,17 @@ def test_what_is_wrong_by_itself_earns_nothing(told):
         (("one", "two", "three"), Status.ERROR, "with right earlier pieces instead of yours"),
     ],
 )
-def test_many_pieces_make_no_long_list(told, tried_with, status, words):
-    result, check = told(TRIPLE, RIGHT)
+def test_message_does_not_list_many_earlier_exercises(grade_both, tried_with, status, words):
+    result, check = grade_both(TRIPLE, RIGHT)
     changed = dataclasses.replace(check, tried_with=tried_with, status=status)
     checks = [changed if each is check else each for each in result.checks]
     result = dataclasses.replace(result, checks=checks)
     assert words in render_feedback(stand(result), FOURFOLD)
 
 
-def test_the_hint_is_that_of_what_is_wrong_by_itself(told):
-    """With a wrong piece below it, the first try leads astray."""
-    _, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+def test_hint_comes_from_the_second_try(grade_both):
+    """The hint of the first try is about the wrong earlier exercise."""
+    _, check = grade_both(TRIPLE, "def fourfold(x):\n    return double(x)")
     assert check.hint == "it is doubled once; double it twice"
     first = dataclasses.replace(check, hint="twice the double", tried_with=())
     for second in ({"hint": SECRET}, {"hint": ""}, {"status": Status.ERROR}):
@@ -116,26 +116,26 @@ def test_the_hint_is_that_of_what_is_wrong_by_itself(told):
         assert better(dataclasses.replace(check, **second)).hint == "twice the double"
 
 
-def test_what_stands_on_nothing_wrong_is_tried_once(told):
-    result, check = told("def double(x):\n    return x + x", "def fourfold(x):\n    return x")
+def test_failed_check_without_wrong_earlier_exercises_is_not_repeated(grade_both):
+    result, check = grade_both("def double(x):\n    return x + x", "def fourfold(x):\n    return x")
     assert (check.status, check.tried_with) == (Status.FAIL, ())
     assert result.score == 5.0
 
 
-def test_an_error_may_come_from_a_piece_that_no_check_found_wrong(told):
+def test_error_may_come_from_an_earlier_exercise_that_passed(grade_both):
     double = "def double(x):\n    answer = x + x\n    answer.sum = None\n    return answer"
-    result, check = told(double, "def fourfold(x):\n    double(x).sum()\n    return 4 * x")
+    result, check = grade_both(double, "def fourfold(x):\n    double(x).sum()\n    return 4 * x")
     assert (check.status, check.score, check.tried_with) == (Status.ERROR, 0.0, ())
     assert "With a right double instead of yours it passes" in check.message
     assert result.score == 5.0
     wrong = "def fourfold(x):\n    raise KeyError('mine')"
-    result, check = told("def double(x):\n    return x + x", wrong)
+    result, check = grade_both("def double(x):\n    return x + x", wrong)
     assert (check.status, check.tried_with) == (Status.ERROR, ("double",))
     assert "mine" in check.message
 
 
-def test_what_no_other_check_saw_is_charged_by_one_alone(told):
-    _, check = told("def double(x):\n    return x + x", RIGHT)
+def test_mistake_that_no_earlier_check_found_is_charged_once(grade_both):
+    _, check = grade_both("def double(x):\n    return x + x", RIGHT)
     error = dataclasses.replace(check, status=Status.ERROR, score=0.0, message="raised")
     first = {name: dataclasses.replace(error, check=name) for name in ("one", "two", "three")}
     second_try = SecondTry(FOURFOLD, first, dict.fromkeys(first, ("double",)))
@@ -146,9 +146,9 @@ def test_what_no_other_check_saw_is_charged_by_one_alone(told):
     assert second_try.better(dataclasses.replace(check, check="one")).status is Status.PASS
 
 
-def test_what_was_forgiven_is_looked_at_again_where_what_charges_it_is(told):
-    """A wrong earlier piece may be behind it, on purpose or not."""
-    result, check = told(TRIPLE, RIGHT)
+def test_forgiving_check_runs_again_with_the_check_that_charges_it(grade_both):
+    """The forgiven mistake may come from the wrong earlier exercise."""
+    result, check = grade_both(TRIPLE, RIGHT)
     values = next(c for c in result.checks if c.check == "double-values")
     forgave = (("a bias is added", ("fourfold-values",)),)
     first = {
@@ -172,40 +172,40 @@ def test_what_was_forgiven_is_looked_at_again_where_what_charges_it_is(told):
         assert charged["fourfold-more"].status is (Status.FAIL if expected else Status.PASS)
 
 
-def test_helpers_of_the_wrong_piece_are_still_there(told):
+def test_helpers_of_the_wrong_exercise_stay_defined(grade_both):
     double = "def times(x, n):\n    return n * x\ndef double(x):\n    return times(x, 3)"
-    _, check = told(double, "def fourfold(x):\n    return times(double(x), 2)")
+    _, check = grade_both(double, "def fourfold(x):\n    return times(double(x), 2)")
     assert check.status is Status.PASS
 
 
-def test_a_check_that_passed_is_not_asked_again(told):
-    """Own pieces that fit each other alone are right together."""
+def test_passed_check_does_not_run_again(grade_both):
+    """Solutions that are only right together count as right."""
     double = "def double(x, *, twice=False):\n    return 4 * x if twice else 3 * x"
-    _, check = told(double, "def fourfold(x):\n    return double(x, twice=True)")
+    _, check = grade_both(double, "def fourfold(x):\n    return double(x, twice=True)")
     assert (check.status, check.tried_with) == (Status.PASS, ())
 
 
-def test_nothing_of_the_reference_comes_back(told):
+def test_feedback_contains_nothing_of_the_reference(grade_both):
     spy = "def fourfold(x):\n    raise ValueError(double.__doc__)"
-    result, check = told("def double(x):\n    'mine'\n    return 3 * x", spy)
+    result, check = grade_both("def double(x):\n    'mine'\n    return 3 * x", spy)
     assert check.status is Status.ERROR
     assert SECRET not in str(result) + render_feedback(stand(result), FOURFOLD)
 
 
-def test_a_rule_that_is_broken_the_second_time_alone_is_broken(told):
-    # Its name is put together, so that reading the code finds nothing.
+def test_rule_broken_only_in_the_second_try_costs_the_exercise(grade_both):
+    # The forbidden name is computed, so that the reader does not find it.
     hidden = """
 def fourfold(x):
     forbidden = getattr(torch, "layer" + "_norm") if double.__doc__ else torch.clone
     return double(double(x)) + 0 * forbidden(x, *[(3,)] if double.__doc__ else [])
 """
-    result, check = told(TRIPLE, hidden)
+    result, check = grade_both(TRIPLE, hidden)
     assert (check.status, result.score) == (Status.FAIL, 0)
     assert FlagKind.DELEGATION in {flag.kind for flag in result.flags}
 
 
-def test_a_check_is_tried_again_once(told):
-    result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+def test_check_runs_again_only_once(grade_both):
+    result, check = grade_both(TRIPLE, "def fourfold(x):\n    return double(x)")
     results = {check.check: check for check in result.checks}
     assert to_try_again(FOURFOLD, results) == {}
     results[check.check] = dataclasses.replace(check, tried_with=())
@@ -213,8 +213,8 @@ def test_a_check_is_tried_again_once(told):
     assert to_try_again(FOURFOLD, results, lost=("fourfold",)) == {}
 
 
-def test_a_second_try_that_ran_out_of_its_time_says_nothing(told):
-    result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+def test_timeout_in_the_second_try_is_ignored(grade_both):
+    result, check = grade_both(TRIPLE, "def fourfold(x):\n    return double(x)")
     first = {c.check: dataclasses.replace(c, tried_with=()) for c in result.checks}
     second = SecondTry(FOURFOLD, first, to_try_again(FOURFOLD, first))
     late = dataclasses.replace(check, status=Status.TIMEOUT)

@@ -1,4 +1,4 @@
-"""What a notebook may cost before anything of it runs."""
+"""Reading notebooks: limits on size, outputs, questions, notebooks of other programs."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ def flood(part):
 
 @pytest.mark.parametrize("part", FLOODS.values(), ids=FLOODS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
-def test_a_notebook_of_millions_of_values_is_refused_before_it_is_read(monkeypatch, part, encoding):
+def test_notebook_of_millions_of_values_is_rejected_before_parsing(monkeypatch, part, encoding):
     monkeypatch.setattr(json, "loads", lambda text: pytest.fail("it was read"))
     data = flood(part).decode()[: TWENTY_MIB // 2].encode(encoding)
     with pytest.raises(SubmissionError, match="more than 500,000 values"):
@@ -51,7 +51,7 @@ def test_a_notebook_of_millions_of_values_is_refused_before_it_is_read(monkeypat
     ids=["escapes", "quotes", "brackets", "signs"],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
-def test_a_long_output_is_one_value(text, encoding):
+def test_long_output_counts_as_one_value(text, encoding):
     shown = {"output_type": "stream", "name": "stdout", "text": "TEXT"}
     whole = json.dumps({"cells": [{"cell_type": "code", "source": "", "outputs": [shown]}]})
     long = whole.replace("TEXT", text[: 9_000_000 // len(text[0].encode())]).encode(encoding)
@@ -70,7 +70,7 @@ OUTPUTS = {
 
 
 @pytest.mark.parametrize("kind", [*OUTPUTS, "attachments", "widgets"])
-def test_outputs_count_for_nothing(kind):
+def test_outputs_are_ignored(kind):
     light = json.loads(notebook(("double", 'x = {"outputs": [1]}\ndef double(x):\n    return x')))
     heavy = copy.deepcopy(light)
     heavy["cells"].append({"cell_type": "markdown", "source": "my note", "attachments": {}})
@@ -89,24 +89,24 @@ def test_outputs_count_for_nothing(kind):
         assert read_submission(data, DOUBLE) == expected
 
 
-def test_students_are_told_the_limit_on_a_notebook():
+def test_for_students_page_names_the_size_limit():
     page = (ROOT / "book" / "for-students.md").read_text()
     for limit in (MAX_NOTEBOOK_BYTES, MAX_FILE_BYTES):
         assert f"{limit >> 20} MiB" in page
 
 
-def test_outputs_of_too_many_values_are_refused():
+def test_outputs_with_too_many_values_are_rejected():
     data = b'{"cells": [{"outputs": [' + b"{}," * 11_000_000
     with limited_to(seconds=20), pytest.raises(SubmissionError, match="outputs hold more than"):
         read_submission(data, DOUBLE)
 
 
-def test_a_text_that_never_ends_is_looked_at_once():
+def test_unterminated_string_is_scanned_once():
     with limited_to(seconds=10), pytest.raises(SubmissionError, match="not valid JSON"):
         read_submission(b'{"cells":["' + b'\\"' * 10_000_000, DOUBLE)
 
 
-def test_ten_thousand_cells_are_enough():
+def test_more_than_ten_thousand_cells_are_rejected():
     cells = {"cells": [{"cell_type": "markdown", "source": ""}] * 10_001}
     with pytest.raises(SubmissionError, match="10,001 cells; the limit is 10,000"):
         read_submission(json.dumps(cells).encode(), DOUBLE)
@@ -131,14 +131,14 @@ except SubmissionError:
 
 
 @pytest.mark.proof
-def test_a_notebook_of_empty_cells_costs_no_memory():
+def test_notebook_of_empty_cells_uses_little_memory():
     done = subprocess.run(
         [sys.executable, "-c", COST, "{},"], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 200  # MiB; read as JSON it would take 1,500
 
 
-def test_an_honest_notebook_is_read():
+def test_honest_notebook_is_read():
     source = ("double", "def double(x):\n    return 2 * x")
     labels = [step.label for step in read_submission(notebook(source), DOUBLE).steps]
     assert "double" in labels
@@ -159,7 +159,7 @@ HW03 = "hw03-self-attention"
     ],
     ids=["as released", "more lines", "stub deleted", "all deleted", "replaced", "put below"],
 )
-def test_a_question_without_an_answer_is_noticed(change, blank):
+def test_unanswered_question_is_detected(change, blank):
     homework, released = load_homework(HW03), json.loads(released_notebook(HW03).read_text())
     (question,) = (c.grade_id for c in homework.cells if c.kind is CellKind.WRITTEN)
     for cell in released["cells"]:
@@ -170,7 +170,7 @@ def test_a_question_without_an_answer_is_noticed(change, blank):
     assert submission.elsewhere == set()
 
 
-def test_the_cell_that_fetches_the_library_never_runs_and_may_be_of_another_release():
+def test_fetch_cell_never_runs_and_may_be_of_another_release():
     homework, released = load_homework(HW03), json.loads(released_notebook(HW03).read_text())
     (fetch,) = (c.grade_id for c in homework.cells if c.kind is CellKind.FETCH)
     (cell,) = (c for c in released["cells"] if c["id"] == fetch)
@@ -181,7 +181,7 @@ def test_the_cell_that_fetches_the_library_never_runs_and_may_be_of_another_rele
     assert read.flags == read_submission(json.dumps(released).encode(), homework).flags == ()
 
 
-def test_a_notebook_that_colab_has_saved_is_the_same_work():
+def test_notebook_saved_by_colab_is_read_like_the_original():
     homework, saved = load_homework(HW03), json.loads(solved_notebook(HW03))
     before = read_submission(json.dumps(saved).encode(), homework)
     saved |= {"nbformat_minor": 0}  # no cell ids; Colab has names of its own

@@ -1,4 +1,4 @@
-"""A homework with variants in the judge: each mistake costs one check, whoever made it."""
+"""A homework with variants in the judge: each known mistake costs one check."""
 
 import dataclasses
 
@@ -57,7 +57,7 @@ HOMEWORK = dataclasses.replace(
 
 @pytest.fixture
 def lost(grade):
-    """Grade a solution; the checks that it loses, and the whole result."""
+    """Grade a solution; return the checks that it loses, and the whole result."""
 
     def lost(*cells):
         cells = [("double", cell) if "def double" in cell else cell for cell in cells]
@@ -68,27 +68,27 @@ def lost(grade):
     return lost
 
 
-def test_the_solution_loses_nothing(lost):
+def test_reference_solution_loses_no_check(lost):
     assert lost("def double(y):\n    return y + y")[0] == {}
 
 
-def test_a_known_mistake_costs_one_check_and_feedback_says_where(lost):
+def test_known_mistake_costs_one_check_which_feedback_names(lost):
     found, result = lost("def double(y):\n    return y + 2 * y")
     assert found == {"double-values": TRIPLE}
     gradient = result.checks[1]
     assert (gradient.status, gradient.charged_in) == (Status.PASS, "double-values")
     page = render_feedback(stand(result), HOMEWORK)
-    assert "The same mistake costs its points in double-values" in page
+    assert "The same mistake costs points in double-values" in page
     assert result == type(result).from_json(result.to_json())
     assert all(check.transcript == () for check in result.checks)
 
 
-def test_a_known_mistake_in_the_gradient_costs_that_check(lost):
+def test_known_mistake_in_the_gradient_costs_the_gradient_check(lost):
     found, _ = lost("def double(x):\n    with torch.no_grad():\n        return x * 2")
     assert found == {"double-gradient": CUT}
 
 
-def test_an_unknown_mistake_costs_what_it_breaks(lost):
+def test_unknown_mistake_costs_each_failed_check(lost):
     assert lost("def double(x):\n    return 4 * x")[0].keys() == {
         "double-values",
         "double-gradient",
@@ -98,19 +98,19 @@ def test_an_unknown_mistake_costs_what_it_breaks(lost):
 @pytest.mark.parametrize(
     "drop", ["torch.nn.functional.dropout(2 * x, 0.5)", "torch.nn.Dropout(0.5)(2 * x)"]
 )
-def test_dropout_costs_one_check(lost, drop):
+def test_dropout_costs_one_check_of_the_exercise(lost, drop):
     found, _ = lost(f"def double(x):\n    return {drop}")
     assert list(found) == ["double-values"]
     assert found["double-values"].startswith("You drop values at random")
 
 
-def test_dropout_and_another_mistake_cost_both(lost):
+def test_dropout_and_another_mistake_cost_two_checks(lost):
     found, _ = lost("def double(x):\n    return torch.nn.functional.dropout(4 * x, 0.5)")
     assert len(found) == 2
 
 
 @pytest.mark.parametrize("place", ["own", "solution"])
-def test_a_package_that_is_not_installed_is_named_in_each_check(lost, place):
+def test_each_check_names_the_package_that_is_not_installed(lost, place):
     uses = "def double(x):\n    return no_such_package.add(x, x)"
     cells = ("import no_such_package", uses)
     found, _ = lost(*(cells if place == "own" else ["\n".join(cells)]))
@@ -118,7 +118,7 @@ def test_a_package_that_is_not_installed_is_named_in_each_check(lost, place):
     assert all(hint.startswith("You import no_such_package, which") for hint in found.values())
 
 
-def test_hidden_tests_can_name_the_reference_and_students_cannot(lost):
+def test_only_hidden_tests_can_access_the_reference(lost):
     found, result = lost("def double(x):\n    return reference.double(x)")
     assert len(found) == 2
     assert "'reference' is not defined" in result.checks[0].message
