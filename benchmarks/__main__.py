@@ -3,13 +3,13 @@
     python -m benchmarks              # every topic; writes the tables of benchmarks/README.md
     python -m benchmarks generation   # one topic; writes nothing
 
-Everything takes about five minutes of a processor that has nothing else to do, and 4 GB of memory;
-nothing is downloaded: weights and texts are random. A GPU is measured too where there is one. The
-judge and large classes have commands of their own, see --help of each:
+All topics take about five minutes on an idle processor, and 4 GB of memory. Nothing is downloaded:
+weights and texts are random. A GPU is measured too if there is one. The judge and large classes
+have commands of their own, see their --help:
 
     python -m benchmarks.autograder      # the judge beside nbgrader; needs bubblewrap
-    python -m benchmarks.endless         # what functions that never return cost a class; likewise
-    python -m benchmarks.scale           # what 100,000 submissions cost; needs bubblewrap
+    python -m benchmarks.endless         # a class with endless functions; needs bubblewrap
+    python -m benchmarks.scale           # the time for 100,000 submissions; needs bubblewrap
     python -m benchmarks.class_of_1000   # does anything grow or stay behind? needs bubblewrap
     python -m benchmarks.gpu             # training and generation on a CUDA device
     python -m benchmarks.long_trainings  # experiments that are too long for a page of the book
@@ -33,14 +33,14 @@ BEGIN, END = "<!-- figures: written by python -m benchmarks -->", "<!-- end of f
 
 
 def topics() -> list[str]:
-    """Name the files of this folder that give rows."""
+    """Return the topics: the files of this folder with ``rows()``."""
     return sorted(
         path.stem for path in FOLDER.glob("*.py") if "\ndef rows()" in path.read_text("utf-8")
     )
 
 
 def machine() -> str:
-    """Say on what and with what the figures were taken."""
+    """Return the date, the machine and the versions as text."""
     processor = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -60,7 +60,7 @@ def machine() -> str:
 
 
 def write_readme(found: dict[str, list[Comparison]]) -> None:
-    """Put the figures between their marks in the README, and leave the rest of it be."""
+    """Replace the figures between the markers of the README."""
     path = FOLDER / "README.md"
     text = path.read_text("utf-8")
     before, begin, rest = text.partition(BEGIN)
@@ -73,7 +73,7 @@ def write_readme(found: dict[str, list[Comparison]]) -> None:
 
 
 def main() -> None:
-    """Run what was asked for; write the README if that is everything."""
+    """Measure the requested topics; write the README if these are all."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.quick_imports import spare
 
 if __name__ == "__main__":
-    spare()  # as the command does
+    spare()  # like the command
 
 from autograder.class_run.judges import JudgePool
 
@@ -36,7 +36,7 @@ HOMEWORK = "hw03-self-attention"
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """How long one way of grading took.
+    """The time of one way of grading.
 
     Attributes:
         name: What graded.
@@ -72,7 +72,7 @@ def write_class(folder: Path, count: int) -> None:
 
 
 def time_nbgrader(submissions: Path, course: Path) -> Timing:
-    """Time ``nbgrader autograde`` as it comes, hidden tests in the student's kernel."""
+    """Time unchanged ``nbgrader autograde``, which runs hidden tests in the student's kernel."""
     from autograder.homework_source.instructors_notebook import instructors_notebook
     from autograder.homework_source.source import load_homework
 
@@ -118,10 +118,10 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 
 
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:
-    """Grade, and say how long that took since the time ``began``, and with what."""
+    """Grade, and return the time since ``began``, in total and by step."""
     first: list[float] = []
     judges = JudgePool()
-    judges.prepare(isolated=True, device="cpu")  # as the command does, before it imports the rest
+    judges.prepare(isolated=True, device="cpu")  # like the command, before further imports
     from autograder.homework_source.source import load_homework
 
     homework = load_homework(HOMEWORK, ROOT)

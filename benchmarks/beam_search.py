@@ -1,7 +1,7 @@
 """Beam search beside ``transformers``' on the same weights: in batches, with ends, and bare.
 
-``benchmarks/generation.py`` has the rows of the course's two model sizes; here is what depends on
-the search: sentences that end at different times, several prompts at once, a large vocabulary.
+``benchmarks/generation.py`` has the rows of the course's two model sizes. This file measures the
+search: sentences that end at different times, several prompts at once, a large vocabulary.
 
 python -m benchmarks.beam_search
 """
@@ -23,7 +23,7 @@ BEAM_SIZE, PROMPT_LEN, NEW_TOKENS = 5, 16, 32
 EOS_ID = 0
 SIZES = {"d_model": 256, "num_heads": 4, "num_layers": 4}
 BARE = {"d_model": 8, "num_heads": 1, "num_layers": 1}
-"""A model that costs next to nothing: what is left is the search."""
+"""A tiny model, so that nearly all of the time is the search."""
 
 
 def rows() -> list[Comparison]:
@@ -73,7 +73,7 @@ def build_pair(
             bos_token_id=None,
             eos_token_id=EOS_ID,
             pad_token_id=EOS_ID,
-            initializer_range=0.2,  # so that no two tokens are equally probable but for rounding
+            initializer_range=0.2,  # large enough that rounding makes no ties between tokens
         )
     ).eval()
     ours = DecoderLM(
@@ -86,7 +86,7 @@ def build_pair(
 
 
 def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
-    """Let ours search."""
+    """Run our search."""
     steps = CachedDecoder(model, capacity=PROMPT_LEN + NEW_TOKENS)
     found = beam_search(
         steps, prompt, beam_size=BEAM_SIZE, eos_id=EOS_ID, max_new_tokens=NEW_TOKENS
@@ -95,7 +95,7 @@ def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
 
 
 def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
-    """Let the peer search, by the same rule of when to stop."""
+    """Run the peer's search, with the same stopping rule."""
     written = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),
@@ -109,7 +109,7 @@ def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
 
 
 def state_row(device: str) -> Comparison:
-    """Measure what it saves that a recurrent model carries its state from step to step."""
+    """Measure the time saved by carrying a recurrent model's state from step to step."""
     torch.manual_seed(0)
     encoder = RecurrentEncoder(1_000, 64, 128)
     decoder = RecurrentDecoder(1_000, 64, 256, encoder.d_memory)

@@ -41,7 +41,7 @@ def rows() -> list[Comparison]:
 def build_pair(
     d_model: int, num_heads: int, num_layers: int, device: str
 ) -> tuple[BertForPreTraining, transformers.BertForPreTraining]:
-    """Give both models with the same random weights, without dropout."""
+    """Return both models with the same random weights, without dropout."""
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=VOCAB_SIZE,
@@ -60,7 +60,7 @@ def build_pair(
 
 
 def draw_tokens(batch: int, length: int, *, padded: bool, device: str) -> Tensor:
-    """Draw token ids; padded, half of the sequences end a quarter earlier."""
+    """Draw token ids; with padding, half of the sequences are a quarter shorter."""
     generator = torch.Generator().manual_seed(0)
     token_ids = torch.randint(1, VOCAB_SIZE, (batch, length), generator=generator)
     if padded:
@@ -154,7 +154,7 @@ def step_row(
 
 
 def training_step(model: torch.nn.Module, compute_loss: Callable[[], Tensor]) -> Callable[[], None]:
-    """Give a function that takes one step."""
+    """Return a function that takes one step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
 
     def step() -> None:

@@ -56,7 +56,7 @@ def corpus_row(size: int, num_references: int, *, tokenised: bool, pairs: int) -
 
 
 def draw_corpus(size: int, num_references: int) -> tuple[list[str], list[list[str]]]:
-    """Draw sentences of words as frequent as in a language (Zipf), all of them different."""
+    """Draw distinct sentences of words with natural frequencies (Zipf)."""
     rng = random.Random(0)
     words = [
         "".join(rng.choices("etaoinshrdlu", k=min(2 + rank // 400, 9))) for rank in range(WORDS)

@@ -1,11 +1,11 @@
-"""Grades a generated class and watches that nothing grows and nothing is left behind.
+"""Grades a generated class, and checks that nothing grows and nothing is left behind.
 
     python -m benchmarks.class_of_1000
     python -m benchmarks.class_of_1000 --submissions 200
 
-The class is the sample class of hw03 again and again: right answers, wrong ones, hostile ones,
-crashes and notebooks that can't be read. Memory is that of every process of the run together, each
-page counted once for those who share it, when a tenth of the class is graded and at the end.
+The class consists of copies of the sample class of hw03: right, wrong and hostile answers, crashes
+and unreadable notebooks. Memory is the sum over all processes of the run, with shared pages counted
+once, measured after each tenth of the class and at the end.
 """
 
 import argparse
@@ -33,14 +33,14 @@ HOMEWORK = "hw03-self-attention"
 
 @dataclass(frozen=True, kw_only=True)
 class Footprint:
-    """What a run holds at a moment.
+    """The resources of a run at one time.
 
     Attributes:
-        processes: This one and all that descend from it.
-        memory: Bytes, each page shared by n processes counted as an n-th for each.
-        own_memory: Bytes of this process alone.
+        processes: This process and its descendants.
+        memory: Their bytes; a page shared by n processes counts as an n-th for each.
+        own_memory: Bytes of this process.
         descriptors: Open files of this process.
-        files: Files in the folder for temporary files, but for Dask's locks.
+        files: Temporary files, without Dask's locks.
     """
 
     processes: int
@@ -57,7 +57,7 @@ def footprint(scratch: Path) -> Footprint:
         scratch: The folder for temporary files.
 
     Returns:
-        What they hold now.
+        Their resources.
     """
     family = list(_family(os.getpid()))
     return Footprint(
@@ -90,12 +90,12 @@ def _memory(pid: int) -> int:
 
 @dataclass
 class Watch:
-    """Measures while a class is graded.
+    """Measures resources while a class is graded.
 
     Attributes:
         count: Size of the class.
         scratch: The folder for temporary files.
-        seen: Results so far, and the footprint after each tenth of them.
+        seen: The footprint after each tenth of the results.
     """
 
     count: int
@@ -111,11 +111,11 @@ class Watch:
 
 
 def write_big_class(folder: Path, count: int) -> None:
-    """Write the sample class as often as it takes.
+    """Write copies of the sample class.
 
     Args:
-        folder: Where to, laid out as nbgrader's ``submitted``.
-        count: How many submissions.
+        folder: The folder to write, with nbgrader's layout of ``submitted``.
+        count: Number of submissions.
     """
     sample = folder.parent / "sample"
     homework = load_homework("hw03")
@@ -127,7 +127,7 @@ def write_big_class(folder: Path, count: int) -> None:
 
 
 def main() -> None:
-    """Grade the class and print what was measured."""
+    """Grade the class and print the measurements."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.class_of_1000", description=__doc__.splitlines()[0]
     )
@@ -137,7 +137,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "scratch"
         scratch.mkdir()
-        os.environ["TMPDIR"] = str(scratch)  # of every process that the run starts
+        os.environ["TMPDIR"] = str(scratch)  # for every process that the run starts
         _measure(Path(folder), scratch, arguments.submissions, arguments.time_limit)
 
 

@@ -3,11 +3,10 @@
     python -m benchmarks.endless                              # prints a table
     python -m benchmarks.endless --submissions 400 --write    # puts it into benchmarks/README.md
 
-A class of right submissions of hw03 is graded; then, for each exercise, the same class in which
-some notebooks never return from that exercise's function. What counts is the time from the first
-submission to the last one's marks, with judges that have started: by the clock, and of the
-processor, which other work on the machine does not change. Needs bubblewrap. With 40
-submissions it takes a few minutes of a machine that has nothing else to do.
+Grades a class of right submissions of hw03; then, for each exercise, the same class in which some
+notebooks never return from that exercise's function. The judges start before the timing. Prints
+elapsed time, and processor time, which other work on the machine does not change. Needs bubblewrap.
+With 40 submissions it takes a few minutes on an idle machine.
 """
 
 import argparse
@@ -36,11 +35,11 @@ _ENDLESS = "\n\n\ndef endless(*args, **kwargs):\n    while True:\n        pass\n
 
 
 def make_endless(notebook: Path, exercise: str) -> None:
-    """Let a solved notebook never return from an exercise's function, or its layer's forward.
+    """Make an exercise's function, or its layer's forward, endless in a solved notebook.
 
     Args:
-        notebook: Changed in place.
-        exercise: Its name.
+        notebook: The notebook, changed in place.
+        exercise: The exercise.
     """
     read = nbformat.read(notebook, as_version=4)
     for cell in read.cells:
@@ -52,11 +51,11 @@ def make_endless(notebook: Path, exercise: str) -> None:
 
 @dataclass(frozen=True)
 class Spent:
-    """What grading a class took, in seconds.
+    """The seconds of grading a class.
 
     Attributes:
-        clock: By the clock.
-        processor: Of the processor: this process, judges, sandbox and students' code.
+        clock: Elapsed time.
+        processor: Processor time of this process, judges, sandbox and student code.
     """
 
     clock: float
@@ -66,16 +65,16 @@ class Spent:
 def time_class(
     folder: Path, options: GradingOptions, judges: JudgePool, endless: set[str]
 ) -> Spent:
-    """Grade a class and look at its marks.
+    """Grade a class, check its marks, and return the time.
 
     Args:
         folder: The class.
-        options: How.
-        judges: Started already.
-        endless: The students whose notebook never returns.
+        options: Options of grading.
+        judges: Judges that have started.
+        endless: The students with an endless notebook.
 
     Returns:
-        How long it took.
+        The time of grading.
     """
     homework = load_homework(HOMEWORK, ROOT)
     started, used = time.perf_counter(), _processor_seconds()
@@ -99,15 +98,15 @@ def _processor_seconds() -> float:
 
 
 def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
-    """Time the class without such notebooks, then with some for each exercise.
+    """Time the class without endless notebooks, then with some for each exercise.
 
     Args:
-        count: Submissions of the class.
-        percent: How many of a hundred never return, at least one.
-        workers: That grade.
+        count: Number of submissions.
+        percent: Percentage of endless notebooks; at least one is endless.
+        workers: Number of workers.
 
     Returns:
-        What it took by exercise; the class without under an empty name.
+        The times by exercise; an empty name for the class without endless notebooks.
     """
     homework = load_homework(HOMEWORK, ROOT)
     options = GradingOptions(workers=workers)
@@ -130,7 +129,7 @@ def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
 
 
 def table(found: dict[str, Spent], count: int, percent: float, workers: int) -> str:
-    """Return what was measured as Markdown."""
+    """Return the results as a Markdown table."""
     some = max(round(count * percent / 100), 1)
     rows = [
         f"{datetime.date.today():%-d %B %Y}, {count} submissions of {HOMEWORK}, {some} of them "
@@ -152,7 +151,7 @@ def table(found: dict[str, Spent], count: int, percent: float, workers: int) -> 
 
 
 def write_readme(text: str) -> None:
-    """Put the table between its marks in the README."""
+    """Replace the table between its markers in the README."""
     readme = README.read_text("utf-8")
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -162,7 +161,7 @@ def write_readme(text: str) -> None:
 
 
 def main() -> None:
-    """Measure, print, and write if asked to."""
+    """Measure and print, and write with ``--write``."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.endless", description=__doc__.splitlines()[0]
     )

@@ -57,17 +57,17 @@ def build_pair(sizes: dict[str, int], device: str) -> tuple[DecoderLM, GPT2LMHea
             n_layer=sizes["num_layers"],
             bos_token_id=None,
             eos_token_id=None,
-            initializer_range=0.2,  # so that no two tokens are equally probable but for rounding
+            initializer_range=0.2,  # large enough that rounding makes no ties between tokens
         )
     ).eval()
     ours = DecoderLM(DecoderLMConfig(**sizes, d_ff=4 * sizes["d_model"], max_length=max_length))
     copy_gpt2(ours, theirs)
-    store_by_columns(ours)  # GPT-2's own matrices lie so in ``transformers`` too
+    store_by_columns(ours)  # like GPT-2's matrices in ``transformers``
     return ours.eval().to(device), theirs.to(device)
 
 
 def store_by_columns(model: nn.Module) -> None:
-    """Lay the matrices of a model's linear layers out column by column; only strides change."""
+    """Store the matrices of a model's linear layers column by column; only strides change."""
     for layer in model.modules():
         if isinstance(layer, nn.Linear):
             layer.weight.data = layer.weight.data.T.contiguous().T
@@ -150,7 +150,7 @@ def beam_row(
 def generate(
     model: GPT2LMHeadModel, prompt: Tensor, new_tokens: int, *, num_beams: int
 ) -> list[tuple[int, ...]]:
-    """Let the peer write."""
+    """Run the peer's generation."""
     written = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),

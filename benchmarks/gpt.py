@@ -87,7 +87,7 @@ def step_row(
 def training_step(
     model: torch.nn.Module, logits_of: Callable[[Tensor], Tensor], tokens: Tensor
 ) -> Callable[[], None]:
-    """Give a function that takes one step."""
+    """Return a function that takes one step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def step() -> None:

@@ -1,13 +1,12 @@
-"""What a GPU makes of the library: training, generation and attention, beside ``transformers``.
+"""Measures training, generation and attention on a GPU, beside ``transformers``.
 
     python -m benchmarks.gpu             # on a CUDA device; writes benchmarks/runs/gpu/
     python -m benchmarks.gpu --dry-run   # on the CPU, at toy sizes: does every line run?
 
 Models compute in bfloat16 (autocast; weights and updates in float32) and are compiled. The share of
-the peak is of what a large matrix product reached on the same card in the same run. Operations are
-counted as 6 for each weight of a matrix and token, and 12 for each layer, position and entry of a
-token's vector: what forward and backward need, with nothing computed twice (Chowdhery et al., 2022,
-appendix B).
+the peak is relative to a large matrix product on the same card in the same run. Operations are
+counted as 6 per matrix weight and token, and 12 per layer, position and entry of a token's vector,
+for forward and backward without recomputation (Chowdhery et al., 2022, appendix B).
 """
 
 import argparse
@@ -37,7 +36,7 @@ PARTS = ("training", "generation", "attention")
 
 
 def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, Any]]:
-    """Measure these parts; gives everything measured so far, anew after each row."""
+    """Measure these parts; yield all results so far after each row."""
     results: dict[str, Any] = {part: [] for part in PARTS}
     if "training" in parts:
         peak = peak_operations(bench)
@@ -60,7 +59,7 @@ def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, 
 
 
 def main(arguments: list[str] | None = None) -> Path:
-    """Measure, show, and write a file named after date, card and parts, anew after each row."""
+    """Measure and print; after each row write a file named after date, card and parts."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu",
         description=__doc__,
@@ -73,7 +72,7 @@ def main(arguments: list[str] | None = None) -> Path:
     if not options.dry_run and not torch.cuda.is_available():
         raise SystemExit(NO_GPU)
     if options.dry_run:
-        # This backend traces what a compiler would get, and runs it as it is.
+        # This backend traces the graph and runs it without compiling.
         bench, card = Bench(device="cpu", sizes=TOY, backend="aot_eager"), "dry-run"
     else:
         bench = Bench(device="cuda", sizes=Sizes(), backend="inductor")
@@ -95,7 +94,7 @@ def main(arguments: list[str] | None = None) -> Path:
     name = "-".join([now.strftime("%Y-%m-%d"), *card.lower().split(), *named])
     path: Path = options.out / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    for results in measure(bench, parts):  # a run that is stopped leaves what it has
+    for results in measure(bench, parts):  # a stopped run keeps its results so far
         print(json.dumps(next(results[part][-1] for part in reversed(PARTS) if results[part])))
         path.write_text(json.dumps(about | results, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path}")

@@ -1,4 +1,4 @@
-"""Generation with the cache on a GPU, beside ``transformers``, and what long attention costs."""
+"""Generation with the cache on a GPU, beside ``transformers``, and the cost of long attention."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from course_lib.layers.attention import scaled_dot_product_attention
 
 @torch.no_grad()
 def generation_rows(bench: Bench, batch: int) -> Iterator[dict[str, Any]]:
-    """Measure greedy search with the cache, as it is and compiled, ours and the peer's."""
+    """Measure greedy search with the cache, eager and compiled, ours and the peer's."""
     sizes = bench.sizes
     capacity = sizes.prompt + sizes.new_tokens
     ours, theirs = (
@@ -61,7 +61,7 @@ def generation_rows(bench: Bench, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def attention_row(bench: Bench, length: int, way: str) -> dict[str, Any]:
-    """Measure memory and time of causal attention, forward and backward, by one way."""
+    """Measure memory and time of causal attention by one method, forward and backward."""
     sizes = bench.sizes
     shape = (1, sizes.num_heads, length, sizes.d_model // sizes.num_heads)
     query, key, value = (

@@ -1,4 +1,4 @@
-"""What ``gpu.py`` measures on: how large, how often, and the models of both sides."""
+"""Sizes, repeats and models of ``gpu.py``, ours and the peer's."""
 
 import dataclasses
 import statistics
@@ -14,10 +14,10 @@ from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How large everything is.
+    """The sizes of a run.
 
     Attributes:
-        product: Rows and columns of the large matrices.
+        product: Rows and columns of the large matrix product.
         vocab_size: Token ids of both models.
         d_model: Width of both models.
         num_heads: Their heads.
@@ -69,12 +69,12 @@ TOY = Sizes(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Bench:
-    """Where and how large.
+    """The settings of a run.
 
     Attributes:
-        device: On what.
-        sizes: How large.
-        backend: Of ``torch.compile``.
+        device: The device.
+        sizes: The sizes.
+        backend: Backend of ``torch.compile``.
     """
 
     device: str
@@ -84,7 +84,7 @@ class Bench:
     def seconds(
         self, run: Callable[[], object], *, warm_up: int = 3, repeats: int | None = None
     ) -> float:
-        """Give the median time of a call, after some that are not timed."""
+        """Return the median time of a call, after a warm-up."""
         times = []
         for number in range(warm_up + (repeats or self.sizes.repeats)):
             self.wait()
@@ -96,13 +96,13 @@ class Bench:
         return statistics.median(times)
 
     def wait(self) -> None:
-        """Wait until the device has done what it was told."""
+        """Wait until the device has finished."""
         if self.device == "cuda":
             torch.cuda.synchronize()
 
 
 def gpt_models(bench: Bench, max_length: int) -> tuple[DecoderLM, transformers.GPT2LMHeadModel]:
-    """Give GPT-2 twice, without dropout, each with random weights of its own."""
+    """Return our GPT-2 and the peer's, without dropout, with different random weights."""
     sizes = bench.sizes
     ours = DecoderLM(
         DecoderLMConfig(

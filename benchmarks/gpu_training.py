@@ -1,4 +1,4 @@
-"""A training step on a GPU, beside ``transformers``, and its share of what the card can do."""
+"""A training step on a GPU, beside ``transformers``, and its share of the card's peak."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ from course_lib.models.bert_heads import BertForPreTraining, pretraining_loss
 
 
 def peak_operations(bench: Bench) -> float:
-    """Give the operations a second of a large matrix product in bfloat16."""
+    """Return the operations per second of a large matrix product in bfloat16."""
     size = bench.sizes.product
     left, right = (
         torch.randn(size, size, device=bench.device, dtype=torch.bfloat16) for _ in range(2)
@@ -34,7 +34,7 @@ class Trained:
 
 
 def bert_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
-    """Give BERT-Base twice, ours and the peer's, each with the loss of its pre-training."""
+    """Return our BERT-Base and the peer's, each with the loss of its pre-training."""
     sizes = bench.sizes
     batch, length = sizes.bert_batch
     tokens, labels = draw_tokens(bench, batch, length), draw_tokens(bench, batch, length)
@@ -78,7 +78,7 @@ def bert_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
 
 
 def gpt_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
-    """Give GPT-2 (124 million) twice, ours and the peer's, with the loss of the next token."""
+    """Return our GPT-2 (124 million) and the peer's, with the loss of the next token."""
     batch, length = bench.sizes.gpt_batch
     tokens = draw_tokens(bench, batch, length + 1)
     inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
@@ -102,7 +102,7 @@ def training_row(
     """Measure a step of both: forward, backward, clipping, update."""
     weights = sum(p.numel() for p in ours.model.parameters() if p.dim() > 1)
     sizes = bench.sizes
-    # Embeddings are looked up; only the token embedding is multiplied with, as the last product.
+    # Embedding look-ups cost nothing; the output projection multiplies with the token embedding.
     weights -= length * sizes.d_model
     attention = 12 * sizes.num_layers * sizes.d_model * length
     operations = (6 * weights + attention) * tokens
@@ -121,7 +121,7 @@ def training_row(
 
 
 def step_seconds(bench: Bench, trained: Trained) -> float:
-    """Give the median time of a training step."""
+    """Return the median time of a training step."""
     model = trained.model.to(bench.device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=bench.device == "cuda")
     compiled = torch.compile(functools.partial(trained.loss, model), backend=bench.backend)

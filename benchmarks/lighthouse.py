@@ -29,7 +29,7 @@ from scripts.chromium import chromium_path
 SITE = Path(__file__).parents[1] / "build" / "book" / "_build" / "html"
 PAGES = ("intro", "self-attention", "transformer", "training", "bert")
 ASKED = {"desktop": 0.95, "phone": 0.85}
-PRESETS = {"desktop": ["--preset=desktop"], "phone": []}  # a phone is what Lighthouse takes itself
+PRESETS = {"desktop": ["--preset=desktop"], "phone": []}  # a phone is Lighthouse's default
 TIMES = {
     "first paint, s": "first-contentful-paint",
     "largest paint, s": "largest-contentful-paint",
@@ -39,7 +39,7 @@ TIMES = {
 COMPRESSED = (".html", ".css", ".js", ".json", ".svg")
 
 Report = dict[str, Any]
-"""What Lighthouse says of a page."""
+"""Lighthouse's report on a page."""
 
 
 @functools.cache
@@ -54,7 +54,7 @@ class Compressing(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Send what was asked for."""
+        """Send the requested file."""
         path = self.translate_path(self.path)
         if not path.endswith(COMPRESSED) or not Path(path).is_file():
             super().do_GET()
@@ -68,12 +68,12 @@ class Compressing(SimpleHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Serve a folder while the block runs, and say where.
+    """Serve a folder while the block runs, and yield its address.
 
     Args:
         folder: Of the built pages.
@@ -86,7 +86,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def report(command: str, address: str, device: str) -> Report:
-    """Let Lighthouse look at a page once.
+    """Run Lighthouse on a page once.
 
     Args:
         command: That starts Lighthouse.
@@ -123,7 +123,7 @@ def row(reports: list[Report]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a table of the pages that were asked for."""
+    """Print a table of the requested pages."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,11 +1,11 @@
 """Models that run in pages of the book: sizes, times in a browser, differences from PyTorch.
 
-    python -m benchmarks.living_transformer  # of the book that is built
+    python -m benchmarks.living_transformer  # the book must be built
 
-Bytes are without compression. Times are medians, in Chromium without a screen: of a word, with all
-numbers on the way kept; of drawing a frame anew, as zooming does; of a whole beam search. Of the
-small language model, of the models that fill gaps and of the reader that learns they are means. Of
-the decoders that look before each word, a word's time includes its part of reading the source.
+Bytes are uncompressed. Times are medians in headless Chromium: of a word, with all intermediate
+numbers kept; of redrawing a frame, as zooming does; of a whole beam search. For the small language
+model, the models that fill gaps and the reader that learns they are means. For the decoders with
+attention, a word's time includes its share of encoding the source.
 """
 
 import argparse
@@ -44,7 +44,7 @@ from tests.book.living_models import (
 from tests.book.watched_page import Watched, opened
 
 Figures = dict[str, Any]
-"""Bytes, milliseconds and differences, by what they are of."""
+"""Bytes, milliseconds and differences, by name."""
 
 SITE = Path(__file__).parents[1] / "build" / "book" / "_build" / "html"
 WORDS_IN_PAGE = """(sources) => {
@@ -132,19 +132,19 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 def figure_bytes(watched: Watched, *parts: str) -> int:
-    """Return the bytes of what the page loaded from addresses that hold one of these parts."""
+    """Return the bytes that the page loaded from addresses that contain one of these parts."""
     return sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
 
 
 def first_load(watched: Watched, name: str) -> int:
-    """Return by how many bytes a figure makes a page larger, before its model is asked for.
+    """Return the bytes that a figure adds to a page before its model is loaded.
 
     Args:
-        watched: The page, as it was loaded.
+        watched: The loaded page.
         name: A key of ``BENCHMARKS``.
 
     Returns:
-        Bytes of scripts, styles and of what stands in the page.
+        Bytes of scripts, styles and inline data.
     """
     benchmark = BENCHMARKS[name]
     of_data = f"#{benchmark.data}" if benchmark.data else ""
@@ -153,11 +153,11 @@ def first_load(watched: Watched, name: str) -> int:
     return figure_bytes(watched, *parts) + len("".join(inline.all_text_contents()))
 
 
-# ---- what is measured of each figure, once its model runs ----
+# ---- measurements of each figure's running model ----
 
 
 def translator(watched: Watched, sentences: int) -> Figures:
-    """The Transformer: a word's time, a frame's, and how far each number is from PyTorch's."""
+    """The Transformer: times of a word and a frame, and the differences from PyTorch."""
     page = watched.page
     model, words = rebuilt(page)
     sources = drawn_sources(words, sentences)
@@ -252,7 +252,7 @@ def captioner(watched: Watched, pictures: int) -> Figures:
 def _looks(
     watched: Watched, task: int | None, model: Any, sources: list[Any], read: list[torch.Tensor]
 ) -> Figures:
-    """A decoder that looks before each word: of what the page reads, and the model in PyTorch."""
+    """A decoder with attention: the model in the page, and in PyTorch."""
     gaps = [
         living_decoders.largest_difference(
             living_decoders.run_in_page(watched.page, task, source), model.decoder, model.encoder(x)
@@ -280,13 +280,13 @@ _WAYS_IN = ("/engine/", "sentence-form", "own-model")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How a figure is measured.
+    """The measurements of a figure.
 
     Attributes:
-        further: What is measured once the model runs; it is given how many sources to draw.
-        first: Parts of the addresses of what a page loads at once for it, besides its own.
-        later: Of what it loads once it is started, besides the engine and its own.
-        data: Id of its data; empty where the page has no other figure.
+        further: Function that measures the running model, given the number of sources to draw.
+        first: Parts of addresses that the page loads at once for the figure, besides its own.
+        later: Parts of addresses that it loads on start, besides the engine and its own.
+        data: Id of its data; empty if the page has no other figure.
     """
 
     further: Callable[[Watched, int], Figures]
@@ -311,16 +311,16 @@ OTHER_PAGES = {
     "kv-caching": "generation-steps",
     "decoding": "generation-steps",
 }
-"""Pages that show a figure as well, and which."""
+"""Other pages with a figure, and the figure's name."""
 
 
 def measure(watched: Watched, name: str, sources: int) -> Figures:
-    """Start a figure's model in an open page, and take its figures.
+    """Start a figure's model in an open page, and measure it.
 
     Args:
-        watched: The page, as it was loaded.
+        watched: The loaded page.
         name: A key of ``BENCHMARKS``.
-        sources: How many sentences, texts or pictures to draw.
+        sources: Number of sentences, texts or pictures to draw.
 
     Returns:
         Bytes, milliseconds and the largest difference, by name.

@@ -37,7 +37,7 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-# ---- how deep a stack can be trained ----
+# ---- training deep stacks ----
 
 
 def draw_eight(step: int) -> AlignedBatch:
@@ -51,7 +51,7 @@ def reading_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
 
 
 def final_loss(stacking: str, num_layers: int, updates: int, seed: int) -> float | None:
-    """Train one stack; the mean loss of its last 20 updates (nats), None if it diverged."""
+    """Train one stack; return the mean loss of its last 20 updates (nats), None if it diverged."""
     torch.manual_seed(seed)
     kind: Any = stacking.partition(",")[0]
     reader = DeepReader(DeepReaderConfig(stacking=kind, num_layers=num_layers))
@@ -80,7 +80,7 @@ def depth() -> list[dict[str, Any]]:
     ]
 
 
-# ---- how much passes through one context vector ----
+# ---- the bottleneck of one context vector ----
 
 NUM_SYMBOLS = 8
 EOS_ID = 2 + NUM_SYMBOLS  # after padding, start and the symbols
@@ -105,7 +105,7 @@ def reversing_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
 
 
 def share_without_mistake(model: Seq2Seq, length: int, count: int = 400) -> float:
-    """Write new sequences of one length greedily; the share that is right to the end."""
+    """Write new sequences of one length greedily; return the share without a mistake."""
     batch = draw_sequences(1_000_000 + length, count, length, length)
     stepped = RecurrentStepModel(model.decoder, model.encoder(batch.src, batch.lengths))
     prompt = torch.full((count, 1), BOS_ID)
@@ -115,7 +115,7 @@ def share_without_mistake(model: Seq2Seq, length: int, count: int = 400) -> floa
 
 
 def reverser_shares(width: int, updates: int, seed: int) -> list[float]:
-    """Train one encoder and decoder; its shares without a mistake at lengths 1 to 12."""
+    """Train an encoder and decoder; return the shares without a mistake at lengths 1 to 12."""
     torch.manual_seed(seed)
     size = 3 + NUM_SYMBOLS
     encoder = RecurrentEncoder(size, 16, width // 2)

@@ -1,7 +1,7 @@
-"""How a figure is taken: ours and the peer's in turn, many times, in one process.
+"""Times our code and the peer's in turn, many times, in one process.
 
-A machine's speed drifts from second to second. Taken in pairs, one right after the other, both
-halves drift alike; the median of the pairs' ratios is the figure.
+A machine's speed changes from second to second. In a pair of runs, one right after the other, both
+change alike. The result is the median of the pairs' ratios.
 """
 
 import statistics
@@ -14,20 +14,20 @@ import torch
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One line of the table.
+    """One row of the table.
 
     Attributes:
-        what: What was done, with its sizes.
-        peer: Who else did it.
-        device: Where.
-        ours: Median time of ours (seconds for each unit of work).
-        theirs: Median time of the peer's, likewise.
-        ratio: Median over the pairs of the peer's time by ours; 1 or more: at least as fast.
-        low: First quartile of that ratio.
+        what: Description of the work, with its sizes.
+        peer: Name of the peer.
+        device: The device.
+        ours: Median of our time (seconds per unit of work).
+        theirs: Median of the peer's time (seconds per unit of work).
+        ratio: Median over pairs of the peer's time divided by ours; from 1 on ours is as fast.
+        low: First quartile of the ratio.
         high: Third quartile.
         pairs: Number of pairs.
-        target: Ratio that is asked for; None if the line only informs.
-        note: What else to know.
+        target: Required ratio; None if there is none.
+        note: Remark for the last column.
     """
 
     what: str
@@ -55,21 +55,21 @@ def compare(
     device: str = "cpu",
     note: str = "",
 ) -> Comparison:
-    """Take a figure.
+    """Time one row.
 
     Args:
-        what: What is done, with its sizes.
-        ours: Does it our way; its result must not matter.
-        peer: Who else does it.
-        theirs: Does it the peer's way.
-        pairs: How many pairs to take, after one that warms both up.
-        units: Units of work in a call, such as tokens; times are given for one of them.
-        target: Ratio that is asked for.
-        device: Where it runs; a GPU is waited for.
-        note: What else to know.
+        what: Description of the work, with its sizes.
+        ours: Function that does the work with our code; its result is ignored.
+        peer: Name of the peer.
+        theirs: Function that does the work with the peer's code.
+        pairs: Number of timed pairs, after a warm-up.
+        units: Units of work in a call, such as tokens; times are per unit.
+        target: Required ratio.
+        device: The device; timings wait for a GPU to finish.
+        note: Remark for the last column.
 
     Returns:
-        The line of the table.
+        The row of the table.
 
     Raises:
         ValueError: ``pairs`` is smaller than 2.
@@ -78,7 +78,7 @@ def compare(
         raise ValueError(f"pairs must be at least 2, got {pairs}")
     own_times, peer_times, ratios = [], [], []
     for number in range(pairs + 1):
-        # Who goes first changes: the second finds the caches full of the first's data.
+        # The order alternates, because the second run finds the first's data in the caches.
         if number % 2 == 0:
             own, other = _seconds(ours, device), _seconds(theirs, device)
         else:
@@ -104,15 +104,15 @@ def compare(
 
 
 def devices() -> list[str]:
-    """Name where to measure: the CPU, and a GPU where there is one."""
+    """Return the devices to measure on: the CPU, and a GPU if there is one."""
     return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
 def table(comparisons: list[Comparison]) -> str:
-    """Lay lines out as a Markdown table.
+    """Format rows as a Markdown table.
 
     Args:
-        comparisons: The lines.
+        comparisons: The rows.
 
     Returns:
         The table; a ratio below its target is marked.
@@ -133,7 +133,7 @@ def table(comparisons: list[Comparison]) -> str:
 
 
 def readable(seconds: float) -> str:
-    """Write a time with three digits and a unit that fits.
+    """Format a time with three digits and a suitable unit.
 
     Args:
         seconds: The time.

@@ -19,7 +19,7 @@ D_INPUT, D_HIDDEN = 64, 128
 
 
 def rows() -> list[Comparison]:
-    """Measure forward and backward: each cell, with lengths, in layers, and what teaching costs."""
+    """Measure forward and backward: each cell, lengths, layers, and the written-out form."""
     found = []
     for device in devices():
         for cell in PEERS:
@@ -42,7 +42,7 @@ def row(
     *,
     num_layers: int = 1,
     with_lengths: bool = False,
-    target: float | None = 0.95,  # the same kernel: 1, give or take the noise
+    target: float | None = 0.95,  # the same kernel, so 1 up to noise
 ) -> Comparison:
     """Measure one network, bidirectional, forward and backward."""
     torch.manual_seed(0)
@@ -77,7 +77,7 @@ def row(
 
 
 def copy_weights(ours: Recurrent, theirs: nn.RNNBase) -> None:
-    """Give the peer our weights: both list those of a cell in the same order."""
+    """Copy our weights to the peer; both list a cell's weights in the same order."""
     sources = [
         getattr(projection, name)
         for cell in ours.cells

@@ -1,10 +1,10 @@
-"""What a very large class costs: a model from measured figures, and a run with simulated workers.
+"""Estimates the time for a very large class from measured rates, with simulated workers.
 
     python -m benchmarks.scale
 
-The run goes through the loop that grades a real class, with a real result for each submission; only
-the workers sleep for as long as grading takes, and all live in this one process, scheduler and
-class run included. So the rate that is shown is less than what separate machines would see.
+The simulated run uses the loop that grades a real class, with a real result for each submission,
+but its workers only sleep for as long as grading takes. Workers, scheduler and class run share this
+process, so separate machines would have a higher rate.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from autograder.judging.results import SubmissionResult
 from benchmarks.autograder import HOMEWORK, ROOT, write_class
 
 SUBMISSIONS, MACHINES, CORES = 100_000, 100, 2
-THREADS = 20  # of each simulated worker: fewer workers, as many submissions at a time
+THREADS = 20  # per simulated worker, which reduces the number of workers
 
 
 class SimulatedCluster(Cluster):
@@ -37,7 +37,7 @@ class SimulatedCluster(Cluster):
 
     @contextlib.contextmanager
     def connect(self, device: str = "cpu") -> Iterator[Any]:
-        """Start as many threads as were asked for."""
+        """Start the requested number of threads."""
         from distributed import Client, LocalCluster
 
         with (
@@ -72,7 +72,7 @@ def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
 def measure_scheduler(
     folder: Path, course: Course, result: SubmissionResult, seconds: float, count: int
 ) -> float:
-    """Return how many results a second come from simulated workers and are kept."""
+    """Return the number of results per second from simulated workers that are stored."""
     data = result.to_json()
     notebook = next((folder / "class").rglob("*.ipynb"))
     store = ResultStore(folder / "results")

@@ -15,7 +15,7 @@ NUM_MERGES = 400
 
 
 def rows() -> list[Comparison]:
-    """Measure words with spaces, and texts of one chunk, over which a merge may go anywhere."""
+    """Measure words with spaces, and texts without spaces, in which any neighbours may merge."""
     rng = random.Random(0)
     chinese = [chr(code) for code in range(0x4E00, 0x4E00 + 500)]
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(5_000)]
@@ -29,7 +29,7 @@ def rows() -> list[Comparison]:
 
 
 def row(what: str, text: str, *, length: int = LENGTH, pairs: int = 7) -> Comparison:
-    """Measure one kind of text, of which there is twice the length, for the growth."""
+    """Measure one kind of text at two lengths, which shows how the time grows."""
     ours = BytePairEncoding.train([text[:3_000]], vocab_size=256 + NUM_MERGES)
     theirs = peer_of(ours)
     once, twice = text[:length], text[: 2 * length]

@@ -33,7 +33,7 @@ class TorchTransformer(nn.Module):
         self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model)
         self.register_buffer("positions", SinusoidalPositions(config.d_model).vectors(512))
         self.dropout = nn.Dropout(config.dropout)
-        with warnings.catch_warnings():  # it says that pre-norm takes no nested tensors
+        with warnings.catch_warnings():  # that pre-norm does not support nested tensors
             warnings.simplefilter("ignore")
             self.transformer = nn.Transformer(
                 config.d_model,
@@ -47,7 +47,7 @@ class TorchTransformer(nn.Module):
             )
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Give logits ``(batch, tgt_len, vocab_size)``."""
+        """Return logits ``(batch, tgt_len, vocab_size)``."""
         future = nn.Transformer.generate_square_subsequent_mask(tgt.size(1), device=src.device)
         padding = torch.zeros(src.shape, device=src.device).masked_fill(src == PAD_ID, -torch.inf)
         hidden = self.transformer(
@@ -61,7 +61,7 @@ class TorchTransformer(nn.Module):
         return F.linear(hidden, self.tgt_embedding.weight)
 
     def embed(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-        """Give vectors ``(batch, length, d_model)``."""
+        """Return vectors ``(batch, length, d_model)``."""
         return self.dropout(embedding(tokens) * self.scale + self.positions[: tokens.size(1)])
 
 
@@ -125,7 +125,7 @@ def step_row(
 def assert_same_function(
     ours: Transformer, theirs: TorchTransformer, src: Tensor, tgt: Tensor
 ) -> None:
-    """Give both the same weights and hold them to the same logits."""
+    """Give both the same weights, and compare their logits."""
     copy_torch_transformer(ours.encoder, ours.decoder, theirs.transformer)
     theirs.src_embedding.weight.copy_(ours.src_embedding.weight)
     theirs.tgt_embedding.weight.copy_(ours.tgt_embedding.weight)
@@ -142,7 +142,7 @@ def assert_same_function(
 
 
 def training_step(model: nn.Module, src: Tensor, tgt: Tensor) -> Callable[[], None]:
-    """Give a function that takes one step."""
+    """Return a function that takes one step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def step() -> None:

@@ -1,11 +1,11 @@
-"""Times a submission on its own: by a command each, and by one that watches the folder.
+"""Times single submissions: with a command for each, and with ``grade --watch``.
 
     python -m benchmarks.watch --submissions 5
 
-Seconds from the arrival of a right notebook, renamed into its place, to its result's file, and how
-many of them pass before its grading begins. A command of its own has its start among them. Beside
-the clock's, the seconds of the processor: of a command with all that it starts, and of importing
-PyTorch once, as two of its processes do.
+Prints the seconds from the arrival of a right notebook, which is renamed into its place, to its
+result's file, and the seconds before its grading begins; for a command of its own they include its
+start. Also prints processor time: of a command with all its processes, and of importing PyTorch
+once, as two of these do.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def start(homework: str, folder: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start to grade the class in a folder."""
+    """Start a command that grades the class in a folder."""
     where = ["--submissions", str(folder / "class"), "--out", str(folder / "out")]
     return subprocess.Popen(
         [sys.executable, "-m", "autograder", "grade", homework, *where, *options],
@@ -56,7 +56,7 @@ def watching(homework: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def hand_in(homework: str, folder: Path, student: str) -> Path:
-    """Let a right notebook arrive, and return where its result will be."""
+    """Add a right notebook, and return the path of its future result."""
     path = folder / "class" / student / homework / f"{homework}.ipynb"
     path.parent.mkdir(parents=True)
     whole = folder / f"{student}.ipynb"
@@ -66,7 +66,7 @@ def hand_in(homework: str, folder: Path, student: str) -> Path:
 
 
 def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
-    """Wait until a file is there."""
+    """Wait until a file exists."""
     while not path.exists():
         if process.poll():
             sys.exit("grading failed")
@@ -76,14 +76,14 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
 def wait_for_result(
     path: Path, process: "subprocess.Popen[str]", began: float
 ) -> tuple[float, float]:
-    """Return the seconds until a result is there, and until its grading began."""
+    """Return the seconds until a result exists, and until its grading began."""
     wait_for(path, process)
     whole = time.perf_counter() - began
     return whole, whole - json.loads(path.read_text())["result"]["seconds"]
 
 
 def of_the_processor() -> float:
-    """Return the seconds of the processor that all ended children have used, with all of theirs."""
+    """Return the processor time of all ended child processes and their descendants."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -91,7 +91,7 @@ def of_the_processor() -> float:
 def time_commands(
     homework: str, folder: Path, count: int
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Time a command for each submission, by the clock and of the processor."""
+    """Return the elapsed and processor times of a command for each submission."""
     taken, used = [], []
     for number in range(count):
         result = hand_in(homework, folder / f"one-{number}", "student")
@@ -105,21 +105,21 @@ def time_commands(
 
 
 def wait_for_orphans() -> None:
-    """Wait for what an ended command has left: it has been handed to this process."""
+    """Wait for the orphaned children of an ended command, which this process inherits."""
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
 
 
 def time_import() -> float:
-    """Return the seconds of the processor that importing PyTorch takes."""
+    """Return the processor time of importing PyTorch."""
     before = of_the_processor()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     return of_the_processor() - before
 
 
 def time_watch(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
-    """Time arrivals, each when the one before it is all written."""
+    """Time arrivals; each follows when all files of the one before are written."""
     taken = []
     with watching(homework, folder) as process:
         assert process.stdout is not None

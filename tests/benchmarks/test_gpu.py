@@ -1,4 +1,4 @@
-"""Does every line of the GPU's benchmark run, and does it say so where there is no GPU?"""
+"""The GPU benchmark: a dry run on the CPU, and the error without a GPU."""
 
 import json
 
@@ -9,13 +9,13 @@ from benchmarks import gpu
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU: it would be measured")
-def test_without_a_gpu_it_says_so():
+def test_missing_gpu_is_reported():
     with pytest.raises(SystemExit, match=r"no CUDA device at hand(.|\n)*--dry-run"):
         gpu.main([])
 
 
 @pytest.mark.proof
-def test_a_dry_run_measures_everything_and_says_that_it_is_one(tmp_path, capsys):
+def test_dry_run_measures_everything_and_is_marked(tmp_path, capsys):
     path = gpu.main(["--dry-run", "--out", str(tmp_path)])
     results = json.loads(path.read_text())
     assert path.name.endswith("-dry-run.json")

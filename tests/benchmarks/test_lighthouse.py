@@ -1,4 +1,4 @@
-"""Is the book served compressed, and are Lighthouse's reports summed up by their medians?"""
+"""The Lighthouse benchmark: compressed texts, and medians of reports."""
 
 import gzip
 import urllib.request
@@ -12,7 +12,7 @@ def answer(address):
         return response.headers, response.read()
 
 
-def test_texts_are_compressed_and_pictures_are_not(tmp_path):
+def test_server_compresses_texts_and_not_pictures(tmp_path):
     page, picture = b"<p>x</p>" * 100, b"\x89PNG" * 100
     (tmp_path / "page.html").write_bytes(page)
     (tmp_path / "picture.png").write_bytes(picture)
@@ -32,6 +32,6 @@ def report(score, milliseconds, shift):
     return {"categories": {"performance": {"score": score}}, "audits": audits}
 
 
-def test_a_row_has_medians():
+def test_row_has_medians_of_the_reports():
     reports = [report(0.9, 2000, 0.0), report(0.5, 9000, 0.3), report(0.8, 3000, 0.1)]
     assert row(reports) == {"score": 0.8, **dict.fromkeys(TIMES, 3.0), "shift": 0.1}

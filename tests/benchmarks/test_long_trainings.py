@@ -1,4 +1,4 @@
-"""Do the long experiments run, and do their records say how they came about?"""
+"""The long experiments run, and write complete records."""
 
 import json
 
@@ -9,7 +9,7 @@ from benchmarks import long_trainings
 
 @pytest.fixture
 def short(monkeypatch):
-    """Let every training stop after two updates."""
+    """Make every training stop after two updates."""
     real = long_trainings.TrainingConfig
 
     def two_updates(**settings):

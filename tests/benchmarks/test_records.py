@@ -1,4 +1,4 @@
-"""Does every figure of a whole run, in the READMEs, stand in a record of ``benchmarks/runs``?"""
+"""The figures of whole runs in the READMEs equal the records in ``benchmarks/runs``."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def validation_loss(run: str) -> dict[int, float]:
 
 
 def rows(text: str, heading: str) -> list[list[str]]:
-    """The cells of the table whose first line begins so, without the bold."""
+    """Return the cells of the table with this heading, without bold."""
     (found,) = re.findall(rf"^\| *{re.escape(heading)}.*\n\|[-:| ]+\n((?:\|.*\n)+)", text, re.M)
     return [
         [cell.strip().replace("**", "") for cell in line.strip("|\n ").split("|")]
@@ -40,7 +40,7 @@ def rows(text: str, heading: str) -> list[list[str]]:
     ]
 
 
-def test_each_seed_of_the_translation(figures):
+def test_translation_figures_equal_each_seeds_record(figures):
     seen = rows(figures, "seed | BLEU cased")
     runs = [summary(f"cpu-seed{row[0]}") for row in seen[:-1]]
     assert len(runs) == 3
@@ -66,7 +66,7 @@ def test_each_seed_of_the_translation(figures):
         assert cell == f"{mean:,.{digits}f} ± {deviation:.{digits}f}"
 
 
-def test_each_run_with_one_part_left_out(figures):
+def test_ablation_figures_equal_their_records(figures):
     seen = rows(figures, "| BLEU cased | validation loss")
     runs = ("cpu-seed3", "no-smoothing", "no-dropout")
     for row, run in zip(seen, runs, strict=True):
@@ -76,7 +76,7 @@ def test_each_run_with_one_part_left_out(figures):
     assert [summary(run)["finished"] for run in runs] == [True, False, True]
 
 
-def test_a_run_without_a_warm_up(figures):
+def test_figures_without_warm_up_equal_their_record(figures):
     cold = validation_loss("no-warm-up")
     warm = [validation_loss(f"cpu-seed{seed}") for seed in (1, 2, 3)]
     seen = rows(figures, "update | validation loss without a warm-up")
@@ -90,7 +90,7 @@ def test_a_run_without_a_warm_up(figures):
     assert all(words in figures for words in told)
 
 
-def test_the_two_larger_presets(figures):
+def test_figures_of_larger_presets_equal_their_records(figures):
     seen = rows(figures, "| updates | BLEU cased")
     for row, run in zip(seen, ("full", "gru"), strict=True):
         found = summary(run)
@@ -100,13 +100,13 @@ def test_the_two_larger_presets(figures):
         assert row[5] == f"{found['cpu_seconds']:,.0f}"
 
 
-def test_the_language_model(figures):
+def test_language_model_figures_equal_their_record(figures):
     run = json.loads((RUNS / "language-modelling" / "tiny-shakespeare-cpu.json").read_text())
     words = f"reached {run['validation_loss_nats']:.3f} nats on the validation text in "
     assert f"{words}{run['cpu_seconds']:.0f} CPU seconds" in " ".join(figures.split())
 
 
-def test_the_small_bert(figures):
+def test_bert_figures_equal_their_record(figures):
     run = json.loads((RUNS / "pretraining" / "small-bert-cpu.json").read_text())
     tasks = run["tasks"]
     expected = [
@@ -130,7 +130,7 @@ def test_the_small_bert(figures):
         assert words in " ".join(figures.split())
 
 
-def test_front_page_quotes_the_speed_that_was_measured(figures):
+def test_readme_quotes_the_measured_speed(figures):
     front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     (times,) = re.findall(r"\[(\d+) times\]", front)
     judge = rows(figures, "| seconds | seconds a submission")
@@ -159,7 +159,7 @@ def test_each_record_names_its_command_and_machine():
         assert record.get("cpu_seconds") or record["total_cpu_seconds"], path
 
 
-def test_each_figure_of_a_gpu(figures):
+def test_gpu_figures_equal_their_records(figures):
     records = [json.loads(path.read_text()) for path in sorted((RUNS / "gpu").glob("*.json"))]
     records.sort(key=lambda record: record["date"])
     for record in records:
@@ -193,7 +193,7 @@ def test_each_figure_of_a_gpu(figures):
         ]
 
 
-def test_each_whole_run_on_a_gpu(figures):
+def test_figures_of_whole_gpu_runs_equal_their_records(figures):
     words = " ".join(figures.split())
     run = json.loads((RUNS / "translation" / "full-cuda" / "summary.json").read_text())
     cased, lower_cased = (

@@ -1,4 +1,4 @@
-"""Does every topic of the benchmarks run, and hold both to the same result, at toy sizes?"""
+"""Every topic of the benchmarks runs at toy sizes, and compares both results."""
 
 import importlib
 import re
@@ -27,7 +27,7 @@ TINY = {"vocab_size": 50, "d_model": 16, "num_heads": 2, "num_layers": 1}
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch):
-    """Two pairs of each, and short texts."""
+    """Reduce the topics to two pairs and short texts."""
 
     def few(*args, pairs=2, **options):
         return compare(*args, pairs=2, **options)
@@ -75,14 +75,14 @@ TOPICS = {
 }
 
 
-def test_every_topic_is_tried_here():
+def test_each_topic_has_a_test():
     assert set(command.topics()) == set(TOPICS)
 
 
 @pytest.mark.parametrize(
     "topic", with_proofs(TOPICS, ["beam_search", "bert", "generation", "gpt", "recurrent"])
 )
-def test_a_topic_runs_at_a_toy_size(topic, monkeypatch):
+def test_topic_runs_at_a_toy_size(topic, monkeypatch):
     monkeypatch.setattr(measure.torch.cuda, "is_available", lambda: False)
     found = TOPICS[topic]()
     assert found
@@ -95,7 +95,7 @@ def test_a_topic_runs_at_a_toy_size(topic, monkeypatch):
 
 
 @pytest.mark.parametrize("topic", [attention, recurrent])
-def test_a_wrong_result_is_never_timed(topic, monkeypatch):
+def test_wrong_result_is_not_timed(topic, monkeypatch):
     monkeypatch.setattr(measure.torch.cuda, "is_available", lambda: False)
     name = "copy_torch_attention" if topic is attention else "copy_weights"
     monkeypatch.setattr(topic, name, lambda *args: None)  # so they have other weights
@@ -105,7 +105,7 @@ def test_a_wrong_result_is_never_timed(topic, monkeypatch):
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that tests set."""
 
     def __init__(self):
         self.now = 0.0
@@ -122,7 +122,7 @@ class Clock:
         return work
 
 
-def test_the_first_pair_warms_up_and_the_ratio_is_the_median_of_the_pairs(monkeypatch):
+def test_first_pair_warms_up_and_ratio_is_the_median(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(measure, "time", clock)
     ours, theirs = clock.passing(99, 1, 2, 4), clock.passing(1, 3, 4, 4)
@@ -131,19 +131,19 @@ def test_the_first_pair_warms_up_and_the_ratio_is_the_median_of_the_pairs(monkey
     assert (line.low, line.high) == (1.0, 3.0)
 
 
-def test_who_goes_first_changes(monkeypatch):
+def test_order_of_a_pair_alternates(monkeypatch):
     order = []
     compare("work", lambda: order.append("ours"), "`peer`", lambda: order.append("theirs"), pairs=3)
     assert order == ["ours", "theirs", "theirs", "ours", "ours", "theirs", "theirs", "ours"]
 
 
-def test_too_few_pairs_are_refused():
+def test_too_few_pairs_are_rejected():
     with pytest.raises(ValueError, match="pairs must be at least 2, got 1"):
         compare("work", list, "`peer`", list, pairs=1)
 
 
 @pytest.mark.parametrize(("ratio", "marked"), [(1.49, True), (1.5, False)])
-def test_what_falls_short_of_what_is_asked_is_marked(ratio, marked):
+def test_ratio_below_its_target_is_marked(ratio, marked):
     line = measure.Comparison(
         what="work", peer="`peer`", device="cpu", ours=1.0, theirs=ratio, ratio=ratio, low=1.0,
         high=2.0, pairs=3, target=1.5,
@@ -155,11 +155,11 @@ def test_what_falls_short_of_what_is_asked_is_marked(ratio, marked):
     ("seconds", "words"),
     [(12.345, "12.3 s"), (1.25e-3, "1.25 ms"), (4.5e-7, "450 ns"), (2e-6, "2 µs")],
 )
-def test_a_time_has_a_unit_that_fits(seconds, words):
+def test_time_has_a_suitable_unit(seconds, words):
     assert readable(seconds) == words
 
 
-def test_everything_is_written_between_the_marks_alone(tmp_path, monkeypatch):
+def test_figures_are_written_only_between_the_markers(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "FOLDER", tmp_path)
     page = f"before\n{command.BEGIN}\nold\n{command.END}\nafter\n"
     (tmp_path / "README.md").write_text(page)
@@ -177,7 +177,7 @@ def test_everything_is_written_between_the_marks_alone(tmp_path, monkeypatch):
     assert re.search(rf"torch {re.escape(torch.__version__)}", text)
 
 
-def test_a_readme_without_its_marks_is_left_alone(tmp_path, monkeypatch):
+def test_readme_without_markers_is_unchanged(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "FOLDER", tmp_path)
     page = f"before\n{command.BEGIN}\nold, and no end\n"
     (tmp_path / "README.md").write_text(page)
@@ -186,7 +186,7 @@ def test_a_readme_without_its_marks_is_left_alone(tmp_path, monkeypatch):
     assert (tmp_path / "README.md").read_text() == page
 
 
-def test_a_topic_that_is_not_there_is_refused(monkeypatch, capsys):
+def test_unknown_topic_is_rejected(monkeypatch, capsys):
     monkeypatch.setattr(command.sys, "argv", ["benchmarks", "speed"])
     with pytest.raises(SystemExit) as ended:
         command.main()
@@ -194,11 +194,11 @@ def test_a_topic_that_is_not_there_is_refused(monkeypatch, capsys):
     assert "no such topic: speed" in capsys.readouterr().err
 
 
-def test_help_says_what_it_takes(monkeypatch, capsys):
+def test_help_names_time_and_memory(monkeypatch, capsys):
     monkeypatch.setattr(command.sys, "argv", ["benchmarks", "--help"])
     with pytest.raises(SystemExit) as ended:
         command.main()
     assert ended.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for words in ("minutes", "GB of memory", "nothing is downloaded", "benchmarks.autograder"):
+    for words in ("minutes", "GB of memory", "Nothing is downloaded", "benchmarks.autograder"):
         assert words in shown

