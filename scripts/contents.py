@@ -1,8 +1,8 @@
-"""The places that list chapters and homework, and how a name comes in or goes out of them.
+"""Adds and removes chapters and homework in all files that list them.
 
 These are the table of contents (``_toc.yml``), the course's map (``course_lib/course_map.py``) and
-the plans of weeks (``book/for-teachers.md``). What changes one takes its text, and returns the new
-one.
+the plans of weeks (``book/for-teachers.md``). A function that changes a file takes its text, and
+returns the new text.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 
 TOC, MAP, PLANS = "_toc.yml", "course_lib/course_map.py", "book/for-teachers.md"
 BESIDE = ("api-", "for-", "status", "notation", "glossary", "bibliography", "intro")
-"""How the names of pages begin that are no chapters."""
+"""Beginnings of the names of pages that are not chapters."""
 _PAGE = re.compile(r"^ +- file: book/(?P<name>\S+)\n", flags=re.MULTILINE)
 _EMPTY_PART = re.compile(r"^  - caption: .*\n    chapters:\n(?! +- file)", flags=re.MULTILINE)
 _ROW = re.compile(r"^    MapRow\(.*\),\n", flags=re.MULTILINE)
@@ -80,7 +80,7 @@ def find_homework(name: str, root: Path) -> str:
 
 
 def with_chapter(toc: str, name: str) -> str:
-    """Put a chapter behind the last one of the table of contents.
+    """Add a chapter after the last one of the table of contents.
 
     Args:
         toc: The text of ``_toc.yml``.
@@ -91,7 +91,7 @@ def with_chapter(toc: str, name: str) -> str:
 
 
 def without_chapter(toc: str, name: str) -> str:
-    """Take a chapter out of the table of contents, and its part, if nothing else is in it.
+    """Remove a chapter from the table of contents, and its part if that is then empty.
 
     Args:
         toc: The text of ``_toc.yml``.
@@ -115,7 +115,7 @@ def with_row(course_map: str, chapter: str, homework: str = "") -> str:
 
 
 def without_homework(course_map: str, homework: str) -> str:
-    """Take a homework out of the course's map; the modules that it asked for stay.
+    """Remove a homework from the course's map; its modules stay.
 
     Args:
         course_map: The text of ``course_lib/course_map.py``.
@@ -126,7 +126,7 @@ def without_homework(course_map: str, homework: str) -> str:
 
 
 def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
-    """Put a chapter or a homework into the last week of the first plan, which leaves nothing out.
+    """Add a chapter or a homework to the last week of the first plan, which is complete.
 
     Args:
         page: The text of ``book/for-teachers.md``.
@@ -144,7 +144,7 @@ def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
 
 
 def unplanned(page: str, name: str) -> str:
-    """Take a chapter or a homework out of all plans, and weeks in which nothing is left.
+    """Remove a chapter or a homework from all plans, and weeks that are then empty.
 
     Args:
         page: The text of ``book/for-teachers.md``.
@@ -169,7 +169,7 @@ def _week(read: str, due: str) -> str:
 
 
 def change(root: Path, changes: Mapping[str, Callable[[str], str]]) -> None:
-    """Change these places, and then the README's table, which follows the course's map.
+    """Change these files, and update the README's table from the course's map.
 
     Args:
         root: The project's folder.
@@ -178,5 +178,5 @@ def change(root: Path, changes: Mapping[str, Callable[[str], str]]) -> None:
     texts = {name: made((root / name).read_text("utf-8")) for name, made in changes.items()}
     for name, text in texts.items():
         (root / name).write_text(text, encoding="utf-8")
-    # In a process of its own, which reads the map as it is now.
+    # A new process imports the changed map.
     subprocess.run([sys.executable, "-m", "scripts.course_map"], cwd=root, check=True)

@@ -72,7 +72,7 @@ def check_chapter(name: str, root: Path) -> None:
 
 
 def leave_out_chapter(name: str, root: Path) -> None:
-    """Take a chapter out of the book.
+    """Remove a chapter from the book.
 
     Args:
         name: The chapter.
@@ -94,7 +94,7 @@ def leave_out_chapter(name: str, root: Path) -> None:
 
 
 def leave_out_homework(name: str, root: Path) -> str:
-    """Take a homework out of the course, with its files.
+    """Remove a homework and its files from the course.
 
     Args:
         name: Its id, or its number, such as ``hw07``.

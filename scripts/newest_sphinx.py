@@ -40,13 +40,13 @@ def make_environment(folder: Path) -> Path:
     _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES])
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     packages = Path(_run([python, "-c", ask], stdout=subprocess.PIPE).strip())
-    # Other packages are found in our environment: a path file's folders come last.
+    # A .pth file adds our environment's packages, which come last.
     (packages / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
     return python
 
 
 def write_project(folder: Path) -> None:
-    """Lay out the book with a configuration for Sphinx.
+    """Copy the book, with a configuration for Sphinx.
 
     Args:
         folder: The folder, which is replaced.

@@ -1,4 +1,4 @@
-"""Begin a chapter: ``make chapter NAME=word-order``.
+"""Create a chapter: ``make chapter NAME=word-order``.
 
 It writes a page that is complete and passes the book's tests, with a figure, a prediction, an
 experiment, an exercise and a quiz, and names it wherever chapters are named.
@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).parent / "templates" / "word-order.md"
 
 
 def chapter_page(name: str) -> str:
-    """Return the page that one begins with.
+    """Return the text of a new page.
 
     Args:
         name: The chapter.
@@ -28,7 +28,7 @@ def chapter_page(name: str) -> str:
 
 
 def begin_chapter(name: str, root: Path) -> Path:
-    """Write the page, and put it into the contents, the course's map and the longest plan.
+    """Write the page, and add it to the contents, the course's map and the longest plan.
 
     Args:
         name: The chapter.
@@ -56,7 +56,7 @@ def begin_chapter(name: str, root: Path) -> Path:
 
 
 def main(name: str) -> None:
-    """Begin a chapter, and say what to do next.
+    """Create a chapter, and print the next steps.
 
     Args:
         name: The chapter.

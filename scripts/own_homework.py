@@ -1,4 +1,4 @@
-"""Begin a homework: ``make homework NAME=angles``.
+"""Create a homework: ``make homework NAME=angles``.
 
 It writes a source that is complete, with variants that try its checks, names the homework wherever
 homework is named, and releases it.
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).parent / "templates"
 MODEL = "hw09-angles"
 CHAPTER = "language-models"
-"""Where the template's checks send readers."""
+"""The section of the book that the template's checks name."""
 
 
 def homework_id(name: str, root: Path) -> str:
@@ -52,7 +52,7 @@ def adapted(template: Path, homework: str) -> str:
 
 
 def begin_homework(name: str, root: Path) -> str:
-    """Write its source, and put it into the course's map and the longest plan.
+    """Write its source, and add it to the course's map and the longest plan.
 
     Args:
         name: Its name or its id.
@@ -76,7 +76,7 @@ def begin_homework(name: str, root: Path) -> str:
 
 
 def main(name: str) -> None:
-    """Begin a homework, print its files, release it, and have the judge grade its solution.
+    """Create a homework, print its files, release it, and grade its solution.
 
     Args:
         name: Its name or its id.

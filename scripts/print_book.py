@@ -96,7 +96,7 @@ def print_book(site: Path, pages: list[str], file: Path) -> None:
 
 
 def assembled(browser: Browser, site: Path, pages: list[str]) -> Page:
-    """Put the text of pages into one, as they go to paper.
+    """Join the text of pages into one page for printing.
 
     Args:
         browser: A running Chromium.

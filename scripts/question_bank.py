@@ -51,14 +51,14 @@ class Entry:
 
     @property
     def needs_page(self) -> bool:
-        """Whether the question, an answer or a reason holds what only a built page knows."""
+        """Whether the question, an answer or a reason has a role that only a build resolves."""
         answers = self.question.answers
         passages = [self.question.text, *(part for one in answers for part in (one.text, one.why))]
         return any(map(_has_role, passages))
 
     @property
     def reveal(self) -> str:
-        """The text after answering, as HTML; empty if only a built page can show it."""
+        """The text after answering, as HTML; empty if only a build can resolve it."""
         return "" if _has_role(self.question.reveal) else to_html(self.question.reveal)
 
 
@@ -68,7 +68,7 @@ def _has_role(passage: Passage) -> bool:
 
 def _formula(content: str, options: dict[str, bool]) -> str:
     for name, meaning in macros().items():
-        plain = "" if "#1" in meaning else meaning  # what only colours its argument
+        plain = "" if "#1" in meaning else meaning  # macros with an argument only colour it
         content = re.sub(rf"{re.escape(name)}(?![a-zA-Z])", lambda _, to=plain: to, content)
     escaped = content.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return rf"\[{escaped}\]" if options["display_mode"] else rf"\({escaped}\)"
@@ -220,7 +220,7 @@ def _bytes(element: Element) -> bytes:
 
 
 def write_qti(file: Path, bank: list[Entry], titles: dict[str, str]) -> None:
-    """Write a zip with an assessment a chapter, and the manifest that names them."""
+    """Write a zip with an assessment per chapter and a manifest."""
     manifest = Element(
         "manifest",
         identifier="course-questions",

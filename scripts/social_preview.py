@@ -16,11 +16,11 @@ from course_lib.plotting.picture import COLORS, INK
 from course_lib.training.loop import TrainingConfig, train
 
 FILE = Path(__file__).parent.parent / "book" / "_static" / "social-preview.png"
-INCHES = (12.0, 6.3)  # at 100 pixels each: what social networks ask for
+INCHES = (12.0, 6.3)  # at 100 pixels per inch; the size for social networks
 
 
 def attention_after(steps: int) -> Tensor:
-    """Train a reader of reversed sequences and look where it looks.
+    """Train a reader of reversed sequences, and return its attention.
 
     Args:
         steps: Of training.

@@ -1,4 +1,4 @@
-"""Make the course somebody else's, in a temporary copy: ``make fork-trial``.
+"""Change the course as another instructor would, in a temporary copy: ``make fork-trial``.
 
 It does what ``book/for-teachers.md`` says of "Making it yours": a name, a logo and dates; two
 chapters and a homework are left out, and one of each is added. Then the book is built, a class is
@@ -27,7 +27,7 @@ hw09 = 2026-10-12T23:59:00
 percent_per_day = 10
 """
 LEFT_OUT = (("image-captioning", ""), ("bleu", "hw07"))
-"""Chapters, each with a homework that goes with it, if any."""
+"""Chapters to remove, each with the homework to remove, if any."""
 TESTS = (
     *(f"tests/book/test_{name}.py" for name in ("pages", "links", "homework_links", "code_width")),
     *(f"tests/book/{room}" for room in ("directives", "figures", "site")),
@@ -77,7 +77,7 @@ def run(copy: Path, *command: str) -> None:
 
 
 def replace(file: Path, old: str, new: str) -> None:
-    """Replace a text that a file holds once.
+    """Replace a text that occurs once in a file.
 
     Args:
         file: The file.
@@ -111,7 +111,7 @@ def rename(copy: Path) -> None:
 
 
 def make_it_ours(copy: Path) -> None:
-    """Change the course as its new owner would, and run what would notice a mistake.
+    """Change the course as its new owner would, and run the commands that would find a mistake.
 
     Args:
         copy: A copy of the project.
@@ -131,7 +131,7 @@ def make_it_ours(copy: Path) -> None:
 
 
 def main() -> None:
-    """Try it, and leave nothing behind."""
+    """Run the trial, and remove the copy."""
     with tempfile.TemporaryDirectory(prefix="fork-") as folder:
         copy_project(Path(folder))
         make_it_ours(Path(folder))

@@ -1,7 +1,7 @@
 """Try a released homework before students do: ``python -m scripts.try_homework hw03``.
 
-Its own solution must pass every check, and the places in the book that it names must be there. It
-must say what the book's table of homework shows, its title, its time and its points.
+Its own solution must pass every check, and the sections of the book that it names must exist. It
+must have a title, a time and points, which the book's table of homework shows.
 """
 
 import csv
@@ -21,7 +21,7 @@ _PLACE = re.compile(r'(?:\bread="|\(book:)([\w-]*)(?:#([\w-]+))?')
 
 
 def missing_places(source: str, root: Path) -> list[str]:
-    """Find the places in the book to which a homework leads, and which are not there.
+    """Return the sections of the book that a homework names and that do not exist.
 
     Args:
         source: The homework's source, a py:percent file.
@@ -63,20 +63,20 @@ def unsaid(homework: str, source: str) -> list[str]:
 
 
 def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
-    """Name the checks that a submission did not pass.
+    """Return the checks that a submission failed.
 
     Args:
         rows: Those of the submission's grades.csv.
 
     Returns:
-        The name of each check, and what it said.
+        The name and the message of each check.
     """
     kept = ("pass", "manual")
     return [f"{row['check']}: {row['message']}" for row in rows if row["status"] not in kept]
 
 
 def grade_solution(homework: str) -> list[dict[str, str]]:
-    """Have the judge grade the instructor's notebook, as if a student had handed it in.
+    """Grade the instructor's notebook with the judge, like a student's.
 
     Args:
         homework: The homework's id, such as ``hw03-self-attention``; it is released.
@@ -102,7 +102,7 @@ def grade_solution(homework: str) -> list[dict[str, str]]:
 
 
 def main(name: str) -> None:
-    """Try a homework, and say what is wrong with it.
+    """Try a homework, and print its problems.
 
     Args:
         name: Its number, such as ``hw03``, or its id.

@@ -54,7 +54,7 @@ def test_passed_tests_are_left_out_with_the_option(run, pytester):
     assert run(LEAVE_OUT) == ALL
     again = pytester.runpytest("-p", "tests.unchanged", LEAVE_OUT)
     assert again.parseoutcomes() == CHANGED_ALONE
-    again.stdout.fnmatch_lines(["2 tests left out:*make test ALL=1"])
+    again.stdout.fnmatch_lines(["2 tests left out,*make test ALL=1"])
     assert run() == ALL
 
 
@@ -165,7 +165,7 @@ def test_summary_counts_left_out_tests_with_xdist(run, pytester, monkeypatch):
     pytester.runpytest_subprocess(*command).assert_outcomes(passed=4)
     again = pytester.runpytest_subprocess(*command)
     again.assert_outcomes(passed=2)
-    again.stdout.fnmatch_lines(["2 tests left out:*make test ALL=1"])
+    again.stdout.fnmatch_lines(["2 tests left out,*make test ALL=1"])
 
 
 def test_stamp_unread_for_a_month_is_removed(run, pytester):

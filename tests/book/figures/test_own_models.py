@@ -335,7 +335,7 @@ READERS = {
         (put("words/src/3", "cat"), "holds a word twice"),
         (put("parameters/shapes/encoder.layers.0.feed_forward.up_projection.bias", [7]), "6"),
         (drop("tgt_embedding.weight"), "is missing"),
-        (put("sentences", []), "sentences, or what the model made of them"),
+        (put("sentences", []), "sentences, or the model\u2019s outputs for them"),
         (put("sentences", [{"src": [99], "read": [1], "logits": [[0] * 5]}]), "sentences"),
         (put("sentences", [{"src": [1], "read": [1], "logits": [["0"] * 5]}]), "sentences"),
     ]),

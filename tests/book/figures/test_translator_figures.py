@@ -211,7 +211,7 @@ def test_a_cut_is_marked_in_the_drawing_and_its_effect_is_told(figure):
     figure.locator("[data-cut=cross_attention]").click()
     first, whole = written(figure, "broken"), written(figure, "whole")
     translate(figure, "my hen is small.")
-    assert written(figure, "broken") == first != whole  # whatever the English sentence
+    assert written(figure, "broken") == first != whole  # for any English sentence
     figure.get_by_role("button", name="Put all back").click()
     assert figure.locator(".living-result").count() == 1
 

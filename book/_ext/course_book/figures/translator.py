@@ -28,7 +28,7 @@ class Translator(Figure):
         """Return the model's translation and the right one of each sentence."""
         rows = [[" ".join(e.src), " ".join(e.written), " ".join(e.tgt)] for e in self.examples]
         return html_table(
-            "What the model makes of sentences that it has not seen.",
+            "The model's translations of sentences that it has not seen.",
             ["English", "the model's French", "right"],
             rows,
         )

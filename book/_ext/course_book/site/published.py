@@ -80,9 +80,7 @@ def feedback_address(repository: str, page: str) -> str:
     """Return the address of a new issue that names the page; empty without a repository."""
     if not repository:
         return ""
-    query = urlencode(
-        {"title": f"On the page {page}", "body": "What is wrong or unclear, and where:"}
-    )
+    query = urlencode({"title": f"On the page {page}", "body": "What is wrong or unclear? Where?"})
     return f"{repository.rstrip('/').removesuffix('.git')}/issues/new?{query}"
 
 

@@ -21,7 +21,7 @@ def _grid(
 
 @diagram("masks", rows=3, columns=32)
 def masks(sketch: Sketch) -> None:
-    """Who may see whom.
+    """Three masks.
 
     Three squares of six by six cells; a line is a query, a cell in it a key, and a filled cell may
     be seen. Causal: each line is filled up to its own place. Padding: the last two columns are

@@ -26,7 +26,7 @@ def feed_forward(sketch: Sketch) -> None:
     column.put("in", kind="tensor", cells=5, role="encoder")
     column.put("up", "Linear $W_1$: up", role="encoder", about=FEED_FORWARD)
     column.put("inside", **wide)
-    column.put("bend", "ReLU: what is negative becomes 0", kind="norm", role="key")
+    column.put("bend", "ReLU: negative numbers become 0", kind="norm", role="key")
     column.put("bent", **wide)
     column.put("down", "Linear $W_2$: down", role="value", about=FEED_FORWARD)
     column.put("out", kind="tensor", cells=5, role="value")

@@ -30,7 +30,7 @@ def teacher_forcing(sketch: Sketch) -> None:
     comes next, and its loss compares that with the same words shifted by one, from above: le,
     chien, dort, end.
     """
-    decoder = "decoder: each place sees itself\nand what is left of it"
+    decoder = "decoder: each place sees itself\nand the places before it"
     about = About(section="teacher-forcing-in-parallel")
     sketch.box("decoder", decoder, 1, 0, "decoder", columns=4, about=about)
     words = ("start", "le", "chien", "dort", "end")

@@ -62,7 +62,7 @@
       this.summary.say(isOver
         ? `The search returns the first line below, which is ${right ? "right" : "wrong"}` +
           `${right ? "." : `: right would be \u201c${this.sentence.truth}\u201d`}`
-        : `${finished} finished so far. The search goes on. What is dashed is dropped here.`);
+        : `${finished} finished so far. The search goes on. Dashed beginnings are dropped here.`);
     }
   }
 

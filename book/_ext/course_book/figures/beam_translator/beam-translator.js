@@ -104,7 +104,7 @@
       const written = this.drawing.text(results[0]);
       const right = this.truth === null ? "" : written === this.truth ? " It is right." : ` Right would be \u201c${this.truth}\u201d`;
       const asked = 1 + steps.flat().filter(({ fate }) => fate === "kept").length;
-      this.summary.say(`The best of ${results.length} finished sentences: \u201c${written}\u201d${right} The decoder was asked what follows ${asked} beginnings.`);
+      this.summary.say(`The best of ${results.length} finished sentences: \u201c${written}\u201d${right} The decoder was asked for the next word of ${asked} beginnings.`);
     }
   }
 

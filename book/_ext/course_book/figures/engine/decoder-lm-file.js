@@ -33,7 +33,7 @@
 
   function checkSentences(sentences, { vocab_size: size, max_length: longest }) {
     const isRun = (run) => isObject(run) && isListOf(run.read, Math.min(MOST_WORDS, longest), (id) => isWhole(id, 0, size - 1)) && isRowOf(run.logits, size);
-    need(isListOf(sentences, MOST_SENTENCES, isRun), "Its texts, or what the model made of them, are damaged.");
+    need(isListOf(sentences, MOST_SENTENCES, isRun), "Its texts, or the model\u2019s outputs for them, are damaged.");
   }
 
   function readDecoderLM(text) {

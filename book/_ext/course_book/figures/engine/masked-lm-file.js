@@ -42,7 +42,7 @@
     const most = Math.min(MOST_WORDS, longest);
     const isRun = (run) => isObject(run) && isListOf(run.read, most, (id) => isWhole(id, 0, size - 1)) &&
       isListOf(run.logits, most, (row) => isRowOf(row, size)) && run.logits.length === run.read.length;
-    need(isListOf(sentences, MOST_SENTENCES, isRun), "Its sentences, or what the model made of them, are damaged.");
+    need(isListOf(sentences, MOST_SENTENCES, isRun), "Its sentences, or the model\u2019s outputs for them, are damaged.");
   }
 
   function readMaskedLM(text) {

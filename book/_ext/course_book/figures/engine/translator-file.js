@@ -49,7 +49,7 @@
     const isRun = (run) => isObject(run) && isListOf(run.src, MOST_WORDS, isId(config.src_vocab_size)) &&
       isListOf(run.read, MOST_WORDS, isId(config.tgt_vocab_size)) &&
       isListOf(run.logits, MOST_WORDS, (row) => isRowOf(row, config.tgt_vocab_size)) && run.logits.length === run.read.length;
-    need(isListOf(sentences, MOST_SENTENCES, isRun), "Its sentences, or what the model made of them, are damaged.");
+    need(isListOf(sentences, MOST_SENTENCES, isRun), "Its sentences, or the model\u2019s outputs for them, are damaged.");
   }
 
   function readTranslator(text) {

@@ -104,8 +104,8 @@
     sentence(unbiased, outside) {
       const isHidden = Math.abs(outside - 100) <= 2;
       const first = isHidden
-        ? "Numbers as large as these hide where epsilon stands."
-        : `Small numbers bring it out: with epsilon outside the root, everything is ${outside}% of what it should be.`;
+        ? "Numbers as large as these hide the place of epsilon."
+        : `Small numbers show it: with epsilon outside the root, every output is ${outside}% of its right size.`;
       return isHidden && unbiased < 98 ? `${first} The unbiased variance shows: ${unbiased}%.` : first;
     }
   }

@@ -72,7 +72,7 @@
         ),
         make("div", { class: "course-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
         this.counts.element,
-        makeScroller("What the cache keeps", this.cache),
+        makeScroller("Contents of the cache", this.cache),
         this.summary.element,
       );
       this.update();

@@ -41,7 +41,7 @@ class LivingCaptioner(Figure):
     def table(self) -> str:
         """Return the true caption and the model's caption of each picture."""
         return html_table(
-            "What is in each picture, and what the model says.",
+            "The content of each picture, and the model's caption.",
             ["picture", "truth", "the model"],
             [[scene.name, " ".join(scene.truth), " ".join(scene.written)] for scene in self.scenes],
         )

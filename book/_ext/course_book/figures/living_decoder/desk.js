@@ -149,8 +149,8 @@
     explainTruth() {
       if (!this.truth) return "";
       return this.example
-        ? "Framed: the word that truly stands behind this one, as long as what is written before it is right."
-        : "The truth is known of what is in the list; of what you type, only the model\u2019s word.";
+        ? "Framed: the source word that this word truly comes from, as long as the words before it are right."
+        : "The truth is known for the examples in the list. For your own text you see only the model\u2019s words.";
     }
 
     sentence({ weights, chosen, probabilities }, own) {

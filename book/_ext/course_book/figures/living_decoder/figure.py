@@ -44,7 +44,7 @@ class LivingDecoder(Figure):
             for e in task.examples
         ]
         return html_table(
-            "What the models make of sources that they have not seen.",
+            "The models' outputs for sources that they have not seen.",
             ["source", "task", "the model's target", "right"],
             rows,
         )

@@ -24,7 +24,7 @@
       make("td", { "data-probability": now[id] }, percent(now[id])),
       ...(own ? [make("td", { "data-own": own[id] }, percent(own[id]))] : []),
       make("td", {}, makeBar(now[id], ""), ...(own ? [makeBar(own[id], "is-own")] : [])));
-    return makeScroller("What comes next", make("table", { class: "living-scores looks-next" },
+    return makeScroller("The likeliest next words", make("table", { class: "living-scores looks-next" },
       make("thead", {}, make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, name)), make("td"))),
       make("tbody", {}, ...order.map(row))));
   }

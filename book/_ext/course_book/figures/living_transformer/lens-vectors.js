@@ -27,9 +27,9 @@
     const inner = trace[`${stage.path}.inner`];
     const on = inner.row(query).filter((value) => value > 0).length;
     return [
-      makeStrip("normed, what it reads", trace[`${stage.id}.norm`].row(query), stage.side),
+      makeStrip("normed: its input", trace[`${stage.id}.norm`].row(query), stage.side),
       makeStrip(`inside: ${on} of ${inner.cols} are not 0`, inner.row(query), stage.side),
-      makeStrip("what it says", trace[stage.path].row(query), stage.side),
+      makeStrip("its output", trace[stage.path].row(query), stage.side),
       makeStrip("the residual stream, with that added", trace[stage.id].row(query), stage.side),
       make("div", { class: "course-pills" },
         view.partButton(stage.id, "this residual path"), view.partButton(`${stage.id}.norm`, "this norm")),

@@ -58,8 +58,8 @@
     announce(sizes, gap, onLeave) {
       const difference = gap === 0 ? "0" : scientific(gap);
       const verdict = gap <= CLOSE
-        ? `What your own code computed for its sentences and what this page computes differ by ${difference} at most: it is the same model.`
-        : `But your own code computed other numbers than this page, by up to ${difference}. Somewhere your layers do what the course\u2019s formulas don\u2019t; what you see is your weights in the course\u2019s formulas.`;
+        ? `For its sentences your own code and this page computed numbers that differ by ${difference} at most: it is the same model.`
+        : `But your own code computed other numbers than this page, by up to ${difference}. Some layer of yours differs from the course\u2019s formulas; here you see your weights in the course\u2019s formulas.`;
       this.mine.replaceChildren(
         make("p", {}, make("strong", {}, "This is your model: "), `${sizes}. `, make("span", { "data-gap": gap }, verdict)),
         makeButton("Back to the course\u2019s model", () => {

@@ -30,12 +30,12 @@
       id: `${side}.layers.${layer}.feed_forward_residual`, side, kind: "feed-forward",
       path: `${side}.layers.${layer}.feed_forward`, label: "feed-forward", detail: `layer ${layer + 1}`, short: `feed-forward, layer ${layer + 1}`,
       name: `${side[0].toUpperCase()}${side.slice(1)}, layer ${layer + 1}: feed-forward`,
-      says: (word) => `Each word by itself: ${quoted(word)} is widened, whatever is negative becomes 0, and it is brought back and added to its residual stream.`,
+      says: (word) => `Each word by itself: ${quoted(word)} is widened, negative numbers become 0, and the result is brought back and added to its residual stream.`,
     };
   }
 
   const LOOKS = {
-    read: (word) => `${quoted(word)} asks every word of the source, ahead too, and takes in what they answer.`,
+    read: (word) => `${quoted(word)} asks every word of the source, ahead too, and takes in their answers.`,
     written: (word) => `${quoted(word)} asks the words written so far: itself and those before it. The mask hides the rest.`,
     cross: (word) => `${quoted(word)}, the last word written, asks every word of the source: what of you do I need now?`,
   };
@@ -46,7 +46,7 @@
     ]);
     const memory = {
       id: "encoder", side: "encoder", kind: "memory", label: "memory", short: "memory", name: "Memory",
-      says: (word) => `What the encoder hands over: a vector for each source word. That of ${quoted(word)} knows its neighbours by now. It is computed once, however long the translation gets.`,
+      says: (word) => `The encoder hands over a vector for each source word. That of ${quoted(word)} knows its neighbours by now. It is computed once, however long the translation gets.`,
     };
     return [embedding("src", "encoder"), ...layers.flat(), memory];
   }

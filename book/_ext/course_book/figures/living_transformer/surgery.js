@@ -10,7 +10,7 @@
   const OPERATIONS = [
     {
       cut: "scale", name: "scaling of scores", off: "scale", within: ({ kind }) => kind === "attention", page: "self-attention", chapter: "Self-attention",
-      says: "Scores are no longer divided by the root of a head\u2019s width. They grow, the softmax nearly picks a single word, and what was a mixture becomes a choice.",
+      says: "Scores are no longer divided by the root of a head\u2019s width. They grow, the softmax nearly picks a single word, and a mixture becomes a choice.",
     },
     {
       cut: "positions", name: "positions", off: "positions", within: ({ kind }) => kind === "embedding", page: "positional-encoding", chapter: "Positional encoding",
@@ -18,11 +18,11 @@
     },
     {
       cut: "causal_mask", name: "causal mask", off: "mask", within: ({ kind, side, cross }) => kind === "attention" && side === "decoder" && !cross, page: "masking", chapter: "Masking",
-      says: "Words already written now look at words written after them. The newest has nothing to see ahead, but what the earlier ones hand on to it was never so in training.",
+      says: "Words already written now look at words written after them. The newest has nothing to see ahead, but the earlier ones now pass on vectors that never occurred in training.",
     },
     {
       cut: "cross_attention", name: "cross-attention", off: "heads", within: ({ cross }) => cross, page: "transformer", chapter: "The Transformer",
-      says: "Now translate a sentence that has nothing in common with this one, and compare what is written. What did cross-attention bring to the decoder?",
+      says: "Now translate a sentence that has nothing in common with this one, and compare the outputs. What did cross-attention bring to the decoder?",
     },
     {
       cut: "residuals", name: "residual paths", off: "residual", within: isSublayer, page: "residual-connections", chapter: "Residual connections",
@@ -34,9 +34,9 @@
     },
   ];
   const PART = {
-    heads: { page: "multi-head-attention", chapter: "Multi-head attention", says: "One head says nothing. Often the others make up for it; where they can\u2019t, you have found what it was for." },
+    heads: { page: "multi-head-attention", chapter: "Multi-head attention", says: "One head says nothing. Often the others make up for it; where they can\u2019t, you have found its purpose." },
     norm: { page: "layer-normalization", chapter: "Layer normalisation", says: "One norm is left out: this sublayer alone reads numbers of another size." },
-    residual: { page: "residual-connections", chapter: "Residual connections", says: "One residual path is cut: past this sublayer nothing of a word is left but what the sublayer says of it." },
+    residual: { page: "residual-connections", chapter: "Residual connections", says: "One residual path is cut: past this sublayer only its own output is left of a word." },
   };
 
   function explanation(cut) {

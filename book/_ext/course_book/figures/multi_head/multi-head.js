@@ -135,7 +135,7 @@
       this.votes.replaceChildren(make("summary", {}, "How each head votes for the right word"), this.voteTable(told));
       const on = this.isOn.flatMap((isOn, head) => (isOn ? [head + 1] : []));
       const who = on.length ? `heads ${on.join(", ")}` : "no head";
-      const answers = !on.length ? ["nobody has looked; what is left is a guess"] : told.map(
+      const answers = !on.length ? ["nobody has looked, so the answer is a guess"] : told.map(
         ({ question, word, isRight, right }) =>
           `${this.model.questions[question]}: ${word}, ${isRight ? "right" : `wrong, it is ${right}`}`,
       );

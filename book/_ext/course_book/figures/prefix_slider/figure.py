@@ -24,7 +24,7 @@ class PrefixSlider(Figure):
             ]
             rows.append([str(prefix), family, str(int(mask.sum())), str(lessons)])
         return html_table(
-            "A prefix of each length: what is seen, and which places can be asked for the next.",
+            "A prefix of each length, and the places that can be asked for the next.",
             ["prefix", "family", "pairs that see", "places that can be asked"],
             rows,
         )

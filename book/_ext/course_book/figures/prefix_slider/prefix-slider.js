@@ -127,7 +127,7 @@
       const families = { 0: "decoder-only", 1: "decoder-only", [length]: "encoder-only" };
       const name = families[prefix] || (prefix === source ? "a prefix LM, whose prefix is the source" : "a prefix LM");
       const seen = words.filter((_, j) => this.sees(place, j)).length;
-      const asked = lessons ? "" : " No place can be asked what comes next: words have to be hidden instead.";
+      const asked = lessons ? "" : " No place can be asked for the next word: words have to be hidden instead.";
       return `Prefix of ${prefix}: ${name}. \u201C${words[place]}\u201D sees ${seen} of ${length} places.${asked}`;
     }
   }

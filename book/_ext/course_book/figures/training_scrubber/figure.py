@@ -22,7 +22,7 @@ class TrainingScrubber(Figure):
         """Return the model's output at each step."""
         pairs = zip(self.steps, self.written, strict=True)
         return html_table(
-            f"What the model makes of {self.sample!r}; right is {self.sample[::-1]!r}.",
+            f"The model's output for {self.sample!r}; right is {self.sample[::-1]!r}.",
             ["steps of training", "it writes"],
             [[str(step), text] for step, text in pairs],
         )

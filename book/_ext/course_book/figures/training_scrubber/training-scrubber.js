@@ -83,7 +83,7 @@
       const due = [...letters].reverse();
       this.slider.show();
       this.table.replaceChildren(
-        make("caption", {}, "Left: what it writes, wrong letters underlined. Above: what it looks at, in percent. Framed: where it should look."),
+        make("caption", {}, "Left: its output, wrong letters underlined. Above: the letters that it looks at, in percent. Framed: where it should look."),
         make("thead", {}, make("tr", {}, make("td", {}), ...letters.map((letter) => make("th", { scope: "col" }, letter)))),
         make("tbody", {}, ...weights.map((row, i) => this.makeRow(row, i, written[i], written[i] === due[i]))));
       const right = written.filter((letter, i) => letter === due[i]).length;

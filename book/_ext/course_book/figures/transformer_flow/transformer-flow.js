@@ -44,12 +44,12 @@
     {
       id: "memory", side: "encoder", row: "5", name: "memory",
       shape: source,
-      text: "What the encoder hands over: a vector for each source word, not one for the sentence. It is computed once, however long the translation gets.",
+      text: "The encoder hands over a vector for each source word, not one for the sentence. It is computed once, however long the translation gets.",
     },
     {
       id: "tgt", side: "decoder", row: "1", name: "target tokens so far",
       shape: (s) => [s.batch, s.tgt_len],
-      text: "The start token and what has been written. In training, the whole right answer, shifted by one.",
+      text: "The start token and the words written so far. In training, the whole right answer, shifted by one.",
     },
     {
       id: "tgt_embedding", side: "decoder", row: "2", name: "embed, add positions",
