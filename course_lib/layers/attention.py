@@ -240,7 +240,7 @@ class CachedAttention(MultiHeadAttention):
         return_weights: bool = False,
         cache: AttentionCache | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend from ``query`` to what the cache holds and to ``key`` and ``value``.
+        """Attend from ``query`` to the cached keys and values, ``key`` and ``value``.
 
         Args:
             query: ``(batch, query_len, d_model)``.

@@ -112,7 +112,7 @@ class GrowingCache:
         return all_keys[:, :, :end], all_values[:, :, :end]  # (batch, num_heads, length, head_dim)
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``. An empty cache stays as it is.
+        """Make row i go on from row ``indices[i]``. An empty cache stays as it is.
 
         Args:
             indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
@@ -194,7 +194,7 @@ class FixedCache:
         return self.final
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``. An empty cache stays as it is.
+        """Make row i go on from row ``indices[i]``. An empty cache stays as it is.
 
         Args:
             indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.

@@ -41,7 +41,7 @@ def padding_mask(token_ids: Tensor, pad_id: int) -> Tensor:
 def causal_mask(
     query_len: int, key_len: int | None = None, *, device: torch.device | str | None = None
 ) -> Tensor:
-    """Let each query attend to its own position and to what came before.
+    """Let each query attend to its own position and to those before.
 
     The last query is aligned with the last key (bottom-right), so that a query that comes after
     ``key_len - query_len`` cached keys may attend to all of them.

@@ -9,12 +9,12 @@ from typing import Literal, get_args
 from torch import Tensor, nn
 
 NormPosition = Literal["pre", "post"]
-"""``post`` normalises the sum, as the first Transformer and BERT do; ``pre`` normalises what the
-sublayer reads and leaves the road itself free, as GPT-2 and most later models do."""
+"""``post`` normalises the sum, as the first Transformer and BERT do; ``pre`` normalises a
+sublayer's input and leaves the road itself free, as GPT-2 and most later models do."""
 
 
 class Residual(nn.Module):
-    """Add what a sublayer says to what it read.
+    """Add a sublayer's output to its input.
 
     ``post``: ``norm(x + dropout(sublayer(x)))``. ``pre``: ``x + dropout(sublayer(norm(x)))``.
 

@@ -139,7 +139,7 @@ class DecoderLayer(nn.Module):
             x: ``(batch, tgt_len, d_model)``.
             memory: ``(batch, src_len, d_model)``, the encoder's output.
             mask: Boolean ``(batch, num_heads, tgt_len, key_len)``, each size this or 1, or a
-                ``CausalMask``; key_len is tgt_len and what the cache holds.
+                ``CausalMask``; key_len counts the cached keys too.
             memory_mask: Boolean ``(batch, num_heads, tgt_len, src_len)``, each size this or 1.
             cache: Keys and values of earlier steps; None in training.
 
@@ -206,7 +206,7 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encode embedded tokens, with the arguments of ``EncoderLayer.forward``.
 
-        What is returned, ``(batch, src_len, d_model)`` like ``x``, a decoder calls its memory.
+        The result, ``(batch, src_len, d_model)`` like ``x``, is the memory of a decoder.
         """
         for layer in self.layers:
             x = layer(x, mask)

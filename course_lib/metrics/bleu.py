@@ -63,7 +63,7 @@ Sentence: TypeAlias = str | Sequence[str]
 def brevity_penalty(candidate_length: int, reference_length: int) -> float:
     """Compute the factor that takes the profit out of saying little.
 
-    Precision alone rewards a candidate that writes down only what it is sure of.
+    Precision alone rewards a candidate that holds only a few certain words.
 
     Args:
         candidate_length: c, tokens of the candidate, or of all candidates of a corpus.

@@ -122,7 +122,7 @@ class AttentionDecoder(nn.Module):
         """Score target sentences, each token given the true ones before it (teacher forcing).
 
         Args:
-            tgt: ``(batch, tgt_len)``, int64: what has been written before each step, that is the
+            tgt: ``(batch, tgt_len)``, int64: the token before each step, that is the
                 start token, then the target without its last token.
             encoded: The encoded sources.
             return_weights: Also return where the decoder looked.

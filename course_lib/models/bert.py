@@ -69,7 +69,7 @@ class BertConfig:
 
 
 class BertEmbeddings(nn.Module):
-    """What a token is, in which segment it stands, and where: three vectors, added and normalised.
+    """Embed token, segment and position: three vectors, added and normalised.
 
     >>> embeddings = BertEmbeddings(BertConfig(vocab_size=9, d_model=8, num_heads=2))
     >>> embeddings(torch.tensor([[1, 5, 3]]), segment_ids=torch.tensor([[0, 0, 1]])).shape

@@ -16,8 +16,8 @@ _GAP = 0.06  # inches between a word and its branches
 def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> Picture:
     """Draw the tree of a beam search; the path of the best result is heavy.
 
-    Each token has its beginning's log-probability in nats below it. Dashed grey leads to what was
-    dropped; a result has its rank after it, 1 for the best.
+    Each token has its beginning's log-probability in nats below it. Dashed grey leads to dropped
+    ones; a result has its rank after it, 1 for the best.
 
     Args:
         tree: As ``beam_tree`` gives it.

@@ -55,7 +55,7 @@ class Picture:
     Attributes:
         svg: An ``<svg>`` element. Colours of roles are CSS variables such as ``--course-query``,
             with the light theme's value to fall back on; ink is the text's own colour.
-        alt: Alternative text, for readers who do not see it.
+        alt: Alternative text, for screen readers.
     """
 
     svg: str

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 import typer
@@ -18,7 +18,6 @@ _WRONG_INPUT = 2
 _INTERRUPTED = 130
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the run.", show_default=False)]
-Preset = Annotated[str, typer.Option(help="The recipe: cpu, or another of its module's PRESETS.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a value of the recipe: dropout=0.1. Again for more."),
@@ -41,6 +40,11 @@ def recipe_app(summary: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+def preset_option(presets: Mapping[str, object]) -> Any:
+    """Make the option ``--preset``, whose help lists the presets."""
+    return typer.Option(help=f"The recipe: {', '.join(presets)}.")
 
 
 def chosen_recipe(

@@ -26,12 +26,12 @@ from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.recipes.command_line import (
     Device,
     Folder,
-    Preset,
     Seed,
     Settings,
     Threads,
     chosen_recipe,
     computing,
+    preset_option,
     recipe_app,
 )
 from course_lib.recipes.run_folder import (
@@ -254,7 +254,7 @@ app = recipe_app("Train a language model of Shakespeare's plays, let it write.")
 @app.command()
 def train(
     folder: Folder,
-    preset: Preset = "cpu",
+    preset: Annotated[str, preset_option(PRESETS)] = "cpu",
     settings: Settings = None,
     seed: Seed = 0,
     device: Device = "auto",

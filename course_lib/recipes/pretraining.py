@@ -22,12 +22,12 @@ from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.recipes.command_line import (
     Device,
     Folder,
-    Preset,
     Seed,
     Settings,
     Threads,
     chosen_recipe,
     computing,
+    preset_option,
     recipe_app,
 )
 from course_lib.recipes.finetuning import read_tasks, run_finetuning
@@ -226,7 +226,7 @@ app = recipe_app("Pre-train a small BERT from scratch, fine-tune it.")
 @app.command()
 def pretrain(
     folder: Folder,
-    preset: Preset = "cpu",
+    preset: Annotated[str, preset_option(PRESETS)] = "cpu",
     settings: Settings = None,
     seed: Seed = 0,
     device: Device = "auto",

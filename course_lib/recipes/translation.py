@@ -18,12 +18,12 @@ from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.recipes.command_line import (
     Device,
     Folder,
-    Preset,
     Seed,
     Settings,
     Threads,
     chosen_recipe,
     computing,
+    preset_option,
     recipe_app,
 )
 from course_lib.recipes.run_folder import RunError
@@ -42,7 +42,7 @@ app = recipe_app("Train a translation model on Multi30k, score it, use it.")
 
 @app.command()
 def train(
-    preset: Preset = "cpu",
+    preset: Annotated[str, preset_option(PRESETS)] = "cpu",
     seed: Seed = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; runs/translation/<preset>-seed<seed>.")

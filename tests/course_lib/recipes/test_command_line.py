@@ -40,6 +40,8 @@ def test_help_lists_shared_options_without_completion(recipe):
     shown = CliRunner().invoke(module.app, [command, "-h"], env={"COLUMNS": "200"}).output
     for option in ("--preset", "--set", "--seed", "--device", "--threads"):
         assert option in shown
+    for preset in module.PRESETS:
+        assert re.search(rf"The recipe: .*\b{preset}\b", shown)
 
 
 @pytest.mark.parametrize(
