@@ -1,4 +1,4 @@
-"""Do all step models keep what the protocol promises?"""
+"""All step models keep the promises of the protocol."""
 
 from functools import partial
 
@@ -44,7 +44,7 @@ def stepped(model):
 
 
 STEP_MODELS = {
-    "recomputing": lambda dtype: UncachedModel(language_model(dtype)),
+    "uncached": lambda dtype: UncachedModel(language_model(dtype)),
     "cached": lambda dtype: CachedDecoder(language_model(dtype)),
     "static": lambda dtype: StaticDecoder(language_model(dtype), batch=2, capacity=6),
     "recurrent": lambda dtype: stepped(translator(dtype)),
@@ -60,7 +60,7 @@ STEP_MODELS = {
         (torch.float64, torch.float64),
     ],
 )
-def test_logits_have_digits_enough_to_be_summed_up(name, dtype, expected):
+def test_logits_are_upcast(name, dtype, expected):
     with torch.no_grad():
         logits = STEP_MODELS[name](dtype).advance(PROMPT)
     assert logits.dtype == expected
@@ -124,9 +124,9 @@ def translator_with_dropout():
         (transformer(), lambda model: CachedTransformer(model, *model.encode(PROMPT))),
         (translator_with_dropout(), stepped),
     ],
-    ids=["cached", "recomputing", "static", "transformer", "recurrent"],
+    ids=["cached", "uncached", "static", "transformer", "recurrent"],
 )
-def test_model_in_training_mode_is_rejected_if_it_drops_anything(model, begin):
+def test_model_with_active_dropout_is_rejected(model, begin):
     begin(model.eval())
     with pytest.raises(ValueError, match=r"must be in evaluation mode.*; call its eval\(\) first"):
         begin(model.train())

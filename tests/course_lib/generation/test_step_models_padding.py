@@ -1,4 +1,4 @@
-"""Are prompts of different lengths, padded on the left, continued as each would be alone?"""
+"""Prompts of different lengths, padded on the left, are continued as each alone."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ def build(positions):
     return randomise(DecoderLM(config).eval().double(), std=0.5)
 
 
-def recomputing(model):
+def uncached(model):
     return UncachedModel(lambda ids: model(ids, padding=left_padding(ids, PAD)))
 
 
@@ -39,7 +39,7 @@ def static(model):
 
 
 WAYS = [
-    *((way, positions) for way in (recomputing, cached) for positions in ("learned", "rotary")),
+    *((way, positions) for way in (uncached, cached) for positions in ("learned", "rotary")),
     (static, "learned"),
 ]
 each_way = pytest.mark.parametrize(("begin", "positions"), WAYS)
@@ -53,33 +53,33 @@ def assert_same(found, alone):
 
 @each_way
 @torch.no_grad()
-def test_logits_are_those_of_each_prompt_alone(begin, positions):
+def test_logits_equal_those_of_each_prompt_alone(begin, positions):
     model = build(positions)
     steps, new = begin(model), torch.tensor([[1, 2, PAD], [3, PAD, 5], [PAD, 7, 8]])
     logits = steps.advance(PADDED)
     for read in range(4):
         for row, prompt in enumerate(PROMPTS):
-            told = torch.tensor([[*prompt, *new[row, :read].tolist()]])
-            torch.testing.assert_close(logits[row], model(told)[0, -1], rtol=1e-9, atol=1e-9)
+            tokens_read = torch.tensor([[*prompt, *new[row, :read].tolist()]])
+            torch.testing.assert_close(logits[row], model(tokens_read)[0, -1], rtol=1e-9, atol=1e-9)
         if read < 3:
             logits = steps.advance(new[:, read : read + 1])
 
 
 @each_way
 @torch.no_grad()
-def test_reorder_takes_the_padding_along(begin, positions):
+def test_reorder_moves_the_padding(begin, positions):
     model, chosen = build(positions), [2, 2, 1]
     steps = begin(model)
     steps.advance(PADDED)
     steps.reorder(torch.tensor(chosen))
     logits = steps.advance(torch.tensor([[4], [5], [6]]))
-    for row, told in enumerate([[*PROMPTS[2], 4], [*PROMPTS[2], 5], [*PROMPTS[1], 6]]):
-        expected = model(torch.tensor([told]))[0, -1]
+    for row, tokens_read in enumerate([[*PROMPTS[2], 4], [*PROMPTS[2], 5], [*PROMPTS[1], 6]]):
+        expected = model(torch.tensor([tokens_read]))[0, -1]
         torch.testing.assert_close(logits[row], expected, rtol=1e-9, atol=1e-9)
 
 
 @each_way
-def test_greedy_search_writes_what_it_writes_alone(begin, positions):
+def test_greedy_search_equals_that_of_each_prompt_alone(begin, positions):
     model = build(positions)
     alone = [
         greedy(CachedDecoder(model), torch.tensor([p]), eos_id=9, max_new_tokens=NEW)[0]
@@ -89,7 +89,7 @@ def test_greedy_search_writes_what_it_writes_alone(begin, positions):
 
 
 @pytest.mark.parametrize(("begin", "positions"), WAYS[:-1])
-def test_beam_search_finds_what_it_finds_alone(begin, positions):
+def test_beam_search_equals_that_of_each_prompt_alone(begin, positions):
     model, options = build(positions), {"beam_size": 3, "num_results": 3, "eos_id": 9}
     found = beam_search(begin(model), PADDED, max_new_tokens=NEW, **options)
     for beams, prompt in zip(found, PROMPTS, strict=True):
@@ -100,7 +100,7 @@ def test_beam_search_finds_what_it_finds_alone(begin, positions):
 
 
 @each_way
-def test_samples_are_drawn_from_the_same_logits(begin, positions):
+def test_samples_equal_those_of_each_prompt_alone(begin, positions):
     """The dice fall alike for prompts of one length too, if their logits are the same."""
     model = build(positions)
     draws = []
@@ -128,7 +128,7 @@ class OneByOne:
         return torch.cat(logits)
 
 
-def test_a_padded_step_is_one_graph_for_every_length():
+def test_padded_step_is_one_graph_for_every_length():
     model = build("learned")
     steps, growing, graphs = static(model), cached(model), []
     torch._dynamo.reset()
@@ -143,7 +143,7 @@ def test_a_padded_step_is_one_graph_for_every_length():
     assert len(graphs) == 1
 
 
-def test_prompts_without_padding_get_no_mask_of_it():
+def test_prompts_without_padding_get_no_padding_mask():
     model = build("learned")
     steps = cached(model)
     steps.advance(torch.tensor([[3, 1, 4], [2, 7, 1]]))
@@ -153,13 +153,13 @@ def test_prompts_without_padding_get_no_mask_of_it():
     assert steps.padding.tolist() == [0, 4, 2]
 
 
-@pytest.mark.parametrize("begin", [recomputing, cached, static])
-def test_a_prompt_of_nothing_but_padding_is_refused(begin):
+@pytest.mark.parametrize("begin", [uncached, cached, static])
+def test_prompt_of_padding_alone_is_rejected(begin):
     with pytest.raises(ValueError, match="each row must hold a token other than pad_id=0"):
         begin(build("learned")).advance(torch.tensor([[1, 2], [3, 4], [PAD, PAD]]))
 
 
-@pytest.mark.parametrize("begin", [recomputing, cached])
+@pytest.mark.parametrize("begin", [uncached, cached])
 def test_padding_counts_toward_the_longest_sequence(begin):
     steps = begin(build("learned"))
     steps.advance(torch.cat([torch.full((3, 7), PAD), PADDED], dim=1))

@@ -1,4 +1,4 @@
-"""Does a decoder with fixed buffers write what the growing one writes, and compile in one piece?"""
+"""A decoder with fixed buffers equals the growing one, and compiles in one piece."""
 
 import copy
 import subprocess
@@ -7,7 +7,6 @@ import sys
 import pytest
 import torch
 
-from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import CachedDecoder, StaticDecoder
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
@@ -22,7 +21,7 @@ def model():
     return randomise(DecoderLM(DecoderLMConfig(**SIZES, num_layers=2)).eval().double())
 
 
-def test_logits_are_those_of_the_growing_cache(model):
+def test_logits_equal_those_of_the_growing_cache(model):
     static, growing = StaticDecoder(model, batch=2, capacity=10), CachedDecoder(model)
     for tokens in (PROMPT, PROMPT[:, :1], PROMPT[:, 1:], PROMPT[:, 2:]):
         expected = growing.advance(tokens)
@@ -30,20 +29,7 @@ def test_logits_are_those_of_the_growing_cache(model):
     assert static.length == 7
 
 
-def test_searches_find_the_same(model):
-    found = [
-        greedy(steps, PROMPT, eos_id=None, max_new_tokens=7)
-        for steps in (StaticDecoder(model, batch=2, capacity=9), CachedDecoder(model))
-    ]
-    assert [h.tokens for h in found[0]] == [h.tokens for h in found[1]]
-    beams = [
-        beam_search(steps, PROMPT[:1], beam_size=1, eos_id=None, max_new_tokens=5)
-        for steps in (StaticDecoder(model, batch=1, capacity=9), CachedDecoder(model))
-    ]
-    assert [h.tokens for h in beams[0][0]] == [h.tokens for h in beams[1][0]]
-
-
-def test_rows_can_be_taken_in_another_order(model):
+def test_reorder_equals_that_of_the_growing_cache(model):
     static, growing = StaticDecoder(model, batch=2, capacity=10), CachedDecoder(model)
     for steps in (static, growing):
         steps.advance(PROMPT)
@@ -51,7 +37,7 @@ def test_rows_can_be_taken_in_another_order(model):
     torch.testing.assert_close(static.advance(PROMPT[:, :1]), growing.advance(PROMPT[:, :1]))
 
 
-def test_a_step_is_one_graph_for_every_length(model):
+def test_step_is_one_graph_for_every_length(model):
     steps = StaticDecoder(model, batch=2, capacity=10)
     growing = CachedDecoder(model)
     torch._dynamo.reset()
@@ -67,7 +53,7 @@ def test_a_step_is_one_graph_for_every_length(model):
     assert len(graphs) == 1
 
 
-def test_a_compiled_step_may_count_on_its_memory(model):
+def test_compiled_step_has_static_addresses(model):
     for compiled in (True, False):
         steps = StaticDecoder(model, batch=2, capacity=10, compiled=compiled)
         for cache in steps._caches:
@@ -76,7 +62,7 @@ def test_a_compiled_step_may_count_on_its_memory(model):
 
 
 @pytest.mark.proof
-def test_a_step_that_is_not_compiled_loads_no_compiler():
+def test_step_that_is_not_compiled_loads_no_compiler():
     program = (
         "import sys; from course_lib.generation.step_models import *; "
         "from course_lib.models.gpt import DecoderLMConfig; "
@@ -89,7 +75,7 @@ def test_a_step_that_is_not_compiled_loads_no_compiler():
 
 
 @pytest.mark.gpu
-def test_a_cuda_graph_writes_the_same(model):
+def test_cuda_graph_writes_the_same(model):
     on_gpu = copy.deepcopy(model).float().cuda()
     prompt = PROMPT.cuda()
     expected = greedy(CachedDecoder(on_gpu), prompt, eos_id=None, max_new_tokens=8)
@@ -100,7 +86,7 @@ def test_a_cuda_graph_writes_the_same(model):
         assert [h.tokens for h in found] == [h.tokens for h in expected]
 
 
-def test_what_it_cannot_do_is_refused(model):
+def test_wrong_sizes_and_models_are_rejected(model):
     with pytest.raises(ValueError, match="13 learned positions, got learned ones and max_length"):
         StaticDecoder(model, batch=1, capacity=13)
     rotary = DecoderLM(
