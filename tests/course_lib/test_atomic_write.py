@@ -28,6 +28,6 @@ def test_a_full_disk_names_the_file_that_people_know(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["/", "", "."])
-def test_what_can_be_no_file_is_refused_as_one(place):
+def test_path_that_is_no_file_is_rejected(place):
     with pytest.raises(IsADirectoryError), atomic_write(Path(place)):
         pass

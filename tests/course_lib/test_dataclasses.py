@@ -29,6 +29,6 @@ def test_there_are_some():
 
 
 @pytest.mark.parametrize("found", FOUND, ids=lambda found: found.__qualname__)
-def test_what_holds_tensors_equals_itself_alone(found):
+def test_dataclass_with_tensors_compares_by_identity(found):
     assert found.__eq__ is object.__eq__
     assert found.__hash__ is object.__hash__

@@ -61,7 +61,7 @@ class Config:
     "changes",
     [{}, {"size": 7, "first": 3}, {"rate": 2, "share": 0, "decay": 9.5}, {"kind": "y", "other": 1}],
 )
-def test_what_makes_sense_is_let_through(changes):
+def test_valid_values_are_accepted(changes):
     Config(**changes)
 
 
@@ -89,7 +89,7 @@ def test_what_makes_sense_is_let_through(changes):
         ({"kind": ["x"]}, ValueError, r"kind must be one of \('x', 'y'\), got \['x'\]"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(changes, error, message):
+def test_invalid_values_are_rejected_by_name(changes, error, message):
     with pytest.raises(error, match=f"^{message}$"):
         Config(**changes)
 
@@ -209,7 +209,7 @@ def test_batches_of_one_size_pass():
         (((2, 3, 4), (1, 3, 4)), r"query, key must agree in batch, got \[2, 1\]"),
     ],
 )
-def test_what_is_no_batch_or_another_is_named(shapes, message):
+def test_wrong_batch_is_named(shapes, message):
     query, key = (torch.zeros(shape) for shape in shapes)
     with pytest.raises(ValueError, match=message):
         check_batch(query=query, key=key)

@@ -58,7 +58,7 @@ def test_the_profile_is_measured_on_the_way_there_and_back(stacking):
     assert profile.gradients == pytest.approx(gradients, rel=1e-5)
 
 
-def test_what_differs_at_the_start_is_the_stacking_alone():
+def test_readers_of_one_seed_differ_in_stacking_alone():
     readers = [make(stacking) for stacking in FORMULAS]
     for reader in readers[1:]:
         torch.testing.assert_close(reader.sublayers.state_dict(), readers[0].sublayers.state_dict())
@@ -80,7 +80,7 @@ def test_the_four_behave_as_the_chapter_says():
         ({"d_model": 33}, "d_model"),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes, message):
+def test_invalid_arguments_are_rejected(changes, message):
     with pytest.raises(ValueError, match=message):
         DeepReader(DeepReaderConfig(**{"stacking": "pre", "num_layers": 2} | changes))
 

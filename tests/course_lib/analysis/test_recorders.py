@@ -40,7 +40,7 @@ def test_it_holds_what_the_growing_cache_holds():
     assert ours.shapes == [((2, 3, n, 4),) * 2 for n in (1, 3, 2)]
 
 
-def test_what_a_fixed_one_gets_is_final_as_in_the_fixed_cache():
+def test_fixed_recording_cache_equals_fixed_cache():
     ours, theirs, new = RecordingCache(fixed=True), FixedCache(), draw(5)
     assert ours.final is theirs.final is None
     for cache in (ours, theirs):

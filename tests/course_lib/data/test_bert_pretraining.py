@@ -212,7 +212,7 @@ def test_one_sentence_and_two():
 
 
 @given(st.integers(0, 9), st.none() | st.integers(0, 9), st.integers(3, 24))
-def test_what_is_too_long_is_cut_fairly(first_length, second_length, max_length):
+def test_long_pairs_are_cut_on_the_longer_side(first_length, second_length, max_length):
     first = list(range(100, 100 + first_length))
     second = None if second_length is None else list(range(200, 200 + second_length))
     token_ids, segment_ids = join_sentences(
@@ -256,7 +256,7 @@ def test_pairs_of_real_sentences_are_joined_as_by_transformers(course_data):
         assert alone.token_ids == expected["input_ids"]
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- wrong arguments -----------------------------------------------------------------------------
 
 ROW = torch.tensor([[5, 6]])
 TRUE = torch.ones(1, 2, dtype=torch.bool)
@@ -319,6 +319,6 @@ def test_token_ids_of_another_type_are_refused():
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(error, message, call):
+def test_invalid_arguments_are_rejected(error, message, call):
     with pytest.raises(error, match=message):
         call()

@@ -437,7 +437,7 @@ def test_errors(option, value, message):
         beam_search(LanguageTable(3).begin(), **(arguments | {option: value}))
 
 
-def test_what_can_not_be_said_is_no_result():
+def test_impossible_sequence_is_no_result():
     """Of two sentences a beam of three finds two, and nothing that goes on past its end."""
     sentences = ((2, 3, EOS), (3, EOS))
 

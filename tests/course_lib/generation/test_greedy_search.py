@@ -145,7 +145,7 @@ def test_logits_that_give_no_distribution_are_refused(logits):
         greedy(model, prompt, eos_id=None, max_new_tokens=3)
 
 
-def test_what_comes_after_the_end_may_be_anything():
+def test_tokens_after_the_end_are_ignored():
     def language_model(tokens):
         ended = (tokens == 2).any(dim=1)
         logits = torch.tensor([0.0, 0.0, 1.0]).expand(*tokens.shape, 3).clone()

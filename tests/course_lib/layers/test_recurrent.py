@@ -160,7 +160,7 @@ def test_state_dicts_are_interchangeable():
 
 @with_each_cell
 @in_both_ways
-def test_what_stands_at_padded_steps_changes_nothing(kind, cell):
+def test_inputs_at_padded_steps_change_nothing(kind, cell):
     network = build(kind, cell=cell)
     x, initial = draw(network, cell)
     outputs, final = network(x, initial, lengths=LENGTHS)

@@ -62,6 +62,6 @@ def test_uniform_weights_misplace_all_but_one_share():
         ((0, 2, 3), torch.zeros(0, 2, dtype=torch.long), "got none"),
     ],
 )
-def test_what_does_not_fit_is_refused(measure, shape, alignment, message):
+def test_wrong_shapes_are_rejected(measure, shape, alignment, message):
     with pytest.raises(ValueError, match=message):
         measure(torch.rand(shape), alignment)

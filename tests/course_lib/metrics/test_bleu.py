@@ -287,7 +287,7 @@ def test_a_corpus_is_no_mean_of_sentences():
     assert whole == corpus_bleu(candidates[::-1], references[::-1]).score
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- wrong arguments -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -326,6 +326,6 @@ def test_a_corpus_is_no_mean_of_sentences():
         (ValueError, "reference_length=-2", lambda: brevity_penalty(1, -2)),
     ],
 )
-def test_what_makes_no_sense_is_refused(error, message, call):
+def test_invalid_arguments_are_rejected(error, message, call):
     with pytest.raises(error, match=message):
         call()

@@ -82,6 +82,6 @@ def test_statistics_of_a_sentence_and_of_a_corpus():
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(message, call):
+def test_invalid_arguments_are_rejected(message, call):
     with pytest.raises(ValueError, match=message):
         call()

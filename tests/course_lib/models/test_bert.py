@@ -372,7 +372,7 @@ def test_learns_to_guess_what_the_context_tells():
     assert (logits.next_sentence.argmax(-1) == next_labels).float().mean() > 0.9
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- wrong arguments -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

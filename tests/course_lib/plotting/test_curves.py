@@ -24,7 +24,7 @@ def test_a_logarithmic_axis_has_labels_that_can_be_read(heights, labels):
     assert numbers - {"0", "1"} == labels  # on the other axis there are 0 and 1
 
 
-def test_what_is_counted_has_no_halves_on_its_axis():
+def test_integer_axis_has_no_fractions():
     labels = [
         re.findall(r">([\d.]+)</text>", curves_at(positions).svg)
         for positions in ([0, 1, 2], [0, 0.5, 1])

@@ -107,6 +107,6 @@ def test_saved_picture_is_a_file_of_its_own(tmp_path):
         (lambda: plot_positions(torch.full((2, 2), 1.5), alt="x"), "larger than 1:"),
     ],
 )
-def test_what_makes_no_picture_is_refused(draw, message):
+def test_invalid_pictures_are_rejected(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()

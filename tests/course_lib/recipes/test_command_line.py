@@ -135,5 +135,7 @@ def test_documented_command_is_accepted(name, line):
     module, *_ = RECIPES[name]
     group = typer.main.get_command(module.app)
     command, *arguments = shlex.split(line, comments=True)
-    given = group.commands[command].make_context(command, arguments).params  # refuses what is wrong
+    given = (
+        group.commands[command].make_context(command, arguments).params
+    )  # rejects wrong arguments
     chosen_recipe(module.PRESETS, given.get("preset", "cpu"), given.get("settings"))

@@ -173,7 +173,7 @@ def test_finetuning_compares_both_starts_and_keeps_results(folder, monkeypatch):
     spent = sum(r["cpu_seconds"] for r in results) + summary["pretraining"]["cpu_seconds"]
     assert summary["total_cpu_seconds"] == pytest.approx(spent, abs=0.2)
 
-    monkeypatch.delattr(finetuning, "train")  # whatever is trained again fails
+    monkeypatch.delattr(finetuning, "train")  # a second training fails
     again = finetuning.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU)
     assert again["tasks"] == summary["tasks"]
     other = with_settings(RECIPE, ["finetuning_rate=0.5"])

@@ -107,7 +107,7 @@ def trained(tmp_path_factory):
 
 
 def outcome(folder):
-    """What a run came to, without what depends on the clock."""
+    """The outcome of a run, without times."""
     history = json.loads((folder / "history.json").read_text())
     translations = (folder / "translations" / "test_2016_flickr.txt").read_text()
     return (folder / "model.safetensors").read_bytes(), history, translations
@@ -221,7 +221,7 @@ def test_killed_run_resumes_to_the_bit(tiny_corpus, tmp_path):
     done = len(killed["losses"])
     assert done % 5 == 0
 
-    # What the killed process did up to its last evaluation is what an undisturbed one does.
+    # Up to its last evaluation the killed process did the same as an undisturbed one.
     with pytest.MonkeyPatch.context() as patch:
         interrupt_at(done, patch)
         train(tmp_path / "whole", "--threads", 1, settings=settings)
@@ -292,7 +292,7 @@ def test_runs_on_a_gpu_compiled_in_half_precision(tiny_corpus, tmp_path):
     assert last < first
 
 
-# ---- what can be wrong ----
+# ---- wrong input ----
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_every_character_is_of_gpt2s_kind():
             assert split_chunks(text) == gpt2_chunks(text), hex(code)
 
 
-def test_what_is_kept_of_earlier_texts_has_an_end(monkeypatch):
+def test_cache_of_earlier_texts_is_bounded(monkeypatch):
     monkeypatch.setattr("course_lib.tokenization.bpe._MOST_KNOWN", 3)
     encoding = BytePairEncoding(merges=((b" ", b"9"),))
     text = " ".join(map(str, range(10))) + " 9 9"
@@ -309,7 +309,7 @@ def test_one_string_for_several_is_rejected():
         BytePairEncoding(merges=(), specials="<end>")
 
 
-def test_what_makes_no_sense_is_refused(small):
+def test_invalid_arguments_are_rejected(small):
     with pytest.raises(ValueError, match=r"at least 258, .* got 257"):
         BytePairEncoding.train([], vocab_size=257, specials=SPECIALS)
     with pytest.raises(ValueError, match="must not hold a token twice"):

@@ -31,7 +31,7 @@ def test_specials_of_the_corpus_are_not_counted_again():
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=6))
-def test_what_was_in_the_corpus_comes_back(sentences):
+def test_corpus_round_trips(sentences):
     vocabulary = Vocabulary.build(sentences)
     for sentence in sentences:
         assert vocabulary.decode(vocabulary.encode(sentence)) == sentence
@@ -106,7 +106,7 @@ def test_is_frozen():
         (IndexError, "0 to 3, got -1", lambda: Vocabulary.build([]).decode([-1])),
     ],
 )
-def test_what_makes_no_sense_is_refused(error, message, call):
+def test_invalid_arguments_are_rejected(error, message, call):
     with pytest.raises(error, match=message):
         call()
 

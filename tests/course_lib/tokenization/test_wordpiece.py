@@ -155,10 +155,10 @@ def test_special_tokens_are_pieces_only_if_the_vocabulary_has_them():
     assert WordPiece(vocabulary=bare, max_characters=2).tokenize("aa aaa") == ["a", "##a", "[UNK]"]
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- wrong arguments -----------------------------------------------------------------------------
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(ValueError, match="max_characters must be at least 1, got 0"):
         split_word("a", {"a"}, max_characters=0)
     bare = Vocabulary(tokens=("a",), specials=(), unknown=None)

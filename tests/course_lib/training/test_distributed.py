@@ -84,7 +84,7 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, count):
     assert runs["resumed"] == runs["dropout"]
 
 
-def test_what_several_processes_cannot_do_is_said(folder):
+def test_unsupported_settings_of_several_processes_are_reported(folder):
     runs = read(folder, "2-0")
     assert runs["odd"] == "accumulation must be divisible by the 2 processes, got 3"
     assert runs["other number"].endswith("1.pt is of 1 processes, and can't be taken up by 2")

@@ -73,7 +73,7 @@ def test_a_local_file_with_other_bytes_is_refused_and_kept(monkeypatch, tmp_path
     assert (tmp_path / "tiny" / "file.txt").read_bytes() == b"other"  # it may be dear to somebody
 
 
-def test_what_can_not_be_read_or_is_not_there_is_told(monkeypatch, tmp_path, no_network):
+def test_unreadable_or_missing_file_is_reported(monkeypatch, tmp_path, no_network):
     monkeypatch.setenv("COURSE_DATA", str(tmp_path))
     (tmp_path / "tiny" / "file.txt").mkdir(parents=True)
     with pytest.raises(DownloadError, match="can't be read: Is a directory"):

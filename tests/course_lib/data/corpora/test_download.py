@@ -93,7 +93,7 @@ def test_fetches_a_file_into_a_folder_that_it_makes(server, tmp_path, answer):
         ("silent", "fetched: timed out"),
     ],
 )
-def test_what_does_not_come_whole_leaves_nothing(server, tmp_path, answer, message):
+def test_incomplete_download_leaves_nothing(server, tmp_path, answer, message):
     path = tmp_path / "file.bin"
     server.answer = answer
     error = WrongFileError if answer in ("wrong", "longer") else DownloadError

@@ -173,7 +173,7 @@ def test_translations_are_those_made_by_hand(sentence):
 
 
 @pytest.mark.parametrize("sentence", UNGRAMMATICAL)
-def test_what_is_not_of_the_grammar_is_refused(sentence):
+def test_ungrammatical_sentence_is_rejected(sentence):
     with pytest.raises(UngrammaticalError, match="sentence must be of the grammar, got"):
         parse_pair(sentence)
 

@@ -117,7 +117,7 @@ def test_other_kinds_of_models_are_refused(folder, name, value):
         (lambda t: t | {"lm_head.weight": torch.ones(13, 12)}, "lm_head.weight must equal wte"),
     ],
 )
-def test_what_does_not_fit_is_named(folder, change, message):
+def test_mismatched_checkpoint_is_named(folder, change, message):
     change_tensors(folder, change)
     with pytest.raises(ValueError, match=message):
         from_huggingface(folder)

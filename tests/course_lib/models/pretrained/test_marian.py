@@ -156,7 +156,7 @@ def test_a_number_that_the_configuration_does_not_say_is_named(folder, name):
         ),
     ],
 )
-def test_what_does_not_fit_is_named(folder, change, message):
+def test_mismatched_checkpoint_is_named(folder, change, message):
     change_tensors(folder, change)
     with pytest.raises(ValueError, match=message):
         from_huggingface(folder)
