@@ -112,9 +112,9 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
         [sys.executable, "-m", "benchmarks.autograder", "--judge", *how],
         cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=True, stdout=subprocess.PIPE,
     )  # fmt: skip
-    told = json.loads(judged.stdout.splitlines()[-1])
+    report = json.loads(judged.stdout.splitlines()[-1])
     name = f"the judge, {workers} worker{'s' * (workers > 1)}"
-    return Timing(name=name, seconds=told["seconds"], marks=_marks(course), spent=told["spent"])
+    return Timing(name=name, seconds=report["seconds"], marks=_marks(course), spent=report["spent"])
 
 
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:

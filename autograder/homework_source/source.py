@@ -256,10 +256,10 @@ def _check_identity(cell: Cell) -> None:
 
 def _check_rule(cell: Cell, cells: list[Cell]) -> None:
     """Reject a rule that the homework's text does not mention."""
-    told = "\n".join(c.source for c in cells if c.kind is CellKind.TEXT)
+    texts = "\n".join(c.source for c in cells if c.kind is CellKind.TEXT)
     for name in cell.forbids:
         short = name.rpartition(".")[2]
-        if not re.search(rf"\b{short}\b", told):
+        if not re.search(rf"\b{short}\b", texts):
             raise HomeworkError(
                 f"{cell.where}: forbids {name}, but no text of the notebook tells students about "
                 f"{short}"

@@ -124,10 +124,10 @@ class Judge:
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 
         def run_all(
-            process: StudentProcess, tell: OnProgress = on_progress, **how: Any
+            process: StudentProcess, report: OnProgress = on_progress, **how: Any
         ) -> NotebookRun:
             run = self._run(process, limits, seed, **how)
-            run.on_cell, run.on_check, run.on_progress = on_cell, on_check, tell
+            run.on_cell, run.on_check, run.on_progress = on_cell, on_check, report
             for step in submission.steps:
                 run.do(step)
             run.results = charge_unpaid(run.results)
@@ -154,8 +154,8 @@ class Judge:
                 if not no_dropout:
                     return run_all(process, known=known, second_try=second_try)
                 process.run_cell("dropout", NO_DROPOUT)
-                tell: OnProgress = lambda progress: None  # noqa: E731 -- its results are not final
-                return run_all(process, tell, known=known, second_try=second_try)
+                ignore: OnProgress = lambda progress: None  # noqa: E731 -- results are not final
+                return run_all(process, ignore, known=known, second_try=second_try)
 
         again = to_try_again(self._homework, results, lost)
         if again and left() > 0:

@@ -1,12 +1,10 @@
 """Slides for each lecture: ``python -m scripts.slides DIR [CHAPTER ...]``, or ``make slides``.
 
-A lecture is a chapter, as :doc:`for-teachers` counts lectures. Its deck is made from the
-chapter's built page, where plots are drawn, numbers known and formulas typeset, so that nothing is
-told twice: headings, first sentences, formulas, figures (which react as in the book), questions,
-and each answer on the slide after. All else that the page says is in the speaker notes.
+Each chapter is a lecture, as in :doc:`for-teachers`. Its deck is made from the chapter's built
+page, which has the plots, numbers and formulas: headings, first sentences, formulas, interactive
+figures, questions, and each answer on the next slide. The notes contain the rest of the page.
 
-reveal.js shows it, the field's standard for slides in a browser; its three files lie in
-``reveal/``, as npm has them. nbconvert's slides know no directive of the book, show whole cells and
-load reveal.js from another host; sphinx-revealjs would build the book a second time, and needs
-chapters that are written as slides.
+reveal.js shows the slides; its three files are in ``reveal/``, as on npm. nbconvert's slides don't
+support the book's directives, show whole cells and load reveal.js from another host.
+sphinx-revealjs would build the book a second time, and needs chapters that are written as slides.
 """

@@ -1,4 +1,4 @@
-"""A deck as one file: styles, fonts and figures are in it, and it asks nobody for anything."""
+"""Writes a deck as one file with all styles, fonts and figures, and without network requests."""
 
 import base64
 import html
@@ -47,7 +47,7 @@ Reveal.initialize({
 
 
 class Placed(TypedDict):
-    """Where a part of a topic stands: which it is, and how large it is drawn."""
+    """The index and the scale of a part of a topic on its slide."""
 
     part: int
     scale: float
@@ -55,11 +55,11 @@ class Placed(TypedDict):
 
 @dataclass
 class Surroundings:
-    """What of a built page its deck takes along.
+    """The styles and scripts of a built page, for its deck.
 
     Attributes:
         styles: All style sheets, in order.
-        scripts: All that brings the figures to life.
+        scripts: All scripts of the figures.
     """
 
     styles: str

@@ -1,7 +1,7 @@
 """The lecture of a chapter's built page: its topics, with slides and notes.
 
-A topic is a heading with parts below it, a question, or its answer; how many slides a topic takes
-is decided where it can be measured (``fitting.js``).
+A topic is a heading with parts below it, a question, or its answer. ``fitting.js`` measures the
+parts and distributes a topic over slides.
 """
 
 import re
@@ -13,11 +13,11 @@ from typing import Literal
 from bs4 import BeautifulSoup, NavigableString, Tag
 
 LINES = 20
-"""A cell's code or output that has more lines is told, not shown."""
+"""Maximum lines of a cell's code or output on a slide; longer ones go into the notes."""
 LETTERS = 260
-"""As many letters of a paragraph are shown, in whole sentences, and at least one of these."""
+"""Maximum letters of a paragraph on a slide, in whole sentences; the first is always shown."""
 LISTING_LINES = 26
-"""Of a longer listing the signature is shown."""
+"""Maximum lines of a listing on a slide; of a longer one only the signature is shown."""
 _ENDS = re.compile(r"[.!?:][)’”\"']*$")
 _WITHIN = re.compile(r"[.!?][)’”\"']*(?=\s+[A-Z“‘])")
 _NOT_SHOWN = (
@@ -34,9 +34,9 @@ class Part:
 
     Attributes:
         html: The content.
-        kind: A picture is drawn as large as there is room, what reacts too; text has its size.
-        leads: Whether it stands on the slide of the next part, like words that end in a colon.
-        notes: The notes about it, as HTML.
+        kind: Pictures and interactive figures are scaled to the free space; text keeps its size.
+        leads: Whether it must be on the next part's slide, like text that ends in a colon.
+        notes: Its notes, as HTML.
     """
 
     html: str
@@ -65,10 +65,10 @@ class Lecture:
     """The lecture of a chapter.
 
     Attributes:
-        name: Of the page, such as ``masking``.
-        title: Of the chapter, in plain words.
-        topics: In the page's order.
-        data: The scripts in which its figures find their numbers.
+        name: Name of the page, such as ``masking``.
+        title: Title of the chapter, without markup.
+        topics: Its topics, in the page's order.
+        data: The scripts with the data of its figures.
     """
 
     name: str
@@ -81,8 +81,8 @@ def read_lecture(name: str, html: str) -> Lecture:
     """Read a chapter's page.
 
     Args:
-        name: Of the page.
-        html: Its text, as it was built.
+        name: Name of the page.
+        html: The built page.
     """
     soup = BeautifulSoup(html, "html.parser")
     article = soup.select_one("article.bd-article > section")
@@ -105,7 +105,7 @@ def read_lecture(name: str, html: str) -> Lecture:
 
 
 class _Writer:
-    """Goes through a page, and puts everything either on a slide or into the notes."""
+    """Puts each part of a page either on a slide or into the notes."""
 
     def __init__(self) -> None:
         self.topics: list[Topic] = []
@@ -122,7 +122,7 @@ class _Writer:
         self.topics.append(self._open)
 
     def end(self) -> None:
-        """Close the topic: notes since its last part belong to that part."""
+        """Close the topic, and add the last notes to its last part."""
         if self._said and self.topics and self.topics[-1].parts:
             self.topics[-1].parts[-1].notes += self._said
             self._said = []
@@ -187,7 +187,7 @@ class _Writer:
         self.end()
 
     def paragraph(self, block: Tag, first: bool) -> None:
-        """Note a paragraph; show its beginning if it opens a section or stands out."""
+        """Add a paragraph to the notes, and to the slide if it opens a section or is emphasised."""
         lead = next((part for part in block.contents if str(part).strip()), None)
         named = isinstance(lead, Tag) and lead.name == "strong"
         if named and lead is not None and lead.get_text().startswith("Remember"):
@@ -228,7 +228,7 @@ class _Writer:
             self._said = []
 
     def figure(self, figure: Tag) -> None:
-        """Show a figure with the first sentence of its caption; the caption is said."""
+        """Show a figure with the first sentence of its caption; the caption goes into the notes."""
         caption = figure.find("figcaption")
         if isinstance(caption, Tag):
             self.say(_inner(caption))
@@ -264,14 +264,14 @@ class _Writer:
                 self.show(str(output), "picture")
 
     def _short(self, blocks: list[Tag]) -> list[str]:
-        """Return the blocks that have few lines; the others are said."""
+        """Return the blocks with few lines; the others go into the notes."""
         for block in blocks:
             if _lines(block) > LINES:
                 self.say(block)
         return [str(block) for block in blocks if _lines(block) <= LINES]
 
     def listing(self, block: Tag) -> None:
-        """Show a listing, or of a long one, and of one that students write, the signature."""
+        """Show a listing; of a long or graded one only the signature."""
         code = block.select_one("pre")
         if code is None:
             return
@@ -280,18 +280,18 @@ class _Writer:
             return
         self.say(block.select_one(".literal-block-wrapper") or block)
         lines = _inner(code).splitlines()
-        told = next((at for at, line in enumerate(lines) if 'class="sd"' in line), None)
-        if told is not None and told < LINES:
+        docstring = next((at for at, line in enumerate(lines) if 'class="sd"' in line), None)
+        if docstring is not None and docstring < LINES:
             signature = copy(block)
             shown = signature.select_one("pre")
             assert shown is not None
-            text = "\n".join([*lines[: told + 1], "    ..."])
+            text = "\n".join([*lines[: docstring + 1], "    ..."])
             shown.replace_with(BeautifulSoup(f"<pre>{text}</pre>", "html.parser"))
             inner = signature.select_one(".literal-block-wrapper") or signature
             self.show(str(inner))
 
     def question(self, block: Tag) -> None:
-        """Make two slides: the question, and the same with the right answers and why."""
+        """Make two slides: the question, and the question with the right answers and reasons."""
         kicker = _inner(block.select_one(".course-choices__kicker"))
         title, asked = self.title, _inner(block.select_one(".course-choices__question"))
         answers = block.select(".course-choice")

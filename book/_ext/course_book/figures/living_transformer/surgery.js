@@ -14,7 +14,7 @@
     },
     {
       cut: "positions", name: "positions", off: "positions", within: ({ kind }) => kind === "embedding", page: "positional-encoding", chapter: "Positional encoding",
-      says: "Without positions attention sees a bag of words: who sees whom, and which word comes next, can\u2019t be told.",
+      says: "Without positions attention sees a bag of words: it can\u2019t tell who sees whom, nor which word comes next.",
     },
     {
       cut: "causal_mask", name: "causal mask", off: "mask", within: ({ kind, side, cross }) => kind === "attention" && side === "decoder" && !cross, page: "masking", chapter: "Masking",

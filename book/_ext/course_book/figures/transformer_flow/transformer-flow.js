@@ -64,7 +64,7 @@
     {
       id: "cross_attention", side: "decoder", row: "5", name: "cross-attention",
       shape: target, parameters: attention, queries: "tgt_len", keys: "src_len", mask: "padding",
-      text: "What of the source do I need now? The target asks, the memory answers: the only place where the two meet. Its weights are no square.",
+      text: "Which part of the source do I need now? The target asks, the memory answers: the only place where the two meet. Its weights are no square.",
     },
     {
       id: "decoder_feed_forward", side: "decoder", row: "6", name: "feed-forward",
