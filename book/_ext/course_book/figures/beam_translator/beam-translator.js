@@ -20,7 +20,7 @@
       this.model = model;
       this.file = window.courseModelFile(model.model);
       this.form = new window.courseSentenceForm({ ask: "An English sentence", send: "Search" }, () => this.read());
-      this.form.offer(model.examples.map(({ src }) => join(src)));
+      this.form.offer(model.examples.map(({ src }) => join(src)), window.courseFindWrong(model.examples));
       this.width = new Slider("Beam width", () => this.search(), { min: 1, max: WIDEST, value: 3 });
       this.alpha = new Slider("Length penalty \u03b1", () => this.search(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(this.shown.get()), { min: 1, max: 1, value: 1 });

@@ -34,7 +34,8 @@
     }
 
     offer() {
-      this.form.offer(this.model.examples.map(({ src }) => join(src)));
+      const { examples } = this.model;
+      this.form.offer(examples.map(({ src }) => join(src)), window.courseFindWrong(examples));
     }
 
     /** Load the scripts that run and show a model, and further files, once. */

@@ -6,6 +6,11 @@
   const { makeSelect } = window.courseControls;
   let count = 0;
 
+  /** Places of the examples that a model translates wrongly. */
+  function findWrong(examples) {
+    return examples.flatMap(({ written, tgt }, place) => (written.join(" ") === tgt.join(" ") ? [] : [place]));
+  }
+
   class SentenceForm {
     constructor({ ask, send }, onRead) {
       const id = `living-sentence-${(count += 1)}`;
@@ -25,9 +30,10 @@
       this.element = make("div", {}, form, this.problem);
     }
 
-    /** Sentences to pick from; the first one stands ready. */
-    offer(texts) {
-      this.pick.select.replaceChildren(...texts.map((text) => make("option", { value: text }, text)));
+    /** Sentences to pick from, those at the places in `wrong` marked; the first one stands ready. */
+    offer(texts, wrong = []) {
+      this.pick.select.replaceChildren(...texts.map((text, place) =>
+        make("option", { value: text }, wrong.includes(place) ? `${text} \u2717` : text)));
       this.text = texts[0];
       this.say("");
     }
@@ -48,4 +54,5 @@
   }
 
   window.courseSentenceForm = SentenceForm;
+  window.courseFindWrong = findWrong;
 })();
