@@ -9,7 +9,9 @@ from typing import Any
 from sphinx.application import Sphinx
 
 PARTS = {
-    "site": "html_element rebuilding offline page_html previews published stylesheet",
+    "site": (
+        "html_element rebuilding offline page_html previews published search_entries stylesheet"
+    ),
     "notebooks": "kernels preview outputs_cache side_by_side chapter_notebooks launch",
     "markup": (
         "formulas joined_formulas citation_years glossary_terms homework_links listings"

@@ -1,53 +1,140 @@
-/* What search shows of each page it found: a sentence of its prose that has one of the words.
+/* Search while typing, in the dialog that Ctrl+K opens and on the page search.html.
  *
- * Takes the place of two functions of Sphinx's searchtools.js, whose excerpts begin and end within
- * words, mix code with text, and hold every formula twice.
+ * MiniSearch, search-index.js and the entries are loaded once a reader searches.
  */
 (function () {
   "use strict";
 
-  const LENGTH = 240;
-  const PROSE = "p, dd, figcaption, li";
-  const NOT_PROSE =
-    "script, style, nav, button, table, pre, .course-choices, .course-veil__line, .headerlink," +
-    " .katex-html, annotation, .eqno";
-  const FUNCTION_APPLICATION = /\u2061/g; // between a function's name and its bracket, for MathML
-
-  function prose(html, anchor) {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    const place = (anchor && page.querySelector(anchor)) || page.querySelector('[role="main"] article');
-    if (!place) return [];
-    if (place.matches("dt")) return [place.nextElementSibling.textContent.trim()];
-    place.querySelectorAll(NOT_PROSE).forEach((part) => part.remove());
-    return [...place.querySelectorAll(PROSE)]
-      .filter((part) => !part.querySelector(PROSE)) // each text once
-      .map((part) => part.textContent.replace(FUNCTION_APPLICATION, "").replace(/\s+/g, " ").trim())
-      .filter(Boolean);
-  }
-
-  function has(words, text) {
-    const lower = text.toLowerCase();
-    return words.some((word) => lower.includes(word));
-  }
-
-  /** The text from its first sentence with one of the words on, cut at a word. */
-  function excerpt(text, words) {
-    const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
-    const start = Math.max(sentences.findIndex((sentence) => has(words, sentence)), 0);
-    const rest = sentences.slice(start).join(" ");
-    if (rest.length <= LENGTH) return rest;
-    return `${rest.slice(0, LENGTH).replace(/\s+\S*$/, "")} …`;
-  }
-
-  Search.htmlToText = (html, anchor) => prose(html, anchor).join("\n");
-
-  Search.makeSearchSummary = (html, keywords, anchor) => {
-    const words = [...keywords].map((word) => word.toLowerCase());
-    const passages = prose(html, anchor);
-    const passage = passages.find((text) => has(words, text)) || passages[0] || "";
-    const summary = document.createElement("p");
-    summary.className = "context";
-    summary.textContent = excerpt(passage, words);
-    return summary;
+  const PARTS = ["minisearch/minisearch.js", "js/search-index.js", "search-entries.js"];
+  const GROUPS = {
+    section: { name: "Sections", most: 8 },
+    term: { name: "Glossary", most: 3 },
+    figure: { name: "Figures", most: 3 },
+    name: { name: "Library", most: 5 },
   };
+  const EXCERPT = 170; // characters
+
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    element.append(...children);
+    return element;
+  };
+
+  const root = document.documentElement.dataset.content_root || "./";
+
+  function loadScript(path) {
+    return new Promise((resolve, reject) => {
+      const script = make("script", { src: `${root}_static/${path}` });
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", () => reject(new Error(path)));
+      document.head.append(script);
+    });
+  }
+
+  let index = null; // a promise, once a reader searches
+
+  function loadIndex() {
+    index ||= Promise.all(PARTS.map(loadScript)).then(
+      () => new window.courseSearch.Index(window.courseSearchEntries, window.MiniSearch),
+    );
+    return index;
+  }
+
+  /** A text, with the words that a query found marked. */
+  function marked(text, words) {
+    const { stem } = window.courseSearch;
+    const parts = text.split(/([\p{L}\p{N}_]+)/u);
+    const found = new Set(words);
+    return parts.map((part, place) => (place % 2 && found.has(stem(part)) ? make("mark", {}, part) : part));
+  }
+
+  /** The text from the sentence with the first found word on, cut at a word. */
+  function excerpt(text, words) {
+    const { split, stem } = window.courseSearch;
+    const found = new Set(words);
+    const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
+    const first = sentences.findIndex((sentence) => split(sentence).some((word) => found.has(stem(word))));
+    const rest = sentences.slice(Math.max(first, 0)).join(" ");
+    return rest.length <= EXCERPT ? rest : `${rest.slice(0, EXCERPT).replace(/\s+\S*$/, "")} …`;
+  }
+
+  function makeResult({ entry, words }) {
+    const title = make("span", { class: "course-search-title" });
+    if (entry.html) title.innerHTML = entry.html; // the book's own
+    else title.append(...marked(entry.title, words));
+    const link = make("a", { class: "course-search-result", href: `${root}${entry.page}#${entry.anchor}` }, title);
+    if (entry.of !== entry.title && entry.kind !== "term") link.append(make("span", { class: "course-search-of" }, entry.of));
+    const text = excerpt(entry.text, words);
+    if (text) link.append(make("span", { class: "course-search-text" }, ...marked(text, words)));
+    return make("li", {}, link);
+  }
+
+  function makeGroup(kind, found) {
+    const list = make("ul", {}, ...found.slice(0, GROUPS[kind].most).map(makeResult));
+    return make("section", { "aria-label": GROUPS[kind].name }, make("p", { class: "course-search-group" }, GROUPS[kind].name), list);
+  }
+
+  class Search {
+    constructor(form) {
+      this.input = form.querySelector("input");
+      this.status = make("p", { class: "course-search-status", role: "status" });
+      this.results = make("div", { class: "course-search-groups" });
+      this.element = make("div", { class: "course-search" }, this.status, this.results);
+      this.element.hidden = true;
+      form.after(this.element);
+      this.input.addEventListener("focus", () => loadIndex());
+      this.input.addEventListener("input", () => this.show());
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        this.show().then(() => this.links[0]?.click());
+      });
+      form.parentElement.addEventListener("keydown", (event) => this.move(event));
+      // The link of a result on this page leads out of the dialog.
+      this.results.addEventListener("click", () => form.closest("dialog")?.close());
+    }
+
+    get links() {
+      return [...this.results.querySelectorAll("a")];
+    }
+
+    async show() {
+      const query = this.input.value.trim();
+      this.element.hidden = !query;
+      if (!query) return;
+      let found;
+      try {
+        found = (await loadIndex()).find(query);
+      } catch (error) {
+        index = null;
+        this.status.textContent = "The search could not be loaded. Reload the page and try again.";
+        return;
+      }
+      if (query !== this.input.value.trim()) return; // typed on meanwhile
+      const kinds = [...new Set(found.map(({ entry }) => entry.kind))]; // that of the best first
+      this.results.replaceChildren(...kinds.map((kind) => makeGroup(kind, found.filter(({ entry }) => entry.kind === kind))));
+      const count = this.links.length;
+      this.status.textContent = count ? `${count} ${count === 1 ? "result" : "results"}` : `Nothing found for \u201c${query}\u201d.`;
+    }
+
+    /** Arrow keys go from the input to the results and back. */
+    move(event) {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step || this.element.hidden) return;
+      const stops = [this.input, ...this.links];
+      const place = stops.indexOf(document.activeElement);
+      if (place < 0) return;
+      event.preventDefault();
+      stops[(place + step + stops.length) % stops.length].focus();
+    }
+  }
+
+  document.querySelectorAll("form.bd-search").forEach((form) => {
+    const search = new Search(form);
+    const asked = form.closest("dialog") ? "" : new URLSearchParams(location.search).get("q");
+    if (asked) {
+      search.input.value = asked;
+      search.show();
+    }
+  });
 })();

@@ -20,15 +20,23 @@ STYLES = tuple(
     f"css/{name}.css"
     for name in (
         *("palette", "typography", "layout", "icons", "content", "choices", "veils", "figures"),
-        *("diagrams", "previews", "print"),
+        *("diagrams", "previews", "search", "print"),
     )
 )
-SCRIPTS = ("js/page.js", "js/memory.js", "js/choices.js", "js/veils.js", "js/progress.js")
+SCRIPTS = (
+    "js/page.js",
+    "js/memory.js",
+    "js/choices.js",
+    "js/veils.js",
+    "js/progress.js",
+    "js/search.js",
+)
 UNUSED = (
     "scripts/fontawesome.js",
     "scripts/fontawesome.js.LICENSE.txt",
     "vendor/fontawesome",
     "sphinx-thebe.js",
+    "sphinx_highlight.js",
     "locales",
 )
 """Files of the theme in ``_static`` that no page loads."""
@@ -53,20 +61,15 @@ def _add_assets(app: Sphinx) -> None:
 def _fix_scripts(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
-    """Defer all scripts but the options, and those that the scripts of the search page call."""
-    # A page opened from a folder can't fetch others, so its search shows no summaries.
-    app.add_js_file(
-        None,
-        body="if (location.protocol === 'file:') "
-        "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;",
-    )
-    at_once = ["documentation_options.js"]
-    if pagename == "search":
-        app.add_js_file("js/search.js", loading_method="defer")
-        at_once.append("doctools.js")
+    """Defer all scripts but the options; leave out the one that marks words of Sphinx's search."""
+    context["script_files"][:] = [
+        script
+        for script in context["script_files"]
+        if "sphinx_highlight" not in str(script.filename)
+    ]
     for script in context["script_files"]:  # shared by all pages
         name = script.filename or ""
-        if Path(name.partition("?")[0]).name in at_once:
+        if Path(name.partition("?")[0]).name == "documentation_options.js":
             script.attributes.pop("defer", None)
         elif name:
             script.attributes["defer"] = "defer"

@@ -1,0 +1,167 @@
+"""The entries of the book's search: sections, glossary terms, names of the library, figures.
+
+They are written into one script, which ``js/search.js`` loads with MiniSearch once a reader
+searches. A script, unlike JSON, also loads in a page that is opened from a folder.
+"""
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+
+from course_book.site.offline import is_site
+
+FILE = "search-entries.js"
+SECTION, TERM, NAME, FIGURE = "section", "term", "name", "figure"
+_LEFT_OUT = (
+    *(nodes.section, nodes.literal_block, nodes.raw, nodes.comment, nodes.target, nodes.figure),
+    *(nodes.math_block, addnodes.toctree, addnodes.desc, nodes.definition_list),
+)
+_SIGNS = (
+    (r"\\(?:query|key|value|mask|encoder|decoder|truth|prediction)\b", ""),
+    (r"\\sqrt\b", "√"),
+    (r"\\T\b", "ᵀ"),
+    (r"\\cdot\b", "·"),
+    (r"\\(?:left|right|mathrm|mathbf|operatorname|text|htmlClass)\b", ""),
+    (r"\\([A-Za-z]+)", r"\1"),
+    (r"\\.|[{}]", ""),
+)
+_SPACE = re.compile(r"\s+")
+
+Entry = dict[str, str]
+"""``kind``, ``page``, ``anchor``, ``title``, ``of`` (the chapter) and ``text``; ``html`` of a title
+with a formula; ``terms`` of the glossary that send readers there."""
+Place = tuple[str, str]
+"""A page, and the id of a section there; empty for the whole page."""
+
+
+class Reader:
+    """Reads the entries of one page; ``terms`` are those that send readers to a place."""
+
+    def __init__(
+        self,
+        builder: StandaloneHTMLBuilder,
+        docname: str,
+        document: nodes.document,
+        terms: dict[Place, list[str]],
+    ) -> None:
+        self._builder = builder
+        self._docname = docname
+        self._document = document
+        self._terms = terms
+        self._page = builder.get_target_uri(docname)
+        first = next(document.findall(nodes.section), None)
+        self._chapter = _plain(first.next_node(nodes.title)) if first else ""
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries in the order of the page."""
+        for node in self._document.findall():
+            if isinstance(node, nodes.section) and isinstance(node.children[0], nodes.title):
+                title, *parts = node.children
+                is_module = node["ids"][0].startswith("module-")
+                entry = self._entry(NAME if is_module else SECTION, node["ids"][0], title, parts)
+                places = [*node["ids"], *([""] if isinstance(node.parent, nodes.document) else [])]
+                terms = [t for place in places for t in self._terms.get((self._docname, place), [])]
+                yield entry | ({"terms": ", ".join(terms)} if terms else {})
+            elif isinstance(node, nodes.term) and node["ids"]:
+                definition = node.parent.children[-1]
+                yield self._entry(TERM, node["ids"][0], node, [definition])
+            elif isinstance(node, addnodes.desc_signature) and node["ids"]:
+                name = nodes.inline("", node["ids"][0].removeprefix("course_lib."))
+                yield self._entry(NAME, node["ids"][0], name, node.parent.children[1].children[:1])
+            elif isinstance(node, nodes.figure) and node["ids"]:
+                captions = list(node.findall(nodes.caption))
+                if captions:
+                    first, rest = _first_sentence(_plain(captions[0]))
+                    yield self._entry(
+                        FIGURE, node["ids"][0], nodes.inline("", first), [nodes.inline("", rest)]
+                    )
+
+    def _entry(
+        self, kind: str, anchor: str, title: nodes.Element, parts: list[nodes.Node]
+    ) -> Entry:
+        entry = {
+            "kind": kind,
+            "page": self._page,
+            "anchor": anchor,
+            "title": title.astext() if any(title.findall(nodes.math)) else _plain(title),
+            "of": self._chapter,
+            "text": " ".join(filter(None, map(_plain, parts))),
+        }
+        if any(title.findall(nodes.math)):
+            words = nodes.inline("", "", *(child.deepcopy() for child in title.children))
+            entry["html"] = self._builder.render_partial(words)["fragment"].strip()
+        return entry
+
+
+def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield the place to which the meaning of each term in a glossary sends readers."""
+    for item in document.findall(nodes.definition_list_item):
+        for term in item.findall(nodes.term):
+            for reference in item.children[-1].findall(addnodes.pending_xref):
+                target = reference["reftarget"]
+                if reference["reftype"] == "ref" and target in labels:
+                    yield labels[target][:2], _plain(term)
+                elif reference["reftype"] == "doc":
+                    yield (posixpath.join("book", posixpath.basename(target)), ""), _plain(term)
+
+
+def _plain(node: nodes.Node) -> str:
+    """Return the words of a node, without drawings and parts that are entries of their own."""
+    if isinstance(node, _LEFT_OUT) or getattr(node, "tagname", "").startswith("diagram_"):
+        return ""
+    if isinstance(node, nodes.math):
+        return _formula(node.astext())
+    if isinstance(node, nodes.Text):
+        return _SPACE.sub(" ", node.astext())
+    between = "" if isinstance(node, nodes.TextElement) else " "
+    return between.join(filter(None, map(_plain, node.children))).strip()
+
+
+def _formula(tex: str) -> str:
+    """Return a formula as words and signs, good enough for an excerpt."""
+    for pattern, sign in _SIGNS:
+        tex = re.sub(pattern, sign, tex)
+    return tex
+
+
+def _first_sentence(text: str) -> tuple[str, str]:
+    first, _, rest = text.partition(". ")
+    return first.rstrip("."), rest
+
+
+def _write(app: Sphinx, error: Exception | None) -> None:
+    if error or not is_site(app):
+        return
+    assert isinstance(app.builder, StandaloneHTMLBuilder)
+    documents = {name: app.env.get_doctree(name) for name in sorted(app.env.found_docs)}
+    labels = app.env.domaindata["std"]["labels"]
+    terms: dict[Place, list[str]] = {}
+    for document in documents.values():
+        for place, term in find_terms(document, labels):
+            terms.setdefault(place, []).append(term)
+    entries: list[Entry] = []
+    for docname, document in documents.items():
+        entries += Reader(app.builder, docname, document, terms).entries()
+    script = f"window.courseSearchEntries = {json.dumps(entries, ensure_ascii=False)};\n"
+    (Path(app.outdir) / "_static" / FILE).write_text(script, encoding="utf-8")
+
+
+def _replace_search(app: Sphinx) -> None:
+    """Let Sphinx write no index and no page of its own; the page is a template of the book's."""
+    if is_site(app):
+        app.builder.search = False  # type: ignore[attr-defined]
+        app.config.html_additional_pages = {"search": "search.html"}
+
+
+def setup(app: Sphinx) -> None:
+    """Replace Sphinx's search, and write the entries after all pages."""
+    app.connect("builder-inited", _replace_search)
+    app.connect("build-finished", _write)
