@@ -1,4 +1,4 @@
-"""A class, judged: on this machine or on a cluster, each result kept as soon as it is there.
+"""Grades a class on this machine: finds its notebooks, judges them, stores each result as it comes.
 
 Imports ``judging`` and what that stands on, and from ``releasing`` the students' library.
 """

@@ -1,5 +1,6 @@
 """The commands put together; each one's docstring is its help."""
 
+import inspect
 import logging
 from collections.abc import Callable
 
@@ -33,7 +34,12 @@ def _add(command: Callable[..., None], *examples: str) -> None:
     """Add a command; each example is the rest of a line after its name."""
     name = command.__name__.replace("_", "-")
     lines = [f"  python -m autograder {name} {example}".rstrip() for example in examples]
-    app.command(name, epilog="\n\n".join(("[bold]Examples[/bold]", *lines)))(command)
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    app.command(
+        name,
+        help="\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs),
+        epilog="\n\n".join(("[bold]Examples[/bold]", *lines)),
+    )(command)
 
 
 _CLASS = "hw03 --submissions class --out out"

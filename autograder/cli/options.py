@@ -30,29 +30,7 @@ class Device(enum.StrEnum):
 
 
 HomeworkName = Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")]
-Submissions = Annotated[Path, typer.Option(help="The folder of the class.")]
 Graded = Annotated[Path, typer.Option("--out", help="Where grading wrote.")]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Submissions at a time.", show_default="as many as cores")
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        min=0.1,
-        max=86_400,
-        help="Seconds of processor time that one check or cell may take. What is graded already "
-        "keeps its marks: grade --force grades it again under this limit.",
-        show_default="30, or what nbgrader_config.py says",
-    ),
-]
-SandboxChoice = Annotated[
-    bool,
-    typer.Option(
-        "--sandbox/--no-sandbox",
-        help="--no-sandbox runs students' code with your rights. For trusted code alone.",
-    ),
-]
-DeviceChoice = Annotated[Device, typer.Option(help="Where the layers run.")]
 Scheduler = Annotated[
     str, typer.Option(help="A running Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT.")
 ]
@@ -110,12 +88,30 @@ class GradingSettings:
     """The options of ``regrade``, and with their defaults those that only ``grade`` has."""
 
     homework: HomeworkName
-    submissions: Submissions
+    submissions: Annotated[Path, typer.Option(help="The folder of the class.")]
     out: Graded
-    workers: Workers = None
-    time_limit: TimeLimit = None
-    sandbox: SandboxChoice = True
-    device: DeviceChoice = Device.CPU
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Submissions at a time.", show_default="as many as cores"),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=86_400,
+            help="Seconds of processor time that one check or cell may take. What is graded "
+            "already keeps its marks: grade --force grades it again under this limit.",
+            show_default="30, or what nbgrader_config.py says",
+        ),
+    ] = None
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox/--no-sandbox",
+            help="--no-sandbox runs students' code with your rights. For trusted code alone.",
+        ),
+    ] = True
+    device: Annotated[Device, typer.Option(help="Where the layers run.")] = Device.CPU
     scheduler: Scheduler = ""
     tls_ca: TlsCa = None
     tls_cert: TlsCert = None

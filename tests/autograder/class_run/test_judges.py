@@ -177,7 +177,8 @@ def test_a_cell_that_floods_the_wire_is_ended_and_costs_nothing_else(judges):
 
 
 def test_a_cell_that_keeps_the_judge_busy_is_no_fault_of_the_courses(judges, monkeypatch):
-    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.2)
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.1)
+    monkeypatch.setattr(judge_process, "_LOOK_SECONDS", 0.02)  # before the wire's own limit
     judge = judges.open(course_with(GOOD, GOOD), GradingOptions())
     result = judge.grade(notebook(DOUBLED, ("double-0", GOOD), FLOOD), "ada")
     assert [check.status for check in result.checks] == [Status.PASS, Status.INVALID]

@@ -380,3 +380,12 @@ def test_the_module_runs_and_help_needs_no_torch():
     )
     assert done.returncode == 0, done.stderr
     assert "python -m autograder" in done.stdout
+
+
+def test_doctor_compares_versions_with_the_pins(tmp_path):
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "judge.txt").write_text("nbgrader==0.0.1 \\\n    --hash=x\n")
+    found = {finding.subject: finding for finding in doctor._packages(tmp_path)}
+    assert found["nbgrader"].state == "without"
+    assert "tested with 0.0.1" in found["nbgrader"].fix
+    assert found["torch"].state == "ok"

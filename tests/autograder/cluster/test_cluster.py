@@ -1,4 +1,4 @@
-"""Workers elsewhere: by TLS, without a folder in common, in networks of their own."""
+"""Workers elsewhere: by TLS, without a folder in common."""
 
 import contextlib
 import os
@@ -45,32 +45,31 @@ def make_certificates(folder: Path) -> dict[str, Path]:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *options: str, host: str = "127.0.0.1", into=((), ())):
+def running(folder: Path, *options: str):
     """A scheduler and two workers, each with a folder for files that no other can guess."""
     started: list[subprocess.Popen[bytes]] = []
     with socket.socket() as free:
-        free.bind((host, 0))
+        free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    protocol = "tls" if options else "tcp"
 
-    def start(name: str, *arguments: str, enter: tuple[str, ...] = ()) -> None:
+    def start(name: str, *arguments: str) -> None:
         own = folder / name
         own.mkdir()
         with (folder / f"{name}.log").open("wb") as log:
             started.append(
                 subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "KILL", *enter, sys.executable, "-m",
+                    ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m",
                      f"distributed.cli.dask_{name.split('-')[0]}", *arguments, *options],
                     cwd=own, env=os.environ | PATIENT | {"TMPDIR": str(own)},
                     stdout=log, stderr=log,
                 )
             )  # fmt: skip
 
-    address = f"{protocol}://{host}:{port}"
+    address = f"tls://127.0.0.1:{port}"
     try:
-        start("scheduler", "--host", f"{protocol}://{host}", "--port", port, "--no-dashboard")
-        for number, enter in enumerate(into):
-            start(f"worker-{number}", address, "--nthreads", "1", "--no-dashboard", enter=enter)
+        start("scheduler", "--host", "tls://127.0.0.1", "--port", port, "--no-dashboard")
+        for number in range(2):
+            start(f"worker-{number}", address, "--nthreads", "1", "--no-dashboard")
         yield address
     finally:
         for process in started:
@@ -136,49 +135,3 @@ def test_two_workers_by_tls_without_a_folder_in_common(tmp_path):
             pass
     for worker in ("worker-0", "worker-1"):
         assert not list((tmp_path / worker).rglob("*.ipynb")), "notebooks travel by value"
-
-
-@contextlib.contextmanager
-def network_namespaces(count: int):
-    """Namespaces that are joined by a bridge; yields its address and how to enter each."""
-    tag = f"t{os.getpid() % 100000}"
-
-    def ip(*arguments: str) -> str:
-        return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout
-
-    taken = ip("-o", "-4", "address", "show")  # a run that was killed leaves its bridge behind
-    subnet = next(net for net in (f"10.213.{n}" for n in range(256)) if f" {net}." not in taken)
-    made: list[list[str]] = []
-    try:
-        ip("link", "add", f"{tag}b", "type", "bridge")
-        made.append(["link", "del", f"{tag}b"])
-        ip("address", "add", f"{subnet}.1/24", "dev", f"{tag}b")
-        ip("link", "set", f"{tag}b", "up")
-        entries = []
-        for n in range(count):
-            ip("netns", "add", f"{tag}n{n}")
-            made.append(["netns", "del", f"{tag}n{n}"])
-            inside = ("netns", "exec", f"{tag}n{n}", "ip")
-            ip("link", "add", f"{tag}o{n}", "type", "veth", "peer", "name", "inner", "netns",
-               f"{tag}n{n}")  # fmt: skip
-            ip("link", "set", f"{tag}o{n}", "master", f"{tag}b", "up")
-            ip(*inside, "address", "add", f"{subnet}.{n + 2}/24", "dev", "inner")
-            ip(*inside, "link", "set", "inner", "up")
-            ip(*inside, "link", "set", "lo", "up")
-            entries.append(("ip", "netns", "exec", f"{tag}n{n}"))
-        yield f"{subnet}.1", entries
-    finally:
-        for arguments in reversed(made):
-            subprocess.run(["ip", *arguments], check=False, capture_output=True)
-
-
-@pytest.mark.proof
-@pytest.mark.sandbox
-def test_two_workers_in_networks_of_their_own(tmp_path):
-    with contextlib.ExitStack() as stack:
-        try:
-            host, into = stack.enter_context(network_namespaces(2))
-        except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"network namespaces can't be made here: {error}")
-        address = stack.enter_context(running(tmp_path, host=host, into=into))
-        grade(tmp_path, Cluster(scheduler=address, trusted_network=True))

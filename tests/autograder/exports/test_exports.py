@@ -245,46 +245,18 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["feedback", "hw03", "--out", "{}"], "grade it first"),
-        (["report", "hw03", "--out", "{}"], "grade it first"),
-        (["regrade", "hw03", "--submissions", "{}/class", "--out", "{}"], "grade it first"),
-        (["export", "hw03", "--out", "{}", "--to", "canvas", "--file", "{}/x"], "--column"),
-        (["export", "hw03", "--out", "{}", "--to", "gradescope", "--file", "{}/x"], "grade it"),
-        (["export", "hw03", "--out", "{}", "--to", "moodle", "--file", "{}/x"], "Download grading"),
-        (
-            [
-                "export",
-                "hw03",
-                "--out",
-                "{}",
-                "--to",
-                "moodle",
-                "--file",
-                "w",
-                "--worksheet",
-                "./w",
-            ],
-            "--file w would take the place of --worksheet",
-        ),
-        (
-            [
-                "export",
-                "hw03",
-                "--out",
-                "{}",
-                "--to",
-                "gradescope",
-                "--file",
-                "x",
-                "--worksheet",
-                "w",
-            ],
-            "--worksheet is Moodle's",
-        ),
+        ("feedback hw03 --out {}", "grade it first"),
+        ("report hw03 --out {}", "grade it first"),
+        ("regrade hw03 --submissions {}/class --out {}", "grade it first"),
+        ("export hw03 --out {} --to canvas --file {}/x", "--column"),
+        ("export hw03 --out {} --to gradescope --file {}/x", "grade it"),
+        ("export hw03 --out {} --to moodle --file {}/x", "Download grading"),
+        ("export hw03 --out {} --to moodle --file w --worksheet ./w", "take the place of --work"),
+        ("export hw03 --out {} --to gradescope --file x --worksheet w", "--worksheet is Moodle's"),
     ],
 )
 def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):
-    outcome = run(*(argument.format(tmp_path) for argument in arguments))
+    outcome = run(*(argument.format(tmp_path) for argument in arguments.split()))
     assert outcome.exit_code == 2
     (line,) = outcome.stderr.splitlines()
     assert words in line
