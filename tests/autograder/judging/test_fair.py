@@ -1,4 +1,4 @@
-"""What an honest student does in a notebook costs nothing: noise, magics, cells of one's own."""
+"""Honest habits cost no points: noise, magics, cells of one's own."""
 
 # ruff: noqa: E501 -- one line a habit
 
@@ -37,7 +37,7 @@ HABITS = {
     "%time without a sign": ("time two = 1 + 1", ("double", "def double(x):\n    return two * x")),
     "%run without a sign": ("%%writefile helper.py\ndef twice(x): return 2 * x", "run helper.py", ("double", "def double(x):\n    return twice(x)")),
     "names that magics have too": ("def run(x): return x\ntime = 3", "time", "run (time)", "assert run(time) - 3 == 0"),
-    "what a notebook's kernel has": (("double", f"%autosave 60\n%clear\n%edit\n{RIGHT}"),),
+    "magics of a notebook's kernel": (("double", f"%autosave 60\n%clear\n%edit\n{RIGHT}"),),
     "a backend of one's own": (("double", f"%matplotlib widget\n{RIGHT}"), "%matplotlib ipympl\n%matplotlib inline\n%matplotlib"),
     "every value shown": ("from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = 'all'\n1\n2",),
     "a module in a folder of one's own": ("import os\nos.mkdir('mine')\n%cd mine\nopen('helper.py', 'w').write('def twice(x): return 2 * x')", ("double", "from helper import twice\ndef double(x):\n    return twice(x)")),
@@ -71,7 +71,7 @@ HABITS = {
 
 
 @pytest.mark.parametrize("habit", HABITS)
-def test_an_honest_habit_costs_nothing_and_raises_no_suspicion(grade, habit):
+def test_honest_habit_costs_no_points_and_raises_no_flag(grade, habit):
     cells = HABITS[habit]
     if not any(isinstance(cell, tuple) for cell in cells):
         cells = (("double", RIGHT), *cells)
@@ -82,7 +82,7 @@ def test_an_honest_habit_costs_nothing_and_raises_no_suspicion(grade, habit):
     assert bool(result.cell_failures) == failing, result.cell_failures
 
 
-def test_no_magic_of_a_notebooks_kernel_is_missing():
+def test_worker_has_all_magics_of_a_notebook_kernel():
     assert set(KernelMagics.magics["line"]) <= set(FRONT_ENDS_MAGICS)
     assert not KernelMagics.magics["cell"]
     extensions = InteractiveShellApp.class_traits()["default_extensions"]
