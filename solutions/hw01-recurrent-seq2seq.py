@@ -346,9 +346,9 @@ same("chunk(3, dim=--1)", "the last of two dimensions")
 # %% [markdown]
 # ## Part 2: read, forwards and backwards
 #
-# An encoder reads in [Both directions](book:recurrent-networks#both-directions), to know what came
-# before each word and what comes after, and
-# [Sequences of different lengths](book:recurrent-networks#padding-and-lengths) at once.
+# An encoder reads from left to right, to know what came before each word, and from right to left, to
+# know what comes after: see [Both directions](book:recurrent-networks#both-directions) and
+# [Sequences of different lengths](book:recurrent-networks#padding-and-lengths).
 #
 # ```
 #             x_1       x_2       x_3       (padding)
