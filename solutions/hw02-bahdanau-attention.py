@@ -382,7 +382,7 @@ wrong("align returns weights", (f"{SCORED}.squeeze(-1)", f"{SCORED}.squeeze(-1).
 wrong("always a pair", (PAIR, "return context, weights"), lost="values",
     hint="You return a pair where the contexts alone are asked for; look at return_weights.")
 wrong("never a pair", (PAIR, "return context"), lost="values",
-    hint="You return the contexts alone; with return_weights=True, return contexts, weights.")
+    hint="You return the contexts alone; where return_weights is True, return contexts and weights.")
 wrong("weights first", ("(context, weights) if", "(weights, context) if"), lost="values",
     hint="You return the weights first; return contexts, weights.")
 wrong("weights first where there is a mask", (PAIR, "pair = (context, weights) if mask is None else (weights, context)\n"
@@ -1004,7 +1004,7 @@ wrong("a step reads one token only", ("logits, _, state = self._run(tgt, state)"
 
 # ---- weights ----
 wrong("weights never returned", ("return (logits, weights) if return_weights else logits", "return logits"),
-    lost="weights", hint="You return the logits alone; with return_weights=True, return logits, weights.")
+    lost="weights", hint="You return the logits alone; where return_weights is True, return logits and weights.")
 wrong("weights first", ("(logits, weights) if", "(weights, logits) if"), lost="weights",
     hint="You return the weights first; return logits, weights.")
 wrong("the last row only", (LOOKED, "looked[-1]"), lost="weights",
