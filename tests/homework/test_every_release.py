@@ -102,12 +102,17 @@ def _withhold_more(module: str, text: str, withheld: dict[str, set[str]]) -> boo
     return len(withheld[module]) > before
 
 
+_DOCSTRING = re.compile(r'"""(?s:.*?)"""')  # an example in one needs nothing
+
+
 @cache
 def _words_of_definitions(text: str) -> dict[str, frozenset[str]]:
     lines = text.split("\n")
     return {
         node.name: frozenset(
-            re.findall(r"\w+", "\n".join(lines[node.lineno - 1 : node.end_lineno]))
+            re.findall(
+                r"\w+", _DOCSTRING.sub("", "\n".join(lines[node.lineno - 1 : node.end_lineno]))
+            )
         )
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
