@@ -13,6 +13,7 @@ import math
 import reprlib
 import sys
 import traceback
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -598,12 +599,15 @@ def assert_accepts_noncontiguous(function: Callable[..., Any], *inputs: Tensor) 
     _conclude(is_alike, check)
 
 
-def assert_parameters(layer: Any, shapes: Mapping[str, Sequence[int]]) -> None:
+def assert_parameters(
+    layer: Any, shapes: Mapping[str, Sequence[int]], *, may_share: int = 0
+) -> None:
     """Check that a layer has exactly these parameters; buffers and second names are free.
 
     Args:
         layer: An ``nn.Module``.
         shapes: For each parameter, by its name in ``state_dict()``, its shape.
+        may_share: How many of them may be one with another.
 
     Raises:
         CheckFailure: One is missing, is too many, or has another shape.
@@ -620,7 +624,7 @@ def assert_parameters(layer: Any, shapes: Mapping[str, Sequence[int]]) -> None:
                 raise CheckFailure(f"there is no parameter {name}", detail=detail)
             if shape != expected[name]:
                 raise CheckFailure(f"{name} has shape {shape}, expected {expected[name]}")
-        if count != len(expected):
+        if not len(expected) - may_share <= count <= len(expected):
             words = f"the layer has {count} parameters, expected {len(expected)}"
             raise CheckFailure(words, detail=detail)
 
@@ -650,6 +654,91 @@ def load_parameters(layer: Any, values: Any) -> None:
     others = {name for name, _ in layer.named_parameters()} - values.keys()
     state = {name: torch.zeros_like(own[name]) for name in others}
     layer.load_state_dict(state | {name: value.clone() for name, value in values.items()}, False)
+
+
+def fix_weights(layer: Any) -> Any:
+    """Give a layer fixed weights: they depend on their names and shapes alone.
+
+    So a layer computes the same wherever it is made, and norms and biases show.
+
+    Args:
+        layer: An ``nn.Module``; its buffers stay.
+
+    Returns:
+        The layer.
+    """
+    state = {}
+    for name, parameter in layer.named_parameters(remove_duplicate=False):
+        generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+        values = torch.randn(parameter.shape, generator=generator, device="cpu") / 2
+        is_gain = parameter.dim() == 1 and name.endswith("weight")
+        state[name] = (values + is_gain).to(parameter)
+    layer.load_state_dict(state, strict=False)
+    return layer
+
+
+def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
+    """Check that in training a layer drops the same numbers as the reference, by the same dice.
+
+    Args:
+        layer: An ``nn.Module`` with dropout, and with the parameters of the reference.
+        reference: Says what is dropped; it drops something.
+        *args: Arguments of both; each gets a copy.
+
+    Raises:
+        CheckFailure: Another number is dropped, or none.
+    """
+    seed = int(torch.randint(2**31, (), device="cpu"))
+    results = []
+    for module in (layer, reference):
+        module.train()
+        results.append(call_beside(call_seeded, module, seed, *map(_copy, args)))
+    actual, expected = results
+    is_whole = _close(expected, reference.eval()(*map(_copy, args)))
+
+    def check() -> None:
+        if is_whole:
+            raise CheckFailure("in training nothing is dropped")
+        _check_close(actual, expected, "what dropout leaves in training", "", None)
+
+    _conclude(actual, check)
+
+
+def plain_sgd(model: Any, learning_rate: float = 1.0) -> torch.optim.SGD:
+    """Make an optimizer that goes down the gradient, and no more; each parameter is a group.
+
+    Args:
+        model: An ``nn.Module``.
+        learning_rate: What gradients are multiplied by.
+
+    Returns:
+        The optimizer.
+    """
+    groups = [{"params": [parameter]} for parameter in model.parameters()]
+    return torch.optim.SGD(groups, lr=learning_rate)
+
+
+class NextTokenTable(torch.nn.Module):
+    """A model for tests of training: what follows a token is a row of a table.
+
+    Called as ``model(src, tgt)``, it returns the sum of a row of ``after`` for each target token
+    and the mean of the rows of ``about`` for the source's tokens.
+
+    Args:
+        vocab_size: Number of token ids; the tables are square, and zero at first.
+        dropout: Share of the logits that training sets to zero.
+    """
+
+    def __init__(self, vocab_size: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.after = torch.nn.Parameter(torch.zeros(vocab_size, vocab_size))
+        self.about = torch.nn.Parameter(torch.zeros(vocab_size, vocab_size))
+        self.dropout = torch.nn.Dropout(dropout)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Return logits ``(batch, tgt_len, vocab_size)``."""
+        logits: Tensor = self.dropout(self.after[tgt] + self.about[src].mean(dim=1, keepdim=True))
+        return logits
 
 
 # ---- only for homework that is not written with variants yet: to be deleted with it ----
@@ -729,6 +818,23 @@ def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int]
         return x.transpose(*dims).contiguous().transpose(*dims)
 
     return function(*map(turned, args))
+
+
+def call_seeded(function: Callable[..., Any], seed: int, *args: Any) -> Any:
+    """Call a function by known dice.
+
+    Under the judge this must run where the function does: ``call_beside(call_seeded, ...)``.
+
+    Args:
+        function: What to call.
+        seed: Of PyTorch's own dice.
+        *args: Its arguments.
+
+    Returns:
+        What the function returns.
+    """
+    torch.manual_seed(seed)
+    return function(*args)
 
 
 def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -872,10 +978,10 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 
 
 __all__ = [
-    "CheckFailure", "assert_accepts_noncontiguous", "assert_close", "assert_equal",
-    "assert_equal_or_close", "assert_gradients", "assert_keeps_inputs", "assert_matches",
-    "assert_parameters", "assert_raises",
+    "CheckFailure", "NextTokenTable", "assert_accepts_noncontiguous", "assert_close",
+    "assert_drops_like", "assert_equal", "assert_equal_or_close", "assert_gradients",
+    "assert_keeps_inputs", "assert_matches", "assert_parameters", "assert_raises",
     "assert_rows_sum_to_one", "assert_shape", "attributes", "call_beside", "call_each",
-    "call_strided", "call_without_dropout", "changed_inputs", "forgive", "load_parameters",
-    "noting_forgiven", "observe_notebook", "observed_by",
+    "call_seeded", "call_strided", "call_without_dropout", "changed_inputs", "fix_weights",
+    "forgive", "load_parameters", "noting_forgiven", "observe_notebook", "observed_by", "plain_sgd",
 ]  # fmt: skip

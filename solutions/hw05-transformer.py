@@ -7,11 +7,10 @@
 # the green frog does not chase a grey wolf
 # ```
 #
-# Nor will it see any other green frog. It is never told what an adjective is, that a French one
-# mostly comes *after* its noun and must agree with it, or that a *not* takes two words, one on each
-# side of the verb. You put together the blocks that you have written, it reads eight thousand
-# sentences in about five seconds, and then it says *la grenouille verte ne chasse pas un loup
-# gris*, and shows you which word it looked at for each of them.
+# Nor any other green frog. Nobody tells it that a French adjective mostly comes *after* its noun and
+# must agree with it, or that *not* takes two words, one on each side of the verb. It is built of the
+# blocks that you have written, reads eight thousand sentences in about five seconds, and then says
+# *la grenouille verte ne chasse pas un loup gris*, and shows you which words it looked at.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -22,41 +21,18 @@
 # | 5 | `training_step`, and a model that translates | 5 |
 # | 6 | a question, answered in words | 3 |
 #
-# **Time:** about three hours if you have read the chapters
-# [The Transformer](book:transformer) and [Training a Transformer](book:training); parts 1 to 3 take
-# half of it.
-# Nothing here needs a GPU: the model learns in seconds.
+# **Time:** about three hours if you have read the chapters [The Transformer](book:transformer) and
+# [Training a Transformer](book:training). [For students](book:for-students) explains how grading
+# works, what is installed there, and how to hand in.
 #
-# **Afterwards you can** build the Transformer of the paper from its blocks, say which mask belongs
-# to which of its three attentions, train it by the paper's recipe, and find out which of its many
-# parts is at fault when it does not learn.
-
-# %% [markdown]
-# ## How this notebook works
-#
-# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
-#   contract: shapes, masks, errors. Gradients flow back through all of the model: `detach()`,
-#   `.item()`, `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods
-#   of your own.
-# - The blocks of the earlier homeworks are there to be imported, solved: see the next cell. Look
-#   into `course_lib/` for how they are called.
-# - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; one that passes says so, one that fails says first what is wrong, and mostly gives a
-#   hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
-#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
-#   docstring, the text and the part that you see.
-# - A mistake in one part costs no points in another: when your work is graded, what stands on a
-#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
-# - `README.md`, beside this notebook, says how to open the course's book. Its page
-#   [For students](book:for-students) says how to begin, ask, hand in and read feedback.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
-#   fails; if your work is half done, go on below it by hand.
+# **The rule of this homework:** an exercise that leads to PyTorch's `nn.TransformerEncoderLayer`,
+# `nn.TransformerEncoder`, `nn.TransformerDecoderLayer`, `nn.TransformerDecoder` or `nn.Transformer`
+# loses the points of its own tests, and so does a loss that leads to `F.cross_entropy`,
+# `F.linear_cross_entropy`, `nn.CrossEntropyLoss`, `nn.LinearCrossEntropyLoss` or
+# `nn.AdaptiveLogSoftmaxWithLoss`. Comparing with them in a cell of your own is a good idea.
 
 # %% setup="imports"
 import math
-import os
-import random
 from functools import partial
 from typing import Literal
 
@@ -64,431 +40,479 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.checked_results import as_number, as_pair, checked, checked_number
-from course_lib.gradient_checks import assert_gradients, assert_gradients_like
+from course_lib.data.toy_translation_pairs import ENGLISH, FRENCH, PAD, START, draw_batch
 from course_lib.layers.attention import MultiHeadAttention
-from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.embedding import TokenEmbedding, start_small
 from course_lib.layers.feed_forward import Activation, FeedForward
 from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import SinusoidalPositions
-from course_lib.analysis.recorders import RecordingOptimizer
-from course_lib.layers.residual import NormPosition, Residual, final_norm
-from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
-from course_lib.notebook_tests import tell_what_passes
-from course_lib.testing import (
-    CheckFailure,
-    assert_close,
-    assert_equal,
-    assert_keeps_inputs,
-    assert_raises,
-    assert_shape,
-    call_beside,
-    forgive,
-)
-from course_lib.training.loop import build_optimizer
+from course_lib.layers.residual import LayerStack, NormPosition, Residual, final_norm
+from course_lib.notebook_tests import prepare_notebook
+from course_lib.testing import NextTokenTable, assert_close, assert_equal, assert_keeps_inputs
+from course_lib.testing import assert_raises, call_beside, fix_weights, plain_sgd
 from course_lib.validation import check_at_least
 
-device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
-torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
-tell_what_passes()  # a line under each test cell that ran to its end
-two_masks = partial(
-    as_pair, summary="two masks should be returned", hint="the source's and the target's"
-)
-
-
-def parameters_of(module, expected):
-    """Give a state: what is expected, and other parameters. Buffers and second names are free."""
-    own = {name for name, _ in module.named_parameters()}
-    state = module.state_dict()
-    return {name: tensor for name, tensor in state.items() if name in expected or name in own}
-
-
-def random_mask(*sizes):
-    """Give a mask that differs from sentence to sentence, head to head and query to query."""
-    mask = torch.rand(sizes) < 0.5
-    mask[..., 0] = True  # nobody is left with nothing to look at
-    return mask.to(device)
-
-
-def parts_for_all(mask):
-    """Name the ways to let a part of a mask stand for all of it."""
-    return {
-        "each sentence has a mask of its own: hand on all of it": mask[:1],
-        "each head has a mask of its own: hand on all of it": mask[:, :1],
-        "each query has a mask of its own: hand on all of it": mask[:, :, :1],
-    }
-
-
-def assert_dropped_alike(layer, by_hand, *inputs):
-    """Check that a layer drops in training what its own blocks do, by the same dice."""
-    layer = layer.cpu()
-    layer.train()
-    inputs = [tensor.cpu() for tensor in inputs]
-    dice = call_beside(torch.get_rng_state, beside=layer)
-    actual = layer(*(tensor.clone() for tensor in inputs))
-    call_beside(torch.set_rng_state, dice, beside=layer)
-    hint = (
-        "the blocks drop what there is to drop, each by the share it is handed: nothing else does"
-    )
-    assert_close(actual, by_hand(*inputs), what="the output in training", hint=hint)
-
+prepare_notebook()
 
 # %% [markdown]
 # ## Part 1: the encoder
 #
 # An encoder layer lets the tokens of the source read each other, then each think for itself: an
-# attention and a feed-forward layer, each on its residual road. See
-# [The encoder](book:transformer#transformer-encoder).
-#
-# Each `Residual` has a `LayerNorm` of its own. It takes the sublayer as a function of one argument;
-# a `lambda` hands the mask in. Which of the layer's settings belongs to which block? The docstring
-# says it of each. Use its names for the attributes: the tests copy weights into them, so that your
-# layer and ours can be compared number by number. And a layer leaves what it is given as it was:
-# whoever writes the sum out writes `x = x + ...`, for `x += ...` changes the caller's tensor.
-#
-# **The rule of this homework:** the Transformer is yours. A solution that leads to PyTorch's
-# `nn.TransformerEncoderLayer`, `nn.TransformerEncoder`, `nn.TransformerDecoderLayer`,
-# `nn.TransformerDecoder` or `nn.Transformer` loses the points of its own tests, and so does a
-# `label_smoothed_cross_entropy` that leads to `F.cross_entropy`, `F.linear_cross_entropy`,
-# `nn.CrossEntropyLoss`, `nn.LinearCrossEntropyLoss` or `nn.AdaptiveLogSoftmaxWithLoss`. Comparing
-# yours with them, in a cell of your own, is a good idea.
+# attention and a feed-forward layer, each inside a `Residual`. See
+# [The encoder](book:transformer#transformer-encoder). A `Residual` takes the sublayer as a function
+# of one argument; a `lambda` hands the mask in. Call the parts by the names in the docstring, for
+# the tests copy weights into them.
 
-# %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
+
+# %% solution="EncoderLayer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer" withholds="course_lib.layers.transformer_layers.EncoderLayer"
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward layer, each inside a residual.
+
+    ``self_attention`` is a ``MultiHeadAttention``. ``feed_forward`` is a ``FeedForward``, and gets
+    ``activation`` and ``dropout``. ``attention_residual`` and ``feed_forward_residual`` are a
+    ``Residual`` around each; they get ``norm_position``, ``dropout``, and a ``LayerNorm`` each, of
+    its own, with ``eps``.
+    """
+
+    def __init__(
+        self, d_model, num_heads, d_ff, *,
+        norm_position="post", dropout=0.0, activation="relu", eps=1e-5,
+    ):  # fmt: skip
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
+        settings = {"norm_position": norm_position, "dropout": dropout}
+        self.attention_residual = Residual(LayerNorm(d_model, eps=eps), **settings)
+        self.feed_forward_residual = Residual(LayerNorm(d_model, eps=eps), **settings)
+        ### END SOLUTION
+
+    def forward(self, x, mask=None):
+        """Map x (batch, src_len, d_model) to the same shape; leave x as it is."""
+        ### BEGIN SOLUTION
+        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+        ### END SOLUTION
+
 
 # %% test="EncoderLayer-values" points=1 read="transformer#transformer-encoder"
-# Attention first, then the feed-forward layer, each on its own road
-layer = EncoderLayer(8, 2, 16).to(device)
-x = torch.randn(2, 3, 8).to(device)
-as_it_was = "x += ... changes the caller's tensor; x = x + ... makes a new one"
-assert_keeps_inputs(layer, x, hint=as_it_was)
-read = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y))
-assert_close(
-    checked(layer(x), x.shape),
-    layer.feed_forward_residual(read, layer.feed_forward),
-    what="the output, put together from your own blocks",
-    hint="first the attention on its residual road, then the feed-forward layer on its own",
-)
+# Attention first, then the feed-forward layer, each inside its own residual
+layer = fix_weights(EncoderLayer(8, 2, 16)).eval()  # gives it fixed weights
+x = torch.arange(24.0).sin().view(1, 3, 8)
+y = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y))
+expected = layer.feed_forward_residual(y, layer.feed_forward)
+assert_close(layer(x), expected, what="output, against your own blocks put together")
+assert_keeps_inputs(layer, x)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.transformer_layers import EncoderLayer as ReferenceLayer
-
-
-def dressed(layer):
-    """Give each norm a weight and a bias of its own, and biases to all others."""
-    for name, parameter in layer.named_parameters():
-        if parameter.dim() == 1:
-            nn.init.normal_(parameter, mean=float(name.endswith("weight")), std=0.5)
-    return layer.to(device)
-
-
-def same_parameters(student, reference, hint):
-    """Check names and shapes, and copy the reference's parameters into the student's layer."""
-    ours = {name: tuple(t.shape) for name, t in reference.state_dict().items()}
-    theirs = {name: tuple(t.shape) for name, t in parameters_of(student, ours).items()}
-    if ours != theirs:
-        different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
-        raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
-    student.load_state_dict(reference.state_dict(), strict=False)
-    kept = student.state_dict()
-    for name, parameter in reference.state_dict().items():
-        if not torch.equal(kept[name], parameter):
-            raise CheckFailure(
-                f"{name} is one and the same as a parameter of another block",
-                hint="make each block anew: each residual has a LayerNorm of its own",
-            )
-
-
-names = "make the blocks that the docstring lists under Attributes, with these names and sizes"
-x = torch.randn(2, 5, 12).to(device)
-for norm_position in ("post", "pre"):
-    reference = dressed(ReferenceLayer(12, 3, 20, norm_position=norm_position))
-    student = EncoderLayer(12, 3, 20, norm_position=norm_position).to(device)
-    same_parameters(student, reference, names)
-    assert_keeps_inputs(student, x, hint=as_it_was)
-    attention, think = reference.self_attention, reference.feed_forward
-    first, second = reference.attention_residual, reference.feed_forward_residual
-    attend = partial(lambda attention, y: attention(y, y, y), attention)
-    ask_with_x = partial(lambda attention, y: attention(x, y, y), attention)
-    answer_with_x = partial(lambda attention, y: attention(y, x, x), attention)
-    only_x = partial(lambda attention, y: attention(x, x, x), attention)
-    assert_close(
-        student(x),
-        reference(x),
-        what=f"the output with {norm_position}",
-        hint="x = attention_residual(x, attention); then feed_forward_residual(x, feed_forward)",
-        mistakes={
-            "the feed-forward layer comes after the attention": first(second(x, think), attend),
-            "each sublayer has its own residual: they are swapped": first(second(x, attend), think),
-            "the feed-forward layer is missing": first(x, attend),
-            "the attention is missing": second(x, think),
-            "the residual roads are missing": think(attend(x)),
-            "one residual serves both sublayers; there are two": first(first(x, attend), think),
-            "queries come from y too, what the residual hands to the sublayer": (
-                second(first(x, ask_with_x), think)
-            ),
-            "keys and values come from y, what the residual hands to the sublayer": (
-                second(first(x, answer_with_x), think)
-            ),
-            "the attention reads y, what the residual hands to it, and not x": (
-                second(first(x, only_x), think)
-            ),
-        },
-    )
-    assert_gradients_like(reference, student, {"x": x})
+for how in ({}, {"norm_position": "pre"}):
+    layer, ours = (kind(12, 3, 20, **how).eval() for kind in (EncoderLayer, reference.EncoderLayer))
+    assert_parameters(layer, {name: p.shape for name, p in ours.named_parameters()})
+    load_parameters(layer, fix_weights(ours))
+    for size in (1.0, 0.01):
+        assert_matches(layer, ours, size * torch.randn(2, 5, 12))
+    assert_keeps_inputs(layer, torch.randn(2, 5, 12))
+layer = fix_weights(EncoderLayer(6, 2, 8).double()).eval()
+assert_gradients(layer, torch.randn(2, 3, 6, dtype=torch.float64))
 ### END HIDDEN TESTS
 
 # %% test="EncoderLayer-settings" points=1 read="transformer#transformer-encoder"
 # The mask reaches the attention; dropout, activation and eps reach their blocks
-layer = EncoderLayer(8, 2, 16).to(device)
-x = torch.randn(2, 3, 8).to(device)
-mask = torch.tensor([True, True, False]).to(device)[None, None, None, :]  # hides the last token
+layer = fix_weights(EncoderLayer(8, 2, 16)).eval()
+x = torch.arange(24.0).sin().view(1, 3, 8)
+mask = torch.tensor([True, True, False])[None, None, None]  # hides the last token
 changed = x.clone()
 changed[:, 2] += 1.0
-assert_close(
-    checked(layer(changed, mask), x.shape)[:, :2],
-    checked(layer(x, mask), x.shape)[:, :2],
-    what="the first two tokens, after a change of the hidden third",
-    hint="hand the mask on to self_attention",
-)
+assert_close(layer(changed, mask)[:, :2], layer(x, mask)[:, :2], what="the first two tokens")
 ### BEGIN HIDDEN TESTS
-layer = EncoderLayer(12, 3, 20).to(device)
-x, noise = torch.randn(2, 5, 12).to(device), torch.randn(2, 5, 12).to(device)
-is_real = torch.tensor([[True] * 5, [True, True, True, False, False]]).to(device)
-mask = is_real[:, None, None, :]
-before = checked(layer(x.clone(), mask), x.shape, hint="it has the shape of x")
-after = checked(layer(torch.where(is_real[..., None], x, noise), mask), x.shape)
-hint = "hand the mask on to self_attention, as it is: True means may attend"
-assert_close(
-    after[is_real], before[is_real], what="real tokens, after a change of padding", hint=hint
-)
-alone = checked(layer(x[1:, :3].clone()), (1, 3, 12), what="the output without padding")
-not_zeros = "True means may attend: keys that are zeros get their share of the weights all the same"
-assert_close(
-    before[1:, :3], alone, what="real tokens, beside those without padding", hint=not_zeros
-)
-moved = x.clone()
-moved[0, 1] = torch.randn(12).to(device)
-if torch.allclose(checked(layer(moved, mask), x.shape)[0, 0], before[0, 0]):
-    raise CheckFailure("a real token has no influence on its neighbours", hint=hint)
+how = {"dropout": 0.25, "activation": "gelu", "eps": 0.5}
+layer, ours = (kind(12, 3, 20, **how) for kind in (EncoderLayer, reference.EncoderLayer))
+load_parameters(layer, fix_weights(ours))
+x, mask = torch.randn(2, 5, 12), torch.rand(2, 3, 5, 5) < 0.5
+mask[..., 0] = True
 layer.eval()
-what, hint = "the output in evaluation", "eval() changes nothing here: the mask stays"
-assert_close(layer(x.clone(), mask), before, what=what, hint=hint)
-layer = EncoderLayer(12, 3, 20, dropout=0.25, activation="gelu", eps=0.5).to(device)
-layer.eval()
-for road in ("attention_residual", "feed_forward_residual"):
-    residual = getattr(layer, road)
-    assert_equal(residual.dropout.p, 0.25, what=f"dropout of {road}", hint="hand dropout on")
-    assert_equal(residual.norm.eps, 0.5, what=f"eps of {road}", hint="hand eps on")
-    position = residual.norm_position
-    assert_equal(position, "post", what=f"norm_position of {road}, not given", hint="post")
-dropout = layer.feed_forward.dropout.p
-assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
-inner = checked(layer.feed_forward.up_projection(x), (2, 5, 20), what="what is inside feed_forward")
-assert_close(
-    layer.feed_forward(x),
-    layer.feed_forward.down_projection(F.gelu(inner)),
-    what="the output of feed_forward with gelu",
-    hint="hand activation on",
-)
-
-
-def by_hand(x, mask=None):
-    """Put the layer together from its own blocks."""
-    read = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y, mask))
-    return layer.feed_forward_residual(read, layer.feed_forward)
-
-
-if torch.allclose(checked(layer(x.clone()), x.shape), by_hand(x), atol=1e-5):
-    mask = random_mask(2, 3, 5, 5)
-    assert_close(
-        layer(x.clone(), mask),
-        by_hand(x, mask),
-        what="the output with a mask of many heads and queries",
-        hint="hand the mask on to self_attention, as it is",
-        mistakes={words: by_hand(x, part) for words, part in parts_for_all(mask).items()},
-    )
-    assert_dropped_alike(layer, by_hand, x)
-else:
-    forgive("the blocks are put together in another way", "EncoderLayer-values")
-layer = EncoderLayer(4, 2, 8)
-dropouts = (layer.attention_residual.dropout.p, layer.feed_forward.dropout.p)
-hint = "what is not given is as in the signature"
-assert_equal(dropouts, (0.0, 0.0), what="dropout, not given", hint=hint)
-eps = layer.attention_residual.norm.eps
-assert_equal(eps, 1e-5, what="eps, not given", hint=hint)
-hint = "MultiHeadAttention refuses heads that do not fit, Residual a position that does not exist"
-assert_raises(ValueError, EncoderLayer, 8, 3, 16, hint=hint)
-assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=hint)
+ours.eval()
+assert_matches(layer, ours, x, mask)
+assert_matches(layer, ours, x)
+assert_drops_like(layer, ours, x, mask)
+layer = EncoderLayer(12, 3, 20)  # in training, and nothing is dropped
+assert_equal(torch.equal(layer(x), layer(x)), True, what="two equal calls giving the same")
 ### END HIDDEN TESTS
+
+# %% variants="EncoderLayer"
+# fmt: off
+right("step by step", '''
+class EncoderLayer(nn.Module):
+    def __init__(
+        self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0, activation="relu",
+        eps=1e-5,
+    ):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
+        norm_1, norm_2 = LayerNorm(d_model, eps=eps), LayerNorm(d_model, eps=eps)
+        self.attention_residual = Residual(norm_1, norm_position=norm_position, dropout=dropout)
+        self.feed_forward_residual = Residual(norm_2, norm_position=norm_position, dropout=dropout)
+        self.pre = norm_position == "pre"
+
+    def _on_the_road(self, road, x, sublayer):
+        if self.pre:
+            return x + road.dropout(sublayer(road.norm(x)))
+        return road.norm(x + road.dropout(sublayer(x)))
+
+    def forward(self, x, mask=None):
+        def attend(y):
+            return self.self_attention(query=y, key=y, value=y, mask=mask)
+
+        x = self._on_the_road(self.attention_residual, x, attend)
+        x = self._on_the_road(self.feed_forward_residual, x, self.feed_forward)
+        return x
+''')
+right("in few lines", '''
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, *, eps: float = 1e-5,
+                 activation: Activation = "relu", dropout: float = 0.0, norm_position="post"):
+        super().__init__()
+        road = lambda: Residual(
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
+        )
+        self.attention_residual, self.feed_forward_residual = road(), road()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
+
+    def forward(self, x, mask=None):
+        attend = partial(self._attend, mask=mask)
+        return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
+
+    def _attend(self, y, mask):
+        return self.self_attention(y, y, y, mask)
+''')
+right("by PyTorch's functions", '''
+def _road(d_model, eps, norm_position, dropout):
+    norm = LayerNorm(d_model, eps=eps)
+    return Residual(norm, norm_position=norm_position, dropout=dropout)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, norm_position="post", dropout=0.0,
+                 activation="relu", eps=1e-5):
+        super().__init__()
+        parts = {
+            "self_attention": MultiHeadAttention(d_model, num_heads),
+            "feed_forward": FeedForward(d_model, d_ff, activation=activation, dropout=dropout),
+            "attention_residual": _road(d_model, eps, norm_position, dropout),
+            "feed_forward_residual": _road(d_model, eps, norm_position, dropout),
+        }
+        for name, part in parts.items():
+            self.add_module(name, part)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        attend = self.self_attention
+        steps = [
+            (self.attention_residual, lambda y: attend(y, y, y, mask, return_weights=True)[0]),
+            (self.feed_forward_residual, lambda y: self.feed_forward(y)),
+        ]
+        for road, sublayer in steps:
+            x = road(x, sublayer)
+        return x
+''')
+right("a buffer", ("        self.attention_residual = ",
+    '        self.register_buffer("one", torch.ones(()))\n        self.attention_residual = '))
+ATTEND = "self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))"
+THINK = "return self.feed_forward_residual(x, self.feed_forward)"
+CALL = "self.self_attention(y, y, y, mask)"
+ROADS = "You do not put each sublayer inside its own residual; "
+wrong("no attention", (f"        x = {ATTEND}\n", ""), lost="values",
+    hint="You leave the attention out; it comes first, inside attention_residual.")
+wrong("no feed-forward layer", (THINK, "return x"), lost="values",
+    hint="You leave the feed-forward layer out; it comes second, inside feed_forward_residual.")
+wrong("the feed-forward layer first",
+    (f"        x = {ATTEND}\n", "        x = self.feed_forward_residual(x, self.feed_forward)\n"),
+    (THINK, f"return {ATTEND}"), lost="values",
+    hint="You run the feed-forward layer first; the attention comes first.")
+wrong("residuals swapped", ("x = self.attention_residual(", "x = self.feed_forward_residual("),
+    (THINK, "return self.attention_residual(x, self.feed_forward)"), lost="values",
+    hint="You have swapped the two residuals; attention_residual goes around the attention.")
+wrong("one residual for both", (THINK, "return self.attention_residual(x, self.feed_forward)"),
+    lost="values", hint="You use attention_residual twice; feed_forward_residual is the second.")
+wrong("no residuals", (f"x = {ATTEND}", "x = self.self_attention(x, x, x, mask)"),
+    (THINK, "return self.feed_forward(x)"), lost="values",
+    hint=ROADS + "call self.attention_residual(x, ...) and self.feed_forward_residual(x, ...).")
+wrong("x added once more", (f"x = {ATTEND}", f"x = x + {ATTEND}"), lost="values",
+    hint="You add x once more; the residual has added it.")
+for what, call in (("queries", "(x, y, y, mask)"), ("keys and values", "(y, x, x, mask)"),
+                   ("queries, keys and values", "(x, x, x, mask)")):
+    wrong(f"{what} are x", ("(y, y, y, mask)", call), lost="values",
+        hint=f"You take {what} from x; take them from y, what the residual hands to the sublayer.")
+IN_PLACE = """\
+        y = self.{0}.norm(x) if self.{0}.norm_position == "pre" else x.clone()
+        x += self.{0}.dropout(self.self_attention(y, y, y, mask))
+        x = x.clone() if self.{0}.norm_position == "pre" else self.{0}.norm(x)
+"""
+wrong("added to the caller's tensor", (f"        x = {ATTEND}\n", IN_PLACE.format("attention_residual")),
+    lost="values", hint="You change the caller's tensor with x += ...; x = x + ... makes a new one.")
+wrong("a tuple", (THINK, f"{THINK}, None"), lost="values",
+    hint="You return a tuple; return the one tensor.")
+wrong("a dimension too many", (THINK, f"{THINK}[None]"), lost="values",
+    hint="You return a dimension too many; the output has the shape of x.")
+wrong("always post", ('"norm_position": norm_position', '"norm_position": "post"'), lost="values",
+    hint="You do not hand norm_position on to the residuals; do.")
+wrong("one norm for both", ("        settings =", "        norm = LayerNorm(d_model, eps=eps)\n        settings ="),
+    ("attention_residual = Residual(LayerNorm(d_model, eps=eps),", "attention_residual = Residual(norm,"),
+    ("forward_residual = Residual(LayerNorm(d_model, eps=eps),", "forward_residual = Residual(norm,"),
+    lost="values", hint="You give both residuals one LayerNorm; make each one anew.")
+wrong("another name", ("self.feed_forward = ", "self.thinking = "),
+    (THINK, "return self.feed_forward_residual(x, self.thinking)"), lost="values",
+    hint="You call a part by another name; call it as the docstring does.")
+wrong("another name for the attention", ("self.self_attention = ", "self.attention = "),
+    (CALL, "self.attention(y, y, y, mask)"), lost="values",
+    hint="You call a part by another name; call it as the docstring does.")
+wrong("the attention's output detached", (CALL, f"{CALL}.detach()"), lost="values",
+    hint="You cut the gradient; leave detach(), .data and no_grad() out.")
+wrong("no mask", ("(y, y, y, mask)", "(y, y, y)"), lost="settings",
+    hint="You do not use the mask; hand it on to self_attention.")
+wrong("no mask in evaluation", ("(y, y, y, mask)", "(y, y, y, mask if self.training else None)"),
+    lost="settings", hint="You use the mask in training only; it holds in evaluation too.")
+for one, part in (("sentence", ":1"), ("head", ":, :1"), ("query", ":, :, :1")):
+    wrong(f"the mask of the first {one} for all",
+        ("(y, y, y, mask)", f"(y, y, y, None if mask is None else mask[{part}])"), lost="settings",
+        hint=f"You use the mask of the first {one} for all; hand on all of it.")
+wrong("mask inverted", ("(y, y, y, mask)", "(y, y, y, None if mask is None else ~mask)"), lost="settings",
+    hint="You invert the mask; hand it on as it is, True means may attend.")
+wrong("padding multiplied by zero",
+    ("(y, y, y, mask)", "(y, *2 * [y if mask is None else y * mask[:, 0, 0, :y.size(1), None]])"), lost="settings",
+    hint="You multiply hidden tokens by zero, and they still get weight; hand the mask to self_attention.")
+DROP = "You do not hand dropout on to every block; the residuals and feed_forward get it."
+wrong("no dropout in the residuals", (', "dropout": dropout', ""), lost="settings", hint=DROP)
+wrong("no dropout in one residual",
+    ("forward_residual = Residual(LayerNorm(d_model, eps=eps), **settings)",
+     "forward_residual = Residual(LayerNorm(d_model, eps=eps), norm_position=norm_position)"),
+    lost="settings", hint=DROP)
+wrong("no dropout inside the feed-forward layer",
+    ("activation=activation, dropout=dropout)", "activation=activation)"), lost="settings", hint=DROP)
+wrong("dropout left at 0.1", ("dropout=0.0, ", "dropout=0.1, "), lost="settings",
+    hint="You drop values though nobody asks for it; keep dropout=0.0 in the signature.")
+wrong("dropout always 0.1", ('"dropout": dropout', '"dropout": 0.1'), lost="settings",
+    hint="You drop another share than dropout says; hand dropout on.")
+MORE = "You drop more than the blocks do by themselves; hand dropout on to them, and no more."
+wrong("what the attention gives is dropped twice",
+    (f"lambda y: {CALL}", f"lambda y: self.attention_residual.dropout({CALL})"), lost="settings", hint=MORE)
+wrong("what the layer gives is dropped",
+    (THINK, f"{THINK.replace('self', 'F.dropout(self', 1)}, self.feed_forward.dropout.p, self.training)"),
+    lost="settings", hint=MORE)
+wrong("always relu", ("activation=activation, ", ""), lost="settings",
+    hint="You do not hand activation on to feed_forward; do.")
+wrong("eps forgotten", ("attention_residual = Residual(LayerNorm(d_model, eps=eps)",
+    "attention_residual = Residual(LayerNorm(d_model)"), lost="settings",
+    hint="You do not hand eps on to each LayerNorm; do.")
+wrong("moved to a GPU", (f"x = {ATTEND}", f"x = {ATTEND.replace('(x,', '(x.cuda(),')}"), lost="values",
+    hint="You call .cuda(); leave tensors on the device on which they come.")
+# fmt: on
 
 # %% [markdown]
 # ### A stack of them
 #
-# Layers share their shape, not their weights: each is made anew, and an `nn.ModuleList` holds them.
-# The blocks refuse every setting that is out of range but one: that there is at least one layer,
-# you check yourself. After post-norm layers everything is normalised; after pre-norm layers the sum
-# is not, so one last norm follows. `final_norm`, imported above, knows: it gives back the norm that
-# you hand it, or the identity.
+# The layers share their shape, not their weights: make each one anew, in an `nn.ModuleList`. After
+# pre-norm layers one last norm follows; `final_norm` gives it, or the identity.
 
-# %% solution="Encoder" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
+
+# %% solution="Encoder" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer" withholds="course_lib.layers.transformer_layers.Encoder"
+class Encoder(nn.Module):
+    """A stack of encoder layers, ``layers``, and what ``final_norm`` returns, ``norm``."""
+
+    def __init__(
+        self, num_layers, d_model, num_heads, d_ff, *,
+        norm_position="post", dropout=0.0, activation="relu", eps=1e-5,
+    ):  # fmt: skip
+        super().__init__()
+        ### BEGIN SOLUTION
+        settings = {"norm_position": norm_position, "dropout": dropout}
+        settings |= {"activation": activation, "eps": eps}
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_ff, **settings) for _ in range(num_layers)
+        )
+        self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
+        ### END SOLUTION
+
+    def forward(self, x, mask=None):
+        """Map x (batch, src_len, d_model) to the same shape."""
+        ### BEGIN SOLUTION
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+        ### END SOLUTION
+
 
 # %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
-# Layers of one's own, one after the other, and a last norm where it is needed
-encoder = Encoder(3, 8, 2, 16, norm_position="pre").to(device)
-hint = "as many layers as num_layers says"
-assert_equal(len(encoder.layers), 3, what="the number of layers", hint=hint)
-x = torch.randn(2, 4, 8).to(device)
-by_hand = encoder.layers[2](encoder.layers[1](encoder.layers[0](x.clone())))
-assert_close(
-    encoder(x),
-    encoder.norm(by_hand),
-    what="the output, put together from your own layers",
-    hint="one layer after the other, then norm",
-    mistakes={
-        "the last norm is not used": by_hand,
-        "each layer reads x, not what the layer before it gives": (
-            encoder.norm(encoder.layers[2](x))
-        ),
-        "the layers run last to first": (
-            encoder.norm(encoder.layers[0](encoder.layers[1](encoder.layers[2](x))))
-        ),
-    },
-)
-assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: raise ValueError")
-
-
+# Layers of its own, one after the other, and a last norm after pre-norm layers
+encoder = fix_weights(Encoder(2, 8, 2, 16, norm_position="pre")).eval()
+x = torch.arange(24.0).sin().view(1, 3, 8)
+expected = encoder.norm(encoder.layers[1](encoder.layers[0](x)))
+assert_close(encoder(x), expected, what="output, against your own layers put together")
 ### BEGIN HIDDEN TESTS
-def in_turn(encoder, x, mask):
-    """Run two layers of an encoder one after the other, and its last norm."""
-    return encoder.norm(encoder.layers[1](encoder.layers[0](x, mask), mask))
-
-
-sizes = (2, 12, 3, 20)  # layers, d_model, heads, d_ff
-x = torch.randn(2, 5, 12).to(device)
-mask = random_mask(2, 3, 5, 5)
-for norm_position in ("pre", "post"):
-    encoder = Encoder(*sizes, norm_position=norm_position, dropout=0.25, eps=0.5).to(device)
-    encoder.eval()
-    names = {name.split(".")[0] for name, _ in encoder.named_parameters()}
-    expected = {"layers", "norm"} if norm_position == "pre" else {"layers"}
-    if names != expected:
-        raise CheckFailure(
-            f"with {norm_position} the parameters are those of {sorted(names)}, "
-            f"expected {sorted(expected)}",
-            hint="layers is an nn.ModuleList, norm what final_norm gives back",
-        )
-    first, second = (
-        checked(encoder.layers[i].self_attention.query_projection.weight, (12, 12), what="a weight")
-        for i in (0, 1)
-    )
-    if torch.equal(first, second):
-        raise CheckFailure(
-            "two layers start with the same weights",
-            hint="make each layer anew: a copy starts as its original, and one layer twice is one",
-        )
-    by_hand = encoder.layers[1](encoder.layers[0](x.clone(), mask), mask)
-    if torch.equal(*checked(by_hand, x.shape, what="output of the layers")) or torch.equal(
-        by_hand, x
-    ):
-        hint = "an Encoder of layers that do nothing shows nothing: begin with EncoderLayer"
-        raise CheckFailure("the layers return x, or the same whatever it is", hint=hint)
-    without_mask = encoder.layers[1](encoder.layers[0](x.clone()))
-    backwards = encoder.layers[0](encoder.layers[1](x.clone(), mask), mask)
-    assert_close(
-        encoder(x, mask),
-        encoder.norm(by_hand),
-        what=f"the output with {norm_position}",
-        hint="x = layer(x, mask) for each layer, then norm",
-        mistakes={
-            "the last norm is not used": by_hand,
-            "the mask is not handed on": encoder.norm(without_mask),
-            "the first layer alone gets the mask": (
-                encoder.norm(encoder.layers[1](encoder.layers[0](x, mask)))
-            ),
-            "the layers run last to first": encoder.norm(backwards),
-            "each layer reads x, not what the layer before it gives": (
-                encoder.norm(encoder.layers[1](x, mask))
-            ),
-            **{words: in_turn(encoder, x, part) for words, part in parts_for_all(mask).items()},
-        },
-    )
-    assert_gradients_like(
-        partial(in_turn, encoder, mask=mask),
-        partial(encoder, mask=mask),
-        {"x": x},
-        modules={"": (encoder, encoder)},
-    )
-    for i in (0, 1):
-        residual = encoder.layers[i].feed_forward_residual
-        settings = (residual.dropout.p, residual.norm.eps, residual.norm_position)
-        hint = "hand dropout, eps and norm_position on to each layer"
-        assert_equal(settings, (0.25, 0.5, norm_position), what=f"settings of layer {i}", hint=hint)
-    assert_dropped_alike(encoder, partial(in_turn, encoder), x, mask)
-encoder = Encoder(1, 4, 2, 8, norm_position="pre", activation="gelu", eps=0.5)
-assert_equal(encoder.norm.eps, 0.5, what="eps of the last norm", hint="hand eps on")
-inner = encoder.layers[0].feed_forward
-x = torch.randn(3, 4)
-bent = inner.down_projection(F.gelu(checked(inner.up_projection(x), (3, 8), what="what is inside")))
-assert_close(inner(x), bent, what="feed_forward of a layer with gelu", hint="hand activation on")
-default = Encoder(1, 4, 2, 8).layers[0]
-residual, inner = default.attention_residual, default.feed_forward
-settings = (residual.dropout.p, residual.norm.eps, residual.norm_position)
-hint = "what is not given is as in the signature"
-assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given", hint=hint)
-bent = inner.down_projection(F.relu(checked(inner.up_projection(x), (3, 8), what="what is inside")))
-hint = "what is not given is as in the signature: relu"
-assert_close(inner(x), bent, what="feed_forward where no activation is given", hint=hint)
-for num_layers in (0, -1):
-    hint = "num_layers is at least 1: raise ValueError"
-    assert_raises(ValueError, Encoder, num_layers, 8, 2, 16, hint=hint)
+x, mask = torch.randn(2, 5, 12), torch.rand(2, 3, 5, 5) < 0.5
+mask[..., 0] = True
+for how in ({}, {"norm_position": "pre"}):
+    how |= {"dropout": 0.25, "activation": "gelu", "eps": 0.5}
+    encoder, ours = (kind(3, 12, 3, 20, **how).eval() for kind in (Encoder, reference.Encoder))
+    assert_parameters(encoder, {name: p.shape for name, p in ours.named_parameters()})
+    load_parameters(encoder, fix_weights(ours))
+    assert_matches(encoder, ours, x, mask)
+    assert_drops_like(encoder, ours, x, mask)
+encoder, ours = Encoder(2, 12, 3, 20), reference.Encoder(2, 12, 3, 20)
+starts = {encoder.layers[i].self_attention.query_projection.weight.sum().item() for i in (0, 1)}
+assert_equal(len(starts), 2, what="number of layers that start with weights of their own")
+assert_equal(torch.equal(encoder(x), encoder(x)), True, what="two equal calls giving the same")
+load_parameters(encoder.eval(), fix_weights(ours.eval()))
+assert_matches(encoder, ours, x)  # with relu
+encoder = fix_weights(Encoder(2, 6, 2, 8, norm_position="pre").double()).eval()
+assert_gradients(encoder, torch.randn(2, 3, 6, dtype=torch.float64))
 ### END HIDDEN TESTS
+
+# %% variants="Encoder"
+# fmt: off
+right("step by step", '''
+class Encoder(nn.Module):
+    def __init__(
+        self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0,
+        activation="relu", eps=1e-5,
+    ):
+        super().__init__()
+        if num_layers <= 0:
+            raise ValueError("no layers")
+        settings = dict(norm_position=norm_position, dropout=dropout, activation=activation)
+        self.layers = nn.ModuleList()
+        for _ in range(num_layers):
+            layer = EncoderLayer(d_model, num_heads, d_ff, eps=eps, **settings)
+            self.layers.append(layer)
+        self.norm = LayerNorm(d_model, eps=eps) if norm_position == "pre" else nn.Identity()
+
+    def forward(self, x, mask=None):
+        for i in range(len(self.layers)):
+            x = self.layers[i](x, mask)
+        return self.norm(x)
+''')
+right("in few lines", '''
+class Encoder(nn.Module):
+    def __init__(self, num_layers, *sizes, norm_position="post", eps=1e-5, **settings):
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(num_layers)
+        make = partial(
+            EncoderLayer, *sizes, norm_position=norm_position, eps=eps, **settings
+        )
+        self.layers = nn.ModuleList([make() for _ in range(num_layers)])
+        self.norm = final_norm(LayerNorm(sizes[0], eps=eps), norm_position)
+
+    def forward(self, x, mask=None):
+        for layer in self.layers: x = layer(x, mask=mask)
+        return self.norm(x)
+''')
+right("by PyTorch's functions", '''
+class Encoder(nn.Module):
+    def __init__(self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0,
+                 activation="relu", eps=1e-5):
+        super().__init__()
+        if not num_layers >= 1:
+            raise ValueError("num_layers")
+        layers = [
+            EncoderLayer(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout,
+                         activation=activation, eps=eps)
+            for _ in range(num_layers)
+        ]
+        self.layers = nn.ModuleList(layers)
+        self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
+
+    def forward(self, x, mask=None):
+        import functools
+        return self.norm(functools.reduce(lambda y, layer: layer(y, mask), self.layers, x))
+''')
+right("a LayerStack", """
+class Encoder(LayerStack):
+    def __init__(self, num_layers, *sizes, norm_position="post", eps=1e-5, **settings):
+        settings |= {"norm_position": norm_position, "eps": eps}
+        layers = [EncoderLayer(*sizes, **settings) for _ in range(num_layers)]
+        super().__init__(layers, final_norm(LayerNorm(sizes[0], eps=eps), norm_position))
+""")
+STEP = "            x = layer(x, mask)\n"
+for name, edits, hint in (
+    ("the last norm not used", [("return self.norm(x)", "return x")],
+     "You do not use the last norm; return self.norm(x)."),
+    ("the last norm after post-norm layers too",
+     [("final_norm(LayerNorm(d_model, eps=eps), norm_position)", "LayerNorm(d_model, eps=eps)")],
+     "You normalise after post-norm layers too; final_norm knows when a last norm is needed."),
+    ("no mask", [("layer(x, mask)", "layer(x)")], "You do not hand the mask on; every layer gets it."),
+    ("the mask for the first layer alone", [("x = layer(x, mask)", "x, mask = layer(x, mask), None")],
+     "You hand the mask to the first layer only; every layer gets it."),
+    ("the mask inverted", [("layer(x, mask)", "layer(x, None if mask is None else ~mask)")],
+     "You invert the mask; hand it on as it is."),
+    ("the mask of the first sentence for all",
+     [("layer(x, mask)", "layer(x, None if mask is None else mask[:1])")],
+     "You use the mask of the first sentence for all; hand on all of it."),
+    ("the mask of the first head for all",
+     [("layer(x, mask)", "layer(x, None if mask is None else mask[:, :1])")],
+     "You use the mask of the first head for all; hand on all of it."),
+    ("the mask of the first query for all",
+     [("layer(x, mask)", "layer(x, None if mask is None else mask[:, :, :1])")],
+     "You use the mask of the first query for all; hand on all of it."),
+    ("one layer, many times",
+     [("            EncoderLayer(d_model, num_heads, d_ff, **settings) for _ in range(num_layers)\n",
+       "            [EncoderLayer(d_model, num_heads, d_ff, **settings)] * num_layers\n")],
+     "You put one layer into the list many times; make each layer anew."),
+    ("copies of one layer",
+     [("        self.norm = final_norm", "        for layer in self.layers[1:]:\n"
+       "            layer.load_state_dict(self.layers[0].state_dict())\n        self.norm = final_norm")],
+     "You copy one layer, so all start alike; make each layer anew."),
+    ("last layer first", [("in self.layers:", "in reversed(self.layers):")],
+     "You run the last layer first; the first comes first."),
+    ("each layer reads the input",
+     [(STEP, "            y = layer(x, mask)\n"), ("return self.norm(x)", "return self.norm(y)")],
+     "You give x to each layer; each reads what the layer before it returns."),
+    ("dropout forgotten", [(', "dropout": dropout', "")], "You do not hand dropout on to each layer; do."),
+    ("dropout left at 0.1", [("dropout=0.0, ", "dropout=0.1, ")], "You drop values though nobody asks for it; keep dropout=0.0 in the signature."),
+    ("activation forgotten", [('"activation": activation, ', "")],
+     "You do not hand activation on to each layer; do."),
+    ("gelu where nothing is asked for", [('activation="relu"', 'activation="gelu"')],
+     "You change a default; keep the signature as it is."),
+    ("eps forgotten", [(', "eps": eps}', "}")], "You do not hand eps on to each layer; do."),
+    ("eps of the last norm forgotten", [("LayerNorm(d_model, eps=eps), norm_position", "LayerNorm(d_model), norm_position")],
+     "You do not hand eps on to the last norm; do."),
+    ("norm_position forgotten", [('"norm_position": norm_position, ', "")],
+     "You do not hand norm_position on to each layer; do."),
+    ("one layer too few", [("range(num_layers)", "range(num_layers - 1)")],
+     "You make another number of layers than num_layers; count again."),
+    ("a plain list", [("nn.ModuleList(", "list(")],
+     "You keep the layers in a plain list, which hides their parameters; use nn.ModuleList."),
+    ("the input detached", [("return self.norm(x)", "return self.norm(x.detach())")],
+     "You cut the gradient; leave detach(), .data and no_grad() out."),
+    ("what each layer gives is dropped too", [("x = layer(x, mask)",
+      "x = F.dropout(layer(x, mask), layer.feed_forward.dropout.p, self.training)")],
+     "You drop more than the layers do by themselves; hand dropout on to them, and no more."),
+    ("another name", [("self.layers = ", "self.blocks = "), ("in self.layers:", "in self.blocks:")],
+     "You call a part by another name; call it as the docstring does."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+# fmt: on
 
 # %% [markdown]
 # ## Part 2: the decoder's layer
 #
 # A decoder layer has one sublayer more, in the middle: the target's tokens ask, the *source's*
-# tokens answer. What they answer with, the `memory`, is the encoder's output. See
-# [The decoder](book:transformer#transformer-decoder).
-#
-# - Two masks come in: `mask` for the target among itself, `memory_mask` for the target's look at
-#   the source. Which attention gets which?
-# - The residual road of the middle sublayer is the target's: `x` asks and is added. The memory is
-#   never normalised here; the encoder has seen to it.
+# tokens answer. What they answer with, the `memory`, is the encoder's output; it is not normalised
+# here. Two masks come in, `mask` for the target among itself and `memory_mask` for its look at the
+# source. Which attention gets which? See [The decoder](book:transformer#transformer-decoder).
 
 
 # %% solution="DecoderLayer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 class DecoderLayer(nn.Module):
     """Self-attention, attention to the encoder's output, and a feed-forward layer.
 
-    Args:
-        d_model: Width of a token's vector; divisible by ``num_heads``.
-        num_heads: Number of attention heads.
-        d_ff: Width inside the feed-forward layer.
-        norm_position: Where the normalisations stand.
-        dropout: Share of each sublayer's output, and of the feed-forward layer's inner
-            activations, that training sets to zero.
-
-    Attributes:
-        self_attention: ``MultiHeadAttention``, from target to target.
-        cross_attention: ``MultiHeadAttention``, from target to the encoder's output.
-        feed_forward: ``FeedForward``, with its usual activation.
-        self_attention_residual: ``Residual`` around the first, with a ``LayerNorm`` of its own,
-            with its usual eps.
-        cross_attention_residual: Likewise around the second.
-        feed_forward_residual: Likewise around the third.
-
-    Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
+    ``self_attention`` and ``cross_attention`` are ``MultiHeadAttention``, ``feed_forward`` is a
+    ``FeedForward``. Around them stand ``self_attention_residual``, ``cross_attention_residual`` and
+    ``feed_forward_residual``, each with a ``LayerNorm`` of its own.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        *,
-        norm_position: NormPosition = "post",
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
         super().__init__()
         ### BEGIN SOLUTION
         self.self_attention = MultiHeadAttention(d_model, num_heads)
@@ -499,24 +523,8 @@ class DecoderLayer(nn.Module):
             self.add_module(f"{name}_residual", residual)
         ### END SOLUTION
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Let the target tokens read each other, then the source.
-
-        Args:
-            x: ``(batch, tgt_len, d_model)``, left as it is.
-            memory: ``(batch, src_len, d_model)``, the encoder's output, left as it is.
-            mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, tgt_len)``.
-            memory_mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, src_len)``.
-
-        Returns:
-            ``(batch, tgt_len, d_model)``.
-        """
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        """Map x (batch, tgt_len, d_model) to the same shape; memory is (batch, src_len, d_model)."""
         ### BEGIN SOLUTION
         x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
         x = self.cross_attention_residual(
@@ -527,276 +535,254 @@ class DecoderLayer(nn.Module):
 
 
 # %% test="DecoderLayer-values" points=1 read="transformer#transformer-decoder"
-# Self-attention, then a look at the source, then the feed-forward layer, each on its own road
-layer = DecoderLayer(8, 2, 16).to(device)
-x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 3, 8).to(device)
-as_it_was = "x += ... changes the caller's tensor; x = x + ... makes a new one"
-assert_keeps_inputs(layer, x, memory, hint=as_it_was)
-written = layer.self_attention_residual(x, lambda y: layer.self_attention(y, y, y))
-normed = layer.cross_attention_residual.norm(memory)
-
-
-def with_a_look(look):
-    """Go on from the self-attention, with this look at the source."""
-    looked = layer.cross_attention_residual(written, look)
-    return layer.feed_forward_residual(looked, layer.feed_forward)
-
-
-assert_close(
-    checked(layer(x, memory), x.shape),
-    with_a_look(lambda y: layer.cross_attention(y, memory, memory)),
-    what="the output, put together from your own blocks",
-    hint="self-attention, cross-attention, feed-forward, each on its own residual road",
-    mistakes={
-        "the look at the source is missing": (
-            layer.feed_forward_residual(written, layer.feed_forward)
-        ),
-        "the target asks: queries come from y, keys and values from the memory": (
-            with_a_look(lambda y: layer.cross_attention(memory, y, y))
-        ),
-        "keys and values of the cross-attention are the memory": (
-            with_a_look(lambda y: layer.cross_attention(y, y, y))
-        ),
-        "the keys of the cross-attention are the memory too, not y": (
-            with_a_look(lambda y: layer.cross_attention(y, y, memory))
-        ),
-        "the values of the cross-attention are the memory too, not y": (
-            with_a_look(lambda y: layer.cross_attention(y, memory, y))
-        ),
-        "queries come from y, what the residual hands to the cross-attention": (
-            with_a_look(lambda y: layer.cross_attention(x, memory, memory))
-        ),
-        "the cross-attention has weights of its own": (
-            with_a_look(lambda y: layer.self_attention(y, memory, memory))
-        ),
-        "the memory is never normalised here; the encoder has seen to it": (
-            with_a_look(lambda y: layer.cross_attention(y, normed, normed))
-        ),
-    },
-)
-longer = torch.randn(2, 5, 8).to(device)
-assert_shape(layer(x, longer), x.shape, what="the output for a longer source", hint="that of x")
+# Self-attention, then a look at the source, then the feed-forward layer
+layer = fix_weights(DecoderLayer(8, 2, 16)).eval()
+x, memory = torch.arange(16.0).sin().view(1, 2, 8), torch.arange(24.0).cos().view(1, 3, 8)
+y = layer.self_attention_residual(x, lambda y: layer.self_attention(y, y, y))
+y = layer.cross_attention_residual(y, lambda y: layer.cross_attention(y, memory, memory))
+expected = layer.feed_forward_residual(y, layer.feed_forward)
+assert_close(layer(x, memory), expected, what="output, against your own blocks put together")
+assert_keeps_inputs(layer, x, memory)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.transformer_layers import DecoderLayer as ReferenceLayer
-
-
-def run(layer, x, memory, steps):
-    """Run a layer's sublayers in some order, each on one of its roads."""
-    normed = layer.cross_attention_residual.norm(memory)
-    roads = (
-        layer.self_attention_residual,
-        layer.cross_attention_residual,
-        layer.feed_forward_residual,
-    )
-    sublayers = {
-        "own": lambda y: layer.self_attention(y, y, y),
-        "own, of x": lambda y: layer.self_attention(x, x, x),
-        "look": lambda y: layer.cross_attention(y, memory, memory),
-        "look of x": lambda y: layer.cross_attention(x, memory, memory),
-        "look at itself": lambda y: layer.cross_attention(y, y, y),
-        "look at the normed": lambda y: layer.cross_attention(y, normed, normed),
-        "look with the wrong weights": lambda y: layer.self_attention(y, memory, memory),
-        "think": layer.feed_forward,
-    }
-    for road, sublayer in steps:
-        x = roads[road](x, sublayers[sublayer])
-    return x
-
-
-names = "make the blocks that the docstring lists under Attributes, with these names"
-x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 6, 12).to(device)
-for norm_position in ("post", "pre"):
-    reference = ReferenceLayer(12, 3, 20, norm_position=norm_position).to(device)
-    for name, parameter in reference.named_parameters():
-        if parameter.dim() == 1:  # each norm gets a weight and a bias of its own
-            nn.init.normal_(parameter, mean=float(name.endswith("weight")), std=0.5)
-    student = DecoderLayer(12, 3, 20, norm_position=norm_position, dropout=0.25).to(device)
-    student.eval()
-    assert_keeps_inputs(student, x, memory, hint=as_it_was)
-    ours = set(reference.state_dict())
-    if parameters_of(student, ours).keys() != ours:
-        different = sorted(parameters_of(student, ours).keys() ^ ours)[0]
-        raise CheckFailure(f"a parameter is missing, or should not be: {different}", hint=names)
-    student.load_state_dict(reference.state_dict(), strict=False)
-    kept = student.state_dict()
-    for name, parameter in reference.state_dict().items():
-        if not torch.equal(kept[name], parameter):
-            raise CheckFailure(
-                f"{name} is one and the same as a parameter of another block",
-                hint="make each block anew: each residual has a LayerNorm of its own",
-            )
-    mistakes = {
-        "the look at the source is missing": ((0, "own"), (2, "think")),
-        "the self-attention is missing": ((1, "look"), (2, "think")),
-        "the feed-forward layer is missing": ((0, "own"), (1, "look")),
-        "the look at the source comes after the self-attention": (
-            ((1, "look"), (0, "own"), (2, "think"))
-        ),
-        "the feed-forward layer comes last": ((0, "own"), (2, "think"), (1, "look")),
-        "two residuals are swapped": ((1, "own"), (0, "look"), (2, "think")),
-        "one residual serves all sublayers; there are three": (
-            ((0, "own"), (0, "look"), (0, "think"))
-        ),
-        "keys and values of the cross-attention are the memory": (
-            ((0, "own"), (1, "look at itself"), (2, "think"))
-        ),
-        "the cross-attention has weights of its own": (
-            ((0, "own"), (1, "look with the wrong weights"), (2, "think"))
-        ),
-        "the memory is never normalised here; the encoder has seen to it": (
-            ((0, "own"), (1, "look at the normed"), (2, "think"))
-        ),
-        "the self-attention reads y, what the residual hands to it, and not x": (
-            ((0, "own, of x"), (1, "look"), (2, "think"))
-        ),
-        "the target asks with y, what the residual hands to the cross-attention, and not with x": (
-            ((0, "own"), (1, "look of x"), (2, "think"))
-        ),
-        "both attentions read y, what the residual hands to them, and not x": (
-            ((0, "own, of x"), (1, "look of x"), (2, "think"))
-        ),
-    }
-    assert_close(
-        student(x, memory),
-        reference(x, memory),
-        what=f"the output with {norm_position}",
-        hint="self-attention, cross-attention, feed-forward, each on its own residual road",
-        mistakes={words: run(reference, x, memory, steps) for words, steps in mistakes.items()},
-    )
-    assert_gradients_like(reference, student, {"x": x, "memory": memory})
-    for road in ("self_attention", "cross_attention", "feed_forward"):
-        residual = getattr(student, f"{road}_residual")
-        what, usual = f"of {road}_residual", "LayerNorm(d_model) has the usual eps, 1e-5"
-        assert_equal(residual.dropout.p, 0.25, what=f"dropout {what}", hint="hand dropout on")
-        assert_equal(residual.norm.eps, 1e-5, what=f"eps {what}", hint=usual)
-    steps = ((0, "own"), (1, "look"), (2, "think"))
-    assert_dropped_alike(student, partial(run, student, steps=steps), x, memory)
-dropout = student.feed_forward.dropout.p
-assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
-default = DecoderLayer(4, 2, 8)
-settings = (default.feed_forward.dropout.p, default.cross_attention_residual.norm_position)
-hint = "what is not given is as in the signature"
-assert_equal(settings, (0.0, "post"), what="settings that are not given", hint=hint)
+kinds = DecoderLayer, reference.DecoderLayer
+for how in ({}, {"norm_position": "pre"}):
+    layer, ours = (kind(12, 3, 20, dropout=0.25, **how).eval() for kind in kinds)
+    assert_parameters(layer, {name: p.shape for name, p in ours.named_parameters()})
+    load_parameters(layer, fix_weights(ours))
+    x, memory = torch.randn(2, 4, 12), torch.randn(2, 6, 12)
+    for size in (1.0, 0.01):
+        assert_matches(layer, ours, size * x, memory)
+    assert_keeps_inputs(layer, x, memory)
+    assert_drops_like(layer, ours, x, memory)
+layer = DecoderLayer(12, 3, 20)
+same = torch.equal(layer(x, memory), layer(x, memory))
+assert_equal(same, True, what="two equal calls giving the same")
+layer = fix_weights(DecoderLayer(6, 2, 8).double()).eval()
+assert_gradients(layer, *torch.randn(2, 2, 3, 6, dtype=torch.float64))
 ### END HIDDEN TESTS
 
 # %% test="DecoderLayer-masks" points=1 read="transformer#transformer-decoder"
 # One mask is for the target among itself, the other for the look at the source
-layer = DecoderLayer(8, 2, 16).to(device)
-x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 3, 8).to(device)
-last_hidden = torch.tensor([True, True, False]).to(device)[None, None, None, :]
+layer = fix_weights(DecoderLayer(8, 2, 16)).eval()
+x, memory = torch.arange(16.0).sin().view(1, 2, 8), torch.arange(24.0).cos().view(1, 3, 8)
+first_two = torch.tensor([True, True, False])[None, None, None]  # the source's last token is hidden
 changed = memory.clone()
 changed[:, 2] += 1.0
-
-
-def written(x, memory, *masks):
-    """Give a layer copies of its inputs; whether it changes them is another test's business."""
-    return checked(layer(x.clone(), memory.clone(), *masks), x.shape, hint="the shape of x")
-
-
-assert_close(
-    written(x, changed, None, last_hidden),
-    written(x, memory, None, last_hidden),
-    what="the output, after a change of the source's hidden token",
-    hint="memory_mask belongs to the cross-attention, whose keys and values are the memory",
-)
+after, before = layer(x, changed, None, first_two), layer(x, memory, None, first_two)
+assert_close(after, before, what="output after a change of the hidden token")
 ### BEGIN HIDDEN TESTS
-layer = DecoderLayer(12, 3, 20).to(device)
-x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 4, 12).to(device)
-only_past = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril().to(device)
-is_real = torch.tensor([[True, True, True, False], [True, True, False, False]]).to(device)
-memory_mask = is_real[:, None, None, :]
-before = written(x, memory, only_past, memory_mask)
-noise = torch.randn(2, 4, 12).to(device)
-elsewhere = torch.where(is_real[..., None], memory, noise)
-assert_close(
-    written(x, elsewhere, only_past, memory_mask),
-    before,
-    what="the output, after a change of the source's padding",
-    hint="memory_mask belongs to the cross-attention, whose keys and values are the memory; True "
-    "means may attend",
-)
-later = x.clone()
-later[:, 2:] = noise[:, 2:]
-assert_close(
-    written(later, memory, only_past, memory_mask)[:, :2],
-    before[:, :2],
-    what="the first two tokens, after a change of those behind them",
-    hint="mask belongs to the self-attention, and no target token is a key or a value of the other",
-)
-for change, hint in (
-    (written(x, memory + noise, only_past, memory_mask), "the memory has no influence"),
-    (written(x, memory, None, memory_mask), "the mask has no influence"),
-    (written(x, memory, only_past), "the memory_mask has no influence"),
-):
-    if torch.allclose(change, before):
-        raise CheckFailure("the output does not change where it should", hint=hint)
-first_alone = written(x[:, :1], memory, None, memory_mask)
-assert_close(before[:, :1], first_alone, what="the first token, alone", hint="mask the keys")
-cut_off = written(x[1:], memory[1:, :2], only_past)
-not_zeros = "keys that are zeros get their share of the weights all the same: hand memory_mask on"
-assert_close(
-    before[1:], cut_off, what="the output, beside that of a shorter source", hint=not_zeros
-)
-layer.eval()
-what, hint = "the output in evaluation", "eval() changes nothing here: the masks stay"
-assert_close(written(x, memory, only_past, memory_mask), before, what=what, hint=hint)
-
-
-def by_hand(mask=None, memory_mask=None):
-    """Put the layer together from its own blocks."""
-    y = layer.self_attention_residual(x, lambda y: layer.self_attention(y, y, y, mask))
-    y = layer.cross_attention_residual(
-        y, lambda y: layer.cross_attention(y, memory, memory, memory_mask)
-    )
-    return layer.feed_forward_residual(y, layer.feed_forward)
-
-
-if torch.allclose(written(x, memory), by_hand(), atol=1e-5):
-    own, look = random_mask(2, 3, 4, 4), random_mask(2, 3, 4, 4)
-    assert_close(
-        written(x, memory, own, look),
-        by_hand(own, look),
-        what="the output with masks of many sentences, heads and queries",
-        hint="hand each mask on to its attention, as it is",
-        mistakes={
-            **{f"mask: {words}": by_hand(part, look) for words, part in parts_for_all(own).items()},
-            **{
-                f"memory_mask: {words}": by_hand(own, part)
-                for words, part in parts_for_all(look).items()
-            },
-        },
-    )
-else:
-    forgive("the blocks are put together in another way", "DecoderLayer-values")
+layer, ours = (kind(12, 3, 20).eval() for kind in (DecoderLayer, reference.DecoderLayer))
+load_parameters(layer, fix_weights(ours))
+x, memory = torch.randn(2, 4, 12), torch.randn(2, 4, 12)
+own, look = torch.rand(2, 2, 3, 4, 4) < 0.5
+own[..., 0] = look[..., 0] = True
+for masks in ((own, look), (own, None), (None, look)):
+    assert_matches(layer, ours, x, memory, *masks)
 ### END HIDDEN TESTS
+
+# %% variants="DecoderLayer"
+# fmt: off
+right("step by step", '''
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
+        super().__init__()
+
+        def road():
+            return Residual(LayerNorm(d_model), norm_position=norm_position, dropout=dropout)
+
+        self.self_attention, self.self_attention_residual = (
+            MultiHeadAttention(d_model, num_heads),
+            road(),
+        )
+        self.cross_attention, self.cross_attention_residual = (
+            MultiHeadAttention(d_model, num_heads),
+            road(),
+        )
+        self.feed_forward, self.feed_forward_residual = (
+            FeedForward(d_model, d_ff, dropout=dropout),
+            road(),
+        )
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        def read_own(y):
+            return self.self_attention(y, y, y, mask)
+
+        def read_source(y):
+            return self.cross_attention(query=y, key=memory, value=memory, mask=memory_mask)
+
+        for road, sublayer in (
+            (self.self_attention_residual, read_own),
+            (self.cross_attention_residual, read_source),
+            (self.feed_forward_residual, self.feed_forward),
+        ):
+            x = road(x, sublayer)
+        return x
+''')
+right("in few lines", '''
+class DecoderLayer(EncoderLayer):
+    def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
+        super().__init__(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout)
+        self.cross_attention = MultiHeadAttention(d_model, num_heads)
+        self.self_attention_residual = self.attention_residual
+        del self.attention_residual
+        self.cross_attention_residual = Residual(
+            LayerNorm(d_model), norm_position=norm_position, dropout=dropout
+        )
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
+        look = lambda y: self.cross_attention(y, memory, memory, memory_mask)
+        return self.feed_forward_residual(
+            self.cross_attention_residual(x, look), self.feed_forward
+        )
+''')
+right("by PyTorch's functions", '''
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, norm_position="post", dropout=0.0):
+        super().__init__()
+        self.feed_forward = FeedForward(d_model, d_ff, activation="relu", dropout=dropout)
+        for name in ("self_attention", "cross_attention"):
+            setattr(self, name, MultiHeadAttention(d_model, num_heads))
+        for name in ("self_attention", "cross_attention", "feed_forward"):
+            road = Residual(LayerNorm(d_model), norm_position=norm_position, dropout=dropout)
+            setattr(self, f"{name}_residual", road)
+        self.before = norm_position == "pre"
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        attend, look, think = self.self_attention, self.cross_attention, self.feed_forward
+        one, two, three = (
+            self.self_attention_residual, self.cross_attention_residual, self.feed_forward_residual
+        )
+        if self.before:
+            y = one.norm(x)
+            x = x + one.dropout(attend(y, y, y, mask))
+            x = x + two.dropout(look(two.norm(x), memory, memory, memory_mask))
+            return x + three.dropout(think(three.norm(x)))
+        x = one.norm(x + one.dropout(attend(x, x, x, mask)))
+        x = two.norm(x + two.dropout(look(x, memory, memory, memory_mask)))
+        return three.norm(x + three.dropout(think(x)))
+''')
+right("a second name for each residual", ('            self.add_module(f"{name}_residual", residual)\n',
+    '            self.add_module(f"{name}_residual", residual)\n'
+    "        self.roads = nn.ModuleList(list(self.children())[3:])\n"))
+OWN = "x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, mask))"
+LOOK = """\
+        x = self.cross_attention_residual(
+            x, lambda y: self.cross_attention(y, memory, memory, memory_mask)
+        )
+"""
+CALL = "self.cross_attention(y, memory, memory, memory_mask)"
+THINK = "return self.feed_forward_residual(x, self.feed_forward)"
+ORDER = "You run the sublayers in another order; it is self-attention, cross-attention, feed-forward."
+ROADS = "You use a residual for another sublayer than its own; each has one."
+BESIDE = "You read x inside a residual; read y, what the residual hands to the sublayer."
+SOURCE = "You let the cross-attention read another tensor; queries are y, keys and values the memory."
+for name, edits, hint in (
+    ("no look at the source", [(LOOK, "")], "You leave the cross-attention out; it comes second."),
+    ("no self-attention", [(f"        {OWN}\n", "")], "You leave the self-attention out; it comes first."),
+    ("no feed-forward layer", [(THINK, "return x")], "You leave the feed-forward layer out; it comes last."),
+    ("the source first", [(f"        {OWN}\n{LOOK}", f"{LOOK}        {OWN}\n")], ORDER),
+    ("the feed-forward layer in the middle",
+     [(LOOK, "        x = self.feed_forward_residual(x, self.feed_forward)\n"),
+      (THINK, LOOK.strip().replace("x = ", "return ", 1))], ORDER),
+    ("the cross-attention reads the target", [(CALL, "self.cross_attention(y, y, y)")], SOURCE),
+    ("the source asks", [(CALL, "self.cross_attention(memory, y, y)")], SOURCE),
+    ("keys of the target", [(CALL, "self.cross_attention(y, y, memory, memory_mask)")], SOURCE),
+    ("values of the target", [(CALL, "self.cross_attention(y, memory, y, memory_mask)")], SOURCE),
+    ("the memory not used", [(CALL, f"0 * {CALL} + y")], SOURCE),
+    ("queries from before the self-attention",
+     [(CALL, CALL.replace("(y,", "(z,")), (f"        {OWN}\n", f"        z = x\n        {OWN}\n")], BESIDE),
+    ("the self-attention reads x", [("(y, y, y, mask)", "(x, x, x, mask)")], BESIDE),
+    ("the look reads x", [(CALL, CALL.replace("(y,", "(x,"))], BESIDE),
+    ("both attentions read x",
+     [("(y, y, y, mask)", "(x, x, x, mask)"), (CALL, CALL.replace("(y,", "(x,"))], BESIDE),
+    ("self-attention's weights for the source", [(CALL, CALL.replace("cross", "self"))],
+     "You use self_attention for the source; cross_attention has weights of its own."),
+    ("two residuals swapped",
+     [("x = self.self_attention_residual(x", "x = self.cross_attention_residual(x"),
+      ("x = self.cross_attention_residual(\n", "x = self.self_attention_residual(\n")], ROADS),
+    ("one residual for all",
+     [("x = self.cross_attention_residual(\n", "x = self.self_attention_residual(\n"),
+      (THINK, "return self.self_attention_residual(x, self.feed_forward)")], ROADS),
+    ("the memory normalised",
+     [(CALL, "self.cross_attention(y, *[self.cross_attention_residual.norm(memory)] * 2, memory_mask)")],
+     "You normalise the memory; the encoder has seen to that."),
+    ("added to the caller's tensor", [(f"        {OWN}\n", """\
+        road = self.self_attention_residual
+        y = road.norm(x) if road.norm_position == "pre" else x.clone()
+        x += road.dropout(self.self_attention(y, y, y, mask))
+        x = x.clone() if road.norm_position == "pre" else road.norm(x)
+""")], "You change the caller's tensor with x += ...; x = x + ... makes a new one."),
+    ("one norm for all",
+     [('        for name in ("self_attention",',
+       '        norm = LayerNorm(d_model)\n        for name in ("self_attention",'),
+      ("Residual(LayerNorm(d_model), norm", "Residual(norm, norm")],
+     "You give all residuals one LayerNorm; make each one anew."),
+    ("no dropout in the residuals", [("norm_position=norm_position, dropout=dropout)", "norm_position=norm_position)")],
+     "You do not hand dropout on to every block; the residuals and feed_forward get it."),
+    ("no dropout inside the feed-forward layer", [("(d_model, d_ff, dropout=dropout)", "(d_model, d_ff)")],
+     "You do not hand dropout on to every block; the residuals and feed_forward get it."),
+    ("dropout left at 0.1", [("dropout=0.0)", "dropout=0.1)")], "You drop values though nobody asks for it; keep dropout=0.0 in the signature."),
+    ("what the layer gives is dropped too",
+     [(THINK, f"{THINK.replace('self', 'F.dropout(self', 1)}, 0.9, "
+       "self.training and self.feed_forward.dropout.p > 0)")],
+     "You drop more than the blocks do by themselves; hand dropout on to them, and no more."),
+    ("an eps of its own", [("LayerNorm(d_model)", "LayerNorm(d_model, eps=1e-6)")],
+     "You change eps; LayerNorm(d_model) has the usual one."),
+    ("gelu", [("d_ff, dropout", 'd_ff, activation="gelu", dropout')],
+     "You change the activation; FeedForward has the usual one."),
+    ("always post", [("norm_position=norm_position, ", 'norm_position="post", ')],
+     "You do not hand norm_position on to the residuals; do."),
+    ("the memory detached", [("y, memory, memory, memory_mask", "y, memory.detach(), memory.detach(), memory_mask")],
+     "You cut the gradient; leave detach(), .data and no_grad() out."),
+    ("another name", [("self.cross_attention = ", "self.source_attention = "),
+      (CALL, CALL.replace("cross", "source"))], "You call a part by another name; call it as the docstring does."),
+    ("a tuple", [(THINK, f"{THINK}, memory")], "You return a tuple; return the one tensor."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+for name, edits, hint in (
+    ("no mask in the self-attention", [("(y, y, y, mask)", "(y, y, y)")],
+     "You do not hand mask on; it belongs to self_attention."),
+    ("no mask in evaluation", [("(y, y, y, mask)", "(y, y, y, mask if self.training else None)")],
+     "You use a mask in training only; it holds in evaluation too."),
+    ("the masks exchanged", [("(y, y, y, mask)", "(y, y, y, memory_mask)"), (CALL, CALL.replace("memory_mask", "mask"))],
+     "You exchange the masks; mask belongs to self_attention, memory_mask to cross_attention."),
+    ("no mask for the source", [(CALL, CALL.replace(", memory_mask", ""))],
+     "You do not hand memory_mask on; it belongs to cross_attention."),
+    ("the target's mask for both", [(CALL, CALL.replace("memory_mask", "mask"))],
+     "You give mask to cross_attention too; it gets memory_mask."),
+    ("the source's padding multiplied by zero",
+     [(CALL, "self.cross_attention(y, *2 * [memory if memory_mask is None else "
+       "memory * memory_mask[:, 0, 0, :, None]])")],
+     "You multiply hidden tokens by zero, and they still get weight; hand memory_mask to cross_attention."),
+):
+    wrong(name, *edits, lost="masks", hint=hint)
+for mask, before, one, part in (
+    ("mask", "y, y, y", "sentence", ":1"), ("mask", "y, y, y", "head", ":, :1"),
+    ("memory_mask", "memory, memory", "head", ":, :1"), ("memory_mask", "memory, memory", "query", ":, :, :1"),
+):
+    wrong(f"the {mask} of the first {one} for all",
+        (f"{before}, {mask})", f"{before}, None if {mask} is None else {mask}[{part}])"), lost="masks",
+        hint=f"You use the {mask} of the first {one} for all; hand on all of it.")
+# fmt: on
 
 # %% [markdown]
 # ## Part 3: the whole model
 #
-# ### Masks, put together
-#
 # Source and target come as token ids, filled up with `pad_id` to a common length. Two masks follow
-# from them: no one looks at padding, and the target does not look ahead. `padding_mask` and
-# `causal_mask`, imported above, are the ones that you wrote in homework 3; they combine with `&`.
-# The encoder's self-attention and the decoder's look at the source need the same mask. See
-# [Three attentions, two masks](book:transformer#masks-together). (The chapter says why the target's
-# padding might be left to the causal mask. Here it is hidden too.)
+# from them: nobody looks at padding, and the target does not look ahead. `padding_mask` and
+# `causal_mask` are those of homework 3; they combine with `&`. The encoder and the decoder's look
+# at the source need the same mask. See
+# [Three attentions, two masks](book:transformer#masks-together).
 
 
 # %% solution="translation_masks"
-def translation_masks(src: Tensor, tgt: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
-    """Say what may be attended to, in source and target.
+def translation_masks(src, tgt, pad_id):
+    """Return what may be attended to, in source and target; True means may attend.
 
-    Args:
-        src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
-        tgt: ``(batch, tgt_len)``, target token ids, padded likewise.
-        pad_id: The token id that fills sequences up.
-
-    Returns:
-        Two boolean masks, True where a query may attend to a key, on the device of ``src`` and
-        ``tgt``: for all that look at the source ``(batch, 1, 1, src_len)``, True where it is no
-        padding; for the target's look at itself ``(batch, 1, tgt_len, tgt_len)``, True where a key
-        is no padding and stands no later than the query.
+    ``src`` and ``tgt`` are token ids, ``(batch, src_len)`` and ``(batch, tgt_len)``. The masks are
+    ``(batch, 1, 1, src_len)``, no padding, and ``(batch, 1, tgt_len, tgt_len)``, neither padding
+    nor later than the query.
     """
     ### BEGIN SOLUTION
     tgt_len = tgt.size(1)
@@ -807,198 +793,128 @@ def translation_masks(src: Tensor, tgt: Tensor, pad_id: int) -> tuple[Tensor, Te
 
 # %% test="translation_masks-source" points=1 read="transformer#masks-together"
 # The source's mask hides its padding
-src = torch.tensor([[5, 7, 4], [3, 0, 0]]).to(device)
-tgt = torch.tensor([[1, 6], [1, 8]]).to(device)
-expected = torch.tensor([[[[True, True, True]]], [[[True, False, False]]]]).to(device)
-assert_close(
-    two_masks(translation_masks(src, tgt, 0))[0],
-    expected,
-    what="the source's mask",
-    hint="boolean; the dimensions are batch, heads (1 for all), queries (1 for all), keys",
-    mistakes={
-        "the mask is inverted; True means may attend": ~expected,
-        "this one is made of tgt; the source's is made of src": (tgt != 0)[:, None, None, :],
-        "the two masks are exchanged: the source's comes first": (
-            torch.ones(2, 1, 2, 2, dtype=torch.bool).tril().to(device)
-        ),
-    },
-)
+src, tgt = torch.tensor([[5, 7, 4], [3, 0, 0]]), torch.tensor([[1, 6, 4, 2], [1, 8, 2, 0]])
+src_mask, _ = translation_masks(src, tgt, 0)
+expected = torch.tensor([[[[True, True, True]]], [[[True, False, False]]]])
+assert_close(src_mask, expected, what="the source's mask")
 ### BEGIN HIDDEN TESTS
 pad_id = int(torch.randint(1, 4, ()))
-src, tgt = torch.randint(0, 5, (3, 7)).to(device), torch.randint(0, 5, (3, 4)).to(device)
+src, tgt = torch.randint(0, 5, (3, 7)), torch.randint(0, 5, (3, 4))
 src[0, 0], src[0, 1] = pad_id, 0  # 0 is a token like any other here
-expected = (src != pad_id)[:, None, None, :]
-assert_close(
-    two_masks(translation_masks(src, tgt, pad_id))[0],
-    expected,
-    what="the source's mask",
-    hint="boolean; the dimensions are batch, heads (1 for all), queries (1 for all), keys",
-    mistakes={
-        "the mask is inverted; True means may attend": ~expected,
-        "compare with pad_id, which need not be 0": (src != 0)[:, None, None, :],
-    },
-)
+src_mask, _ = translation_masks(src, tgt, pad_id)
+assert_close(src_mask, reference.translation_masks(src, tgt, pad_id)[0], what="the source's mask")
 ### END HIDDEN TESTS
 
 # %% test="translation_masks-target" points=1 read="transformer#masks-together"
 # The target's mask hides its padding and what comes later
-src = torch.tensor([[5, 7, 4, 2]]).to(device)
-tgt = torch.tensor([[1, 6, 0]]).to(device)
-real = (tgt != 0)[:, None, None, :]
-causal = torch.ones(3, 3, dtype=torch.bool).tril().to(device)
-
-
-def wrong_masks(real, causal):
-    """Name the usual mistakes, and what each of them makes of the two masks."""
-    mistakes = {
-        "the mask is inverted; True means may attend": ~(real & causal),
-        "padding is not hidden in it": causal,
-        "padding alone is left in it; True means no padding": ~real & causal,
-        "what comes later is not hidden in it": real,
-        "joined with or; both must allow it: &": real | causal,
-        "it hides the past; hide what comes later": real & causal.mT,
-        "it leaves what comes later alone; True means may attend": real & ~causal,
-        "a token may attend to itself": real & causal.tril(-1),
-        "padding is hidden as a query; hide it as a key": real.mT & causal,
-    }
-    return {words: mask.expand(*real.shape[:2], *causal.shape) for words, mask in mistakes.items()}
-
-
-def targets_mask(masks):
-    """Give the target's of two masks. Which of them comes first is another test's business."""
-    first, second = two_masks(masks)
-    shapes = [mask.shape[-2:] if isinstance(mask, Tensor) else () for mask in (first, second)]
-    square = (shapes[0][-1:] * 2, shapes[1][-1:] * 2)
-    turned = shapes[0] == square[0] != shapes[1] != square[1]
-    if turned:
-        forgive("the two masks have changed places", "translation_masks-source")
-    return first if turned else second
-
-
-assert_close(
-    targets_mask(translation_masks(src, tgt, 0)),
-    real & causal,
-    what="the target's mask",
-    hint="both masks at once: padding_mask(...) & causal_mask(...)",
-    mistakes=wrong_masks(real, causal),
-)
+src, tgt = torch.tensor([[5, 7, 4, 2]]), torch.tensor([[1, 6, 0]])
+_, tgt_mask = translation_masks(src, tgt, 0)
+rows = [[True, False, False], [True, True, False], [True, True, False]]
+assert_close(tgt_mask, torch.tensor([[rows]]), what="the target's mask")
 ### BEGIN HIDDEN TESTS
-pad_id = int(torch.randint(1, 4, ()))
-src, tgt = torch.randint(0, 5, (3, 7)).to(device), torch.randint(0, 5, (3, 5)).to(device)
-tgt[0, -1], tgt[0, 0], tgt[1, 0] = pad_id, 0, 4
-source = two_masks(translation_masks(src, tgt, pad_id))[0]
-if isinstance(source, Tensor) and torch.equal(source, (src != 0)[:, None, None, :]):
-    pad_id = 0
-    forgive("another pad_id than 0 is overlooked", "translation_masks-source")
-real, causal = (tgt != pad_id)[:, None, None, :], torch.ones(5, 5, dtype=torch.bool).tril()
-causal = causal.to(device)
-assert_close(
-    targets_mask(translation_masks(src, tgt, pad_id)),
-    real & causal,
-    what="the target's mask",
-    hint="both masks at once: padding_mask(...) & causal_mask(...)",
-    mistakes={
-        "compare with pad_id, which need not be 0": (tgt != 0)[:, None, None, :] & causal,
-        **wrong_masks(real, causal),
-    },
-)
+for pad_id in (0, int(torch.randint(1, 4, ()))):
+    src, tgt = torch.randint(0, 5, (3, 7)), torch.randint(0, 5, (3, 5))
+    tgt[0, -1], tgt[0, 0], tgt[1, 0] = pad_id, 0, 4
+    _, tgt_mask = translation_masks(src, tgt, pad_id)
+    expected = reference.translation_masks(src, tgt, pad_id)[1]
+    assert_close(tgt_mask, expected, what="the target's mask")
 ### END HIDDEN TESTS
 
+# %% variants="translation_masks"
+# fmt: off
+right("step by step", '''
+def translation_masks(src, tgt, pad_id):
+    batch, length = tgt.shape
+    rows = [
+        [
+            [[tgt[b, j].item() != pad_id and j <= i for j in range(length)] for i in range(length)]
+        ]
+        for b in range(batch)
+    ]
+    source = [[[[token != pad_id for token in row]]] for row in src.tolist()]
+    return torch.tensor(source, device=src.device), torch.tensor(rows, device=tgt.device)
+''')
+right("in few lines", '''
+def translation_masks(src: Tensor, tgt: Tensor, pad_id: int):
+    n = tgt.shape[1]
+    past = torch.ones(n, n, dtype=torch.bool, device=tgt.device).tril()
+    return (src != pad_id)[:, None, None], (tgt != pad_id)[:, None, None] * past
+''')
+right("by PyTorch's functions", '''
+def translation_masks(src, tgt, pad_id):
+    places = torch.arange(tgt.size(-1), device=tgt.device)
+    not_later = places.unsqueeze(0) <= places.unsqueeze(1)
+    real = tgt.ne(pad_id).unsqueeze(1).unsqueeze(1)
+    return src.ne(pad_id).unsqueeze(1).unsqueeze(1), torch.logical_and(real, not_later)
+''')
+SOURCE, TARGET = "padding_mask(src, pad_id)", "padding_mask(tgt, pad_id) & look_back"
+INVERTED = "You invert a mask; True means may attend."
+for name, source, hint in (
+    ("the source's mask inverted", f"~{SOURCE}", INVERTED),
+    ("the target's padding in the source's mask", "padding_mask(tgt, pad_id)",
+     "You make the source's mask from tgt; make it from src."),
+    ("two dimensions", "src != pad_id",
+     "You leave out dimensions; they are batch, heads (1 for all), queries (1 for all), keys."),
+):
+    wrong(name, (f"return {SOURCE}", f"return {source}"), lost="source", hint=hint)
+wrong("padding is always 0", (SOURCE, "padding_mask(src, 0)"), (TARGET, "padding_mask(tgt, 0) & look_back"),
+    lost="source", hint="You take 0 for padding; compare with pad_id.")
+wrong("the two masks exchanged", (f"return {SOURCE}, {TARGET}", f"return {TARGET}, {SOURCE}"),
+    lost="source", hint="You return the target's mask first; the source's comes first.")
+wrong("the source's mask alone", (f", {TARGET}", ""), lost="target",
+    hint="You return one mask; return two, the source's and the target's.")
+wrong("the target's mask alone", (f"{SOURCE}, ", ""), lost="source",
+    hint="You return one mask; return two, the source's and the target's.")
+for name, target, hint in (
+    ("the target's padding forgotten", "look_back.expand(tgt.size(0), 1, tgt_len, tgt_len)",
+     "You do not hide the target's padding; join both masks with &."),
+    ("the causal mask forgotten", "padding_mask(tgt, pad_id).expand(-1, -1, tgt_len, -1)",
+     "You do not hide what comes later; join both masks with &."),
+    ("or for and", "padding_mask(tgt, pad_id) | look_back", "You join the masks with or; both must allow it: &."),
+    ("the target's mask inverted", f"~({TARGET})", INVERTED),
+    ("the causal mask inverted", "padding_mask(tgt, pad_id) & ~look_back", INVERTED),
+    ("the target's padding mask inverted", "~padding_mask(tgt, pad_id) & look_back", INVERTED),
+    ("the future for the past", "padding_mask(tgt, pad_id) & look_back.mT",
+     "You hide the past; hide what comes later."),
+    ("a token may not see itself", "padding_mask(tgt, pad_id) & look_back.tril(-1)",
+     "You hide a token from itself; it may attend to itself."),
+    ("padding hidden as a query", "padding_mask(tgt, pad_id).mT & look_back",
+     "You hide padding as a query; hide it as a key, in the last dimension."),
+):
+    wrong(name, (TARGET, target), lost="target", hint=hint)
+wrong("the length of the source", ("tgt_len = tgt.size(1)", "tgt_len = src.size(1)"), lost="target",
+    hint="You make the target's mask as long as the source; take the length of tgt.")
+same("causal_mask(tgt_len)", "the device shows on a GPU alone; the tests run there too")
+# fmt: on
+
 # %% [markdown]
-# ### From token ids to logits
-#
-# The decoder's stack is the encoder's again, so it is given here. So is `start_small`: it draws the
-# first weights such that vectors keep about their size from layer to layer; a Transformer that
-# starts otherwise learns late or never. Call it last in `__init__`, as `start_small(self)`.
+# Now the model. Embeddings are *scaled*, `TokenEmbedding(..., scaled=True)`, and positions are
+# added on both sides: see [The input](book:transformer#embeddings-and-positions). Logits come out,
+# no probabilities: the loss takes logits. The paper lets `output_projection` share its weight with
+# `tgt_embedding`; you may do so. `Decoder`, the next cell, is called like `Encoder`, and its
+# `forward` like `DecoderLayer`'s. `start_small(self)`, imported above, draws the first weights so
+# that vectors keep about their size from layer to layer; call it last in `__init__`.
 
 
 # %% setup="decoder-stack"
-class Decoder(nn.Module):
-    """A stack of decoder layers, and a last normalisation if they are pre-norm."""
-
-    def __init__(self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
-        super().__init__()
-        self.layers = nn.ModuleList(
-            DecoderLayer(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout)
-            for _ in range(num_layers)
-        )
-        self.norm = final_norm(LayerNorm(d_model), norm_position)
-
-    def forward(self, x, memory, mask=None, memory_mask=None):
-        for layer in self.layers:
-            x = layer(x, memory, mask, memory_mask)
-        return self.norm(x)
-
-
-def start_small(model):
-    """Draw the first weights of a model, in place."""
-    for module in model.modules():
-        if isinstance(module, TokenEmbedding):  # times its scale: entries of about 1
-            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-        elif isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-
-
-def is_tied(model):
-    """Say whether a model's output projection has the weights of its target embedding."""
-    state = model.state_dict()
-    return torch.equal(state["tgt_embedding.weight"], state["output_projection.weight"])
-
-
-# %% [markdown]
-# Now the model. Five things to keep in mind:
-#
-# - Embeddings are *scaled*: `TokenEmbedding(..., scaled=True)`. See
-#   [The input](book:transformer#embeddings-and-positions).
-# - Positions are added on both sides. Sinusoids have no weights, so one `SinusoidalPositions`
-#   serves both.
-# - The logits are what comes out: no softmax, the loss takes logits.
-# - The paper lets `output_projection` share its weight with `tgt_embedding`. You may do so, or
-#   leave the two apart: the tests take both.
-# - Three attentions, two masks.
+def Decoder(num_layers, *sizes, norm_position="post", **settings):
+    layers = [DecoderLayer(*sizes, norm_position=norm_position, **settings) for _ in range(num_layers)]  # fmt: skip
+    return LayerStack(layers, final_norm(LayerNorm(sizes[0]), norm_position))
 
 
 # %% solution="Transformer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 class Transformer(nn.Module):
     """Translate a sequence: encode the source, then say for each target token what comes next.
 
-    Args:
-        src_vocab_size: Number of source token ids.
-        tgt_vocab_size: Number of target token ids.
-        d_model: Width of a token's vector; divisible by ``num_heads``, even.
-        num_heads: Number of attention heads.
-        d_ff: Width inside the feed-forward layers.
-        num_layers: Number of encoder layers, and of decoder layers.
-        norm_position: Where the normalisations stand.
-        dropout: Share that training sets to zero: of the embeddings with their positions, and
-            inside ``encoder`` and ``decoder``.
-        pad_id: The token id that fills sequences up.
-
-    Attributes:
-        src_embedding: ``TokenEmbedding`` of the source, scaled.
-        tgt_embedding: ``TokenEmbedding`` of the target, scaled.
-        encoder: ``Encoder``.
-        decoder: ``Decoder``.
-        output_projection: ``nn.Linear(d_model, tgt_vocab_size)`` without bias.
-
-    Source: Vaswani et al. (2017), section 3; chapter "The Transformer".
+    ``src_embedding`` and ``tgt_embedding`` are ``TokenEmbedding``, scaled; ``encoder`` is an
+    ``Encoder``, ``decoder`` a ``Decoder``, ``output_projection`` an ``nn.Linear`` without bias.
+    ``dropout`` acts on embeddings with their positions, and inside ``encoder`` and ``decoder``.
     """
 
     def __init__(
-        self,
-        src_vocab_size: int,
-        tgt_vocab_size: int,
-        *,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        num_layers: int,
-        norm_position: NormPosition = "pre",
-        dropout: float = 0.0,
-        pad_id: int = 0,
-    ) -> None:
+        self, src_vocab_size, tgt_vocab_size, *, d_model, num_heads, d_ff, num_layers,
+        norm_position="pre", dropout=0.0, pad_id=0,
+    ):  # fmt: skip
         super().__init__()
         ### BEGIN SOLUTION
         self.pad_id = pad_id
@@ -1013,15 +929,10 @@ class Transformer(nn.Module):
         start_small(self)
         ### END SOLUTION
 
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Say for each target token what comes next, given the source and the target up to it.
+    def forward(self, src, tgt):
+        """Return logits (batch, tgt_len, tgt_vocab_size) of what comes after each target token.
 
-        Args:
-            src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
-            tgt: ``(batch, tgt_len)``, target token ids, beginning with the start symbol.
-
-        Returns:
-            Logits ``(batch, tgt_len, tgt_vocab_size)``. Those that stand at padding mean nothing.
+        ``src`` and ``tgt`` are token ids, padded with ``pad_id``. Logits at padding mean nothing.
         """
         ### BEGIN SOLUTION
         src_mask, tgt_mask = translation_masks(src, tgt, self.pad_id)
@@ -1034,827 +945,781 @@ class Transformer(nn.Module):
 
 # %% test="Transformer-parameters" points=1 read="transformer#embeddings-and-positions"
 # The model has its parts, starts small, and has logits for each target token
-model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2).to(device)
-# Both are of one length: which attention gets which mask is another test's business.
-src, tgt = torch.randint(1, 11, (3, 4)).to(device), torch.randint(1, 13, (3, 4)).to(device)
-assert_shape(model(src, tgt), (3, 4, 13), what="the logits", hint="one row a target token")
-for name, size in (("src_embedding", 11), ("tgt_embedding", 13)):
-    weight = checked(getattr(model, name).weight, (size, 8), what=f"the weight of {name}")
-    if weight.std().item() > 2 * 8**-0.5:
-        raise CheckFailure(f"{name} does not start small", hint="call start_small(self) last")
+model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2)
+logits = model(torch.tensor([[5, 7, 4, 2]] * 3), torch.tensor([[1, 6, 2]] * 3))
+assert_equal(tuple(logits.shape), (3, 3, 13), what="shape of the logits")
+assert_equal(model.tgt_embedding.weight.std().item() < 0.7, True, what="starting small")
 ### BEGIN HIDDEN TESTS
-from course_lib.models.transformer import Transformer as Reference
-from course_lib.models.transformer import TransformerConfig
-
-assert_shape(model(src, tgt), (3, 4, 13), what="the logits", hint="one row a target token")
-config = TransformerConfig(
-    src_vocab_size=50, tgt_vocab_size=40, d_model=32, num_heads=4, d_ff=24, num_encoder_layers=3,
-    num_decoder_layers=3, norm_position="pre", tied="none",
-)  # fmt: skip
-model = Transformer(50, 40, d_model=32, num_heads=4, d_ff=24, num_layers=3).to(device)
-ours = {name: tuple(tensor.shape) for name, tensor in Reference(config).state_dict().items()}
-theirs = {name: tuple(tensor.shape) for name, tensor in parameters_of(model, ours).items()}
-if ours != theirs:
-    different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
-    hint = "make the parts that the docstring lists under Attributes, with these names and sizes"
-    if different.startswith(("encoder.norm", "decoder.norm")):
-        hint = "hand norm_position on to both stacks: the model is pre-norm, where it is not given"
-    raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
-for name, size in (("src_embedding", 50), ("tgt_embedding", 40), ("output_projection", 40)):
-    weight = checked(getattr(model, name).weight, (size, 32), what=f"the weight of {name}")
-    spread = weight.std().item() * 32**0.5
-    if not 0.8 < spread < 1.2:
-        raise CheckFailure(f"{name} does not start small", hint="call start_small(self) last")
-for name, tensor in model.state_dict().items():
-    if name.endswith("bias") and bool(tensor.any()):
-        raise CheckFailure(f"{name} does not start at 0", hint="call start_small(self) last")
-post = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1, norm_position="post")
-if any(name.startswith(("encoder.norm", "decoder.norm")) for name in post.state_dict()):
-    raise CheckFailure("norm_position='post' still gives pre", hint="hand norm_position on")
-dropped = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
-dropped = dropped.to(device)
+sizes = {"d_model": 32, "num_heads": 4, "d_ff": 24, "num_layers": 2}
+for how in ({}, {"norm_position": "post"}):
+    model, ours = (kind(50, 40, **sizes, **how) for kind in (Transformer, reference.Transformer))
+    shapes = {name: p.shape for name, p in ours.named_parameters()}
+    assert_parameters(model, shapes, may_share=1)  # the output's weight with the embedding's
+    for name in ("src_embedding.weight", "tgt_embedding.weight", "output_projection.weight"):
+        spread = model.get_parameter(name).std().item() * 32**0.5
+        assert_equal(0.8 < spread < 1.2, True, what=f"{name} starting small")
+    biases = [p for name, p in model.named_parameters() if name.endswith("bias")]
+    assert_equal(any(bool(bias.any()) for bias in biases), False, what="biases that are not 0")
+model = Transformer(11, 13, **sizes)
+src, tgt = torch.randint(1, 11, (3, 4)), torch.randint(1, 13, (3, 4))
+assert_equal(torch.equal(model(src, tgt), model(src, tgt)), True, what="two equal calls alike")
+# Where all of the embeddings is dropped, neither a token nor its position is left.
+kinds = Transformer, reference.Transformer
+model, ours = (kind(11, 13, **sizes, dropout=1.0) for kind in kinds)
+fix_weights(ours)
+ours.output_projection.weight.data = ours.tgt_embedding.weight.data[:13]
+load_parameters(model, ours)
+assert_matches(model.eval(), ours.eval(), src, tgt)
+for each in (model, ours):
+    each.train()
+    each.encoder.eval()
+    each.decoder.eval()
+assert_matches(model, ours, src, tgt)
+# What is dropped gets no gradient: about half of it where dropout is 0.5.
+model = Transformer(41, 41, **sizes | {"d_model": 64}, dropout=0.5)
 rates = [
-    getattr(dropped, stack).layers[0].feed_forward_residual.dropout.p
-    for stack in ("encoder", "decoder")
+    getattr(model, x).layers[0].feed_forward_residual.dropout.p for x in ("encoder", "decoder")
 ]
-assert_equal(rates, [0.5, 0.5], what="dropout in encoder and decoder", hint="hand dropout on")
-dropped.eval()
-hint = "nn.Dropout knows by itself whether the model is training"
-assert_close(dropped(src, tgt), dropped(src, tgt), what="a second call in evaluation", hint=hint)
-dropped.train()
-dropped.encoder.eval()
-dropped.decoder.eval()  # what is dropped now is dropped from the embeddings
-first, second = (checked(dropped(src, tgt), (3, 4, 13), what="the logits") for _ in range(2))
-if torch.allclose(first, second):
-    raise CheckFailure(
-        "in training nothing is dropped from the embeddings",
-        hint="dropout acts on embeddings and positions, once they are added",
-    )
-nothing = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2, dropout=1.0).to(device)
-nothing.train()
-nothing.encoder.eval()
-nothing.decoder.eval()
-# Neither a token nor its position is left: all places are alike.
-logits = checked(nothing(src, tgt), (3, 4, 13), what="the logits")
-assert_close(
-    logits,
-    logits[:1, :1].expand(3, 4, 13),
-    what="logits where everything is dropped",
-    hint="dropout acts on embeddings and positions, once they are added, on both sides",
-)
-assert_close(
-    checked(nothing(src[:, :1], tgt[:, :1]), (3, 1, 13), what="the logits"),
-    logits[:, :1],
-    what="logits of a shorter source where everything is dropped",
-    hint="positions of the source are dropped too: dropout comes after they are added",
-)
-# With biases that are not 0, something leaves the decoder, and is not dropped.
-biased = {
-    name: part + torch.rand_like(part) if part.is_floating_point() else part
-    for name, part in nothing.state_dict().items()
-}
-nothing.load_state_dict(biased)
-if not bool(checked(nothing(src, tgt), (3, 4, 13), what="the logits").any()):
-    raise CheckFailure(
-        "what the decoder gives is dropped",
-        hint="dropout acts on embeddings and positions; encoder and decoder have their own inside",
-    )
-nothing(src, tgt)[..., 0].sum().backward()  # a memory that is dropped gets no gradient
-gradient = nothing.encoder.norm.bias.grad
-if gradient is None:
-    forgive("no gradient flows back to the encoder", "Transformer-values")
-elif not bool(gradient.any()):
-    raise CheckFailure(
-        "what the encoder gives is dropped",
-        hint="dropout acts on embeddings and positions; encoder and decoder have their own inside",
-    )
-dropped = Transformer(41, 41, d_model=64, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
-dropped, state = dropped.to(device), dropped.state_dict()
-if torch.equal(state["src_embedding.weight"], state["tgt_embedding.weight"]):
-    hint = "each language has an embedding of its own, also where both have as many tokens"
-    raise CheckFailure("src_embedding and tgt_embedding are one", hint=hint)
-dropped.train()
-dropped.encoder.eval()
-dropped.decoder.eval()
-each = torch.arange(1, 41).view(2, 20).to(device)  # what is dropped gets no gradient
-checked(dropped(each, each), (2, 20, 41), what="the logits")[..., 0].sum().backward()
+assert_equal(rates, [0.5, 0.5], what="dropout in encoder and decoder")
+model.train()
+model.encoder.eval()
+model.decoder.eval()
+each = torch.arange(1, 41).view(2, 20)
+model(each, each)[..., 0].sum().backward()
 for name in ("src_embedding", "tgt_embedding"):
-    gradient = getattr(dropped, name).weight.grad
-    if gradient is None:
-        forgive(f"no gradient flows back to {name}", "Transformer-values")
-        continue
-    share = (gradient[1:] == 0).double().mean().item()  # the first is a weight of the output, too
-    if not 0.4 < share < 0.6:
-        summary = f"of {name}, {share:.0%} are dropped with dropout=0.5"
-        hint = "dropout acts on embeddings and positions, once: when they are added"
-        raise CheckFailure(summary, hint=hint)
+    gradient = getattr(model, name).weight.grad  # row 0 may be a weight of the output, too
+    share = 0.0 if gradient is None else (gradient[1:] == 0).double().mean().item()
+    assert_equal(0.4 < share < 0.6, True, what=f"half of {name} dropped")
 ### END HIDDEN TESTS
 
 # %% test="Transformer-sight" points=1 read="transformer#masks-together"
-# No target token sees what comes later, nobody sees padding, and the source is seen
-model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2).to(device)
-src, tgt = torch.randint(1, 11, (3, 5)).to(device), torch.randint(1, 13, (3, 4)).to(device)
-logits = checked(model(src, tgt), (3, 4, 13), what="the logits")
-changed = tgt.clone()
-changed[:, 2:] = changed[:, 2:] % 12 + 1  # other tokens
-look_ahead = "the decoder looks ahead: its self-attention needs the target's mask"
-after = checked(model(src, changed), (3, 4, 13), what="the logits")
-assert_close(after[:, :2], logits[:, :2], what="the past's logits", hint=look_ahead)
+# No target token sees what comes later
+model = fix_weights(Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1)).eval()
+src, tgt = torch.tensor([[5, 7, 4, 2]]), torch.tensor([[1, 6, 8, 2]])
+changed = torch.tensor([[1, 6, 9, 3]])  # two other tokens at the end
+after, before = model(src, changed)[:, :2], model(src, tgt)[:, :2]
+assert_close(after, before, what="logits of the first two tokens")
 ### BEGIN HIDDEN TESTS
-model = Transformer(11, 13, d_model=12, num_heads=3, d_ff=20, num_layers=2, pad_id=3).to(device)
-src = torch.randint(4, 11, (2, 6)).to(device)
-tgt = torch.randint(4, 13, (2, 5)).to(device)
-logits = checked(model(src, tgt), (2, 5, 13), what="the logits", hint="one row a target token")
-for cut in (1, 3):
-    changed = tgt.clone()
-    changed[:, cut:] = (changed[:, cut:] - 4 + 1) % 9 + 4
-    after = checked(model(src, changed), (2, 5, 13), what="the logits")
-    assert_close(after[:, :cut], logits[:, :cut], what="the past's logits", hint=look_ahead)
-    if torch.allclose(after[:, cut:], logits[:, cut:]):
-        raise CheckFailure("the target's own tokens have no influence", hint="see the decoder")
-filled = torch.cat((src, torch.full((2, 3), 3).to(device)), dim=1)
-hint = "padding of the source is seen: two attentions need the source's mask"
-zeros = F.pad(src, (0, 3))
-if torch.allclose(checked(model(zeros, tgt), (2, 5, 13), what="the logits"), logits, atol=1e-5):
-    hint = "0 is hidden in place of padding: hand pad_id on to translation_masks"
-assert_close(
-    model(filled, tgt), logits, what="the logits, with padding behind the source", hint=hint
-)
-filled = torch.cat((tgt, torch.full((2, 2), 3).to(device)), dim=1)
-hint = "padding of the target changes its real tokens"
-what = "the logits, with padding behind the target"
-after = checked(
-    model(src, filled), (2, 7, 13), what=what, hint="one row a target token, padding too"
-)
-assert_close(after[:, :5], logits, what=what, hint=hint)
-inside = tgt.clone()
-inside[:, 1] = 3  # padding between the tokens: as a key it must be hidden
-before, state = checked(model(src, inside), (2, 5, 13), what="the logits"), model.state_dict()
-vectors = checked(state.get("tgt_embedding.weight"), (13, 12), what="the weight of tgt_embedding")
-changed = vectors.clone()
-changed[3] += torch.randn(12).to(device)  # another vector for padding
-if is_tied(model):  # then the logit of padding changes everywhere
-    state["output_projection.weight"] = changed
-state["tgt_embedding.weight"] = changed
-model.load_state_dict(state)
-after = checked(model(src, inside), (2, 5, 13), what="the logits")
-rest, words = [0, 2, 3, 4], [token for token in range(13) if token != 3]
-hint = "padding of the target is seen: hand the target's mask, padding and all, to the decoder"
-assert_close(
-    after[:, rest][..., words],
-    before[:, rest][..., words],
-    what="real tokens around padding",
-    hint=hint,
-)
-logits = checked(model(src, tgt), (2, 5, 13), what="the logits")
-for position in (0, 5):
-    changed = src.clone()
-    changed[:, position] = (changed[:, position] - 4 + 1) % 7 + 4
-    if torch.allclose(checked(model(changed, tgt), (2, 5, 13), what="the logits"), logits):
-        raise CheckFailure(f"the source's token {position} is not seen", hint="see the masks")
-mixed_src, mixed_tgt = src.clone(), tgt.clone()
-mixed_src[1, 4:] = mixed_tgt[1, 1] = 3  # padding in the second sentence alone
-together = checked(model(mixed_src, mixed_tgt), (2, 5, 13), what="the logits")
-for row in (0, 1):  # the same sentence twice: no other can disturb it
-    twice = (mixed_src[[row, row]], mixed_tgt[[row, row]])
-    after = checked(model(*twice), (2, 5, 13), what="the logits")
-    assert_close(
-        together[row, rest],
-        after[row, rest],
-        what="the logits, beside a sentence with other padding",
-        hint="each sentence has a padding of its own: hand on the masks of all of them",
-    )
-filled, around = F.pad(src, (0, 3), value=3), model(src, inside)
-model.eval()  # as it is used: for a batch, or for one sentence alone
-if torch.allclose(checked(model(src, tgt), (2, 5, 13), what="the logits"), logits, atol=1e-5):
-    hint = "neither eval() nor a sentence alone changes anything: padding stays hidden"
-    for size in (2, 1):
-        what = f"the logits in evaluation, batch of {size}, with padding "
-        after = model(filled[:size], tgt[:size])
-        assert_close(after, logits[:size], what=what + "behind the source", hint=hint)
-        after = checked(model(src[:size], inside[:size]), (size, 5, 13), what="the logits")
-        expected = around[:size, rest]
-        assert_close(after[:, rest], expected, what=what + "among the target", hint=hint)
-else:
-    forgive("in evaluation the logits are others", "Transformer-values")
+sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2, "pad_id": 3}
+model, ours = (kind(11, 13, **sizes) for kind in (Transformer, reference.Transformer))
+fix_weights(ours)
+ours.output_projection.weight.data = ours.tgt_embedding.weight.data
+load_parameters(model, ours)
+src, tgt = torch.randint(4, 11, (3, 6)), torch.randint(4, 13, (3, 5))
+src[1, 4:] = src[2, 2] = tgt[1, 1] = tgt[2, 3:] = 3  # each sentence has its own padding
+src[0, 0], tgt[0, 2] = 0, 0  # 0 is a token like any other here
+for rows in (slice(0, 3), slice(1, 2), slice(2, 3)):
+    is_real = tgt[rows] != 3
+    actual, expected = model.eval()(src[rows], tgt[rows]), ours.eval()(src[rows], tgt[rows])
+    assert_equal(tuple(actual.shape), tuple(expected.shape), what="shape of the logits")
+    assert_close(actual[is_real], expected[is_real], what="logits at real tokens")
 ### END HIDDEN TESTS
 
 # %% test="Transformer-values" points=1 read="transformer#the-whole-model"
 # The logits are what the paper's model gives
-model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1).to(device)
-src, tgt = torch.randint(1, 11, (2, 1)).to(device), torch.randint(1, 13, (2, 1)).to(device)
-# A single token has nothing ahead of it: masks have a test of their own.
-source = checked(model.src_embedding.weight, (11, 8), what="the weight of src_embedding")[src]
-target = checked(model.tgt_embedding.weight, (13, 8), what="the weight of tgt_embedding")[tgt]
-place, scale = SinusoidalPositions(8), 8**0.5
-
-
-def from_vectors(source, target):
-    """Put the rest of the model together from its parts."""
-    return model.output_projection(model.decoder(target, model.encoder(source)))
-
-
-right = from_vectors(place(scale * source), place(scale * target))
-right = checked(right, (2, 1, 13), what="what your own parts give")
-assert_close(
-    model(src, tgt),
-    right,
-    what="the logits, put together from your own parts",
-    hint="embed, add positions, encode; embed, add positions, decode; project",
-    mistakes={
-        "these are probabilities; return the logits": right.softmax(-1),
-        "these are log-probabilities; return the logits": right.log_softmax(-1),
-        "the embeddings are not scaled: scaled=True": from_vectors(place(source), place(target)),
-        "src_embedding is not scaled: scaled=True": (
-            from_vectors(place(source), place(scale * target))
-        ),
-        "tgt_embedding is not scaled: scaled=True": (
-            from_vectors(place(scale * source), place(target))
-        ),
-        "the embeddings are scaled twice; scaled=True does it": from_vectors(
-            place(scale**2 * source), place(scale**2 * target)
-        ),
-        "positions are scaled with the embeddings; scale first, then add": from_vectors(
-            scale * place(source), scale * place(target)
-        ),
-        "there are no positions": from_vectors(scale * source, scale * target),
-        "the source has no positions": from_vectors(scale * source, place(scale * target)),
-        "the target has no positions": from_vectors(place(scale * source), scale * target),
-    },
-)
+model = fix_weights(Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1)).eval()
+src, tgt = torch.tensor([[5]]), torch.tensor([[7]])  # a single token needs no mask
+scale, add_positions = 8**0.5, SinusoidalPositions(8)
+source = add_positions(scale * model.src_embedding.weight[src])
+target = add_positions(scale * model.tgt_embedding.weight[tgt])
+expected = model.output_projection(model.decoder(target, model.encoder(source)))
+assert_close(model(src, tgt), expected, what="logits, against your own parts put together")
 ### BEGIN HIDDEN TESTS
-from course_lib.models.transformer import Transformer as Reference
-from course_lib.models.transformer import TransformerConfig
-
-src, tgt = torch.randint(1, 11, (3, 5)).to(device), torch.randint(1, 13, (3, 5)).to(device)
-probe = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1).to(device)
-at_first = checked(probe(src, tgt), (3, 5, 13), what="the logits")[:, :1]
-other = torch.cat((tgt[:, :1], tgt[:, 1:] % 12 + 1), dim=1)  # other tokens behind the first
-if not torch.allclose(at_first, probe(src, other)[:, :1], atol=1e-5):
-    src, tgt = src[:, :1], tgt[:, :1]  # nothing to look at
-    forgive("the decoder looks ahead", "Transformer-sight")
-masks = (None, causal_mask(tgt.size(1), device=device))
-
-
-def rest(model, source, target):
-    """Run the reference from its embeddings on."""
-    return model.decoder(target, model.encoder(source, masks[0]), masks[1], masks[0])
-
-
+sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
+src, tgt = torch.randint(1, 11, (3, 5)), torch.randint(1, 11, (3, 4))
 for norm_position in ("pre", "post"):
-    sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
-    model = Transformer(11, 13, **sizes, norm_position=norm_position).to(device)
-    config = TransformerConfig(
-        src_vocab_size=11, tgt_vocab_size=13, d_model=12, num_heads=3, d_ff=20, dropout=0.0,
-        num_encoder_layers=2, num_decoder_layers=2, norm_position=norm_position,
-        tied="output" if is_tied(model) else "none",
-    )  # fmt: skip
-    reference = Reference(config).to(device)
-    state, own = reference.state_dict(), model.state_dict()
-    extra = {name: torch.zeros_like(own[name]) for name in own if name.endswith("projection.bias")}
-    state |= {name: extra[name] for name in extra if name not in state}
-    model.load_state_dict(state, strict=False)
-    real, place, project = tgt != 0, reference.src_positions, reference.output_projection
-    source, target = reference.src_embedding(src), reference.tgt_embedding(tgt)
-    plain = (source / 12**0.5, target / 12**0.5)
-    mistakes = {
-        "the source has no positions": project(rest(reference, source, place(target))),
-        "the target has no positions": project(rest(reference, place(source), target)),
-        "the embeddings are not scaled: scaled=True": (
-            project(rest(reference, place(plain[0]), place(plain[1])))
-        ),
-        "the embeddings are scaled twice; scaled=True does it": (
-            project(rest(reference, place(source * 12**0.5), place(target * 12**0.5)))
-        ),
-        "positions are scaled with the embeddings; scale first, then add": (
-            project(rest(reference, place(plain[0]) * 12**0.5, place(plain[1]) * 12**0.5))
-        ),
-        "these are probabilities; return the logits": reference(src, tgt).softmax(-1),
-        "these are log-probabilities; return the logits": reference(src, tgt).log_softmax(-1),
-    }
-    assert_close(
-        checked(model(src, tgt), (*tgt.shape, 13), what="the logits")[real],
-        reference(src, tgt)[real],
-        what=f"the logits with {norm_position}",
-        hint="embedding and positions, then the layers with their masks, then the projection",
-        mistakes={words: wrong[real] for words, wrong in mistakes.items()},
-    )
-    assert_gradients_like(reference, model, {"src": src, "tgt": tgt})
-    evaluated = checked(model.eval()(src, tgt), (*tgt.shape, 13), what="the logits in evaluation")
-    hint = "eval() changes nothing here: logits come out, not probabilities, and the masks stay"
-    what = f"the logits with {norm_position}, in evaluation"
-    assert_close(evaluated[real], reference(src, tgt)[real], what=what, hint=hint)
+    for words in (13, 11):
+        model, ours = (
+            kind(11, words, **sizes, norm_position=norm_position).eval()
+            for kind in (Transformer, reference.Transformer)
+        )
+        fix_weights(ours)
+        ours.output_projection.weight.data = ours.tgt_embedding.weight.data
+        load_parameters(model, ours)
+        assert_matches(model, ours, src, tgt)
+small = Transformer(11, 13, d_model=6, num_heads=2, d_ff=8, num_layers=1).double()
+model = fix_weights(small).eval()
+assert_gradients(lambda: model(src, tgt), module=model)
 ### END HIDDEN TESTS
+
+# %% variants="Transformer"
+# fmt: off
+right("step by step", '''
+class Transformer(nn.Module):
+    def __init__(
+        self, src_vocab_size, tgt_vocab_size, *, d_model, num_heads, d_ff, num_layers,
+        norm_position="pre", dropout=0.0, pad_id=0,
+    ):
+        super().__init__()
+        self.src_embedding = TokenEmbedding(src_vocab_size, d_model, scaled=True)
+        self.src_positions = SinusoidalPositions(d_model)
+        self.src_dropout = nn.Dropout(dropout)
+        self.encoder = Encoder(
+            num_layers, d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout
+        )
+        self.tgt_embedding = TokenEmbedding(tgt_vocab_size, d_model, scaled=True)
+        self.tgt_positions = SinusoidalPositions(d_model)
+        self.tgt_dropout = nn.Dropout(dropout)
+        self.decoder = Decoder(
+            num_layers, d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout
+        )
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        self.pad = pad_id
+        start_small(self)
+
+    def encode(self, src, src_mask):
+        return self.encoder(self.src_dropout(self.src_positions(self.src_embedding(src))), src_mask)
+
+    def decode(self, tgt, memory, tgt_mask, src_mask):
+        x = self.tgt_dropout(self.tgt_positions(self.tgt_embedding(tgt)))
+        return self.output_projection(self.decoder(x, memory, tgt_mask, src_mask))
+
+    def forward(self, src, tgt):
+        src_mask, tgt_mask = translation_masks(src, tgt, self.pad)
+        return self.decode(tgt, self.encode(src, src_mask), tgt_mask, src_mask)
+''')
+right("in few lines", '''
+class Transformer(nn.Module):
+    def __init__(self, src_vocab_size, tgt_vocab_size, *, d_model, num_heads, d_ff, num_layers,
+                 norm_position="pre", dropout=0.0, pad_id=0):
+        super().__init__()
+        self.p, self.pad_id = dropout, pad_id
+        place = norm_position
+        self.src_embedding, self.tgt_embedding = (
+            TokenEmbedding(n, d_model, scaled=True) for n in (src_vocab_size, tgt_vocab_size)
+        )
+        self.encoder, self.decoder = (
+            stack(num_layers, d_model, num_heads, d_ff, dropout=dropout, norm_position=place)
+            for stack in (Encoder, Decoder)
+        )
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        start_small(self)
+
+    def embed(self, table, ids):
+        placed = table(ids) + SinusoidalPositions(table.embedding_dim).vectors(
+            ids.shape[1], device=ids.device
+        )
+        return F.dropout(placed, self.p, self.training)
+
+    def forward(self, src, tgt):
+        masks = translation_masks(src, tgt, self.pad_id)
+        memory = self.encoder(self.embed(self.src_embedding, src), masks[0])
+        out = self.decoder(self.embed(self.tgt_embedding, tgt), memory, masks[1], masks[0])
+        return out @ self.output_projection.weight.T
+''')
+right("by PyTorch's functions", '''
+class Transformer(nn.Module):
+    def __init__(self, src_vocab_size: int, tgt_vocab_size: int, *, d_model: int, num_heads: int,
+                 d_ff: int, num_layers: int, norm_position: NormPosition = "pre",
+                 dropout: float = 0.0, pad_id: int = 0) -> None:
+        super().__init__()
+        self.pad_id = pad_id
+        self.scale = math.sqrt(d_model)
+        self.src_embedding = TokenEmbedding(src_vocab_size, d_model)
+        self.tgt_embedding = TokenEmbedding(tgt_vocab_size, d_model)
+        self.place = SinusoidalPositions(d_model)
+        self.drop = nn.Dropout(dropout)
+        common = {"norm_position": norm_position, "dropout": dropout}
+        self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, **common)
+        self.decoder = Decoder(num_layers, d_model, num_heads, d_ff, **common)
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        start_small(self)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        src_mask, tgt_mask = translation_masks(src, tgt, self.pad_id)
+        x = self.drop(self.place(self.src_embedding(src) * self.scale))
+        memory = self.encoder(x, mask=src_mask)
+        y = self.drop(self.place(self.tgt_embedding(tgt) * self.scale))
+        y = self.decoder(y, memory, mask=tgt_mask, memory_mask=src_mask)
+        return self.output_projection(y)
+''')
+right("a buffer", ("        self.pad_id = pad_id\n", '        self.register_buffer("pad", torch.tensor(pad_id))\n'),
+    ("translation_masks(src, tgt, self.pad_id)", "translation_masks(src, tgt, int(self.pad))"))
+TIE = "        self.output_projection.weight = self.tgt_embedding.weight\n"
+right("the output projection tied to the target's embedding",
+    ("        start_small(self)\n", f"        start_small(self)\n{TIE}"))
+right("the output projection tied before the weights are drawn",
+    ("        start_small(self)\n", f"{TIE}        start_small(self)\n"))
+SRC, TGT = "self.positions(self.src_embedding(src))", "self.positions(self.tgt_embedding(tgt))"
+DECODE = "self.decoder(target, memory, tgt_mask, src_mask)"
+OUT = f"return self.output_projection({DECODE})"
+SMALL = "        start_small(self)\n"
+for name, edits, hint in (
+    ("the projection has a bias", [("tgt_vocab_size, bias=False", "tgt_vocab_size")],
+     "You give output_projection a bias; it has none."),
+    ("another name for output_projection",
+     [("self.output_projection = ", "self.output = "), (OUT, OUT.replace("output_projection", "output"))],
+     "You call a part by another name; call it as the docstring does."),
+    ("nn.Embedding", [("TokenEmbedding(src_vocab_size, d_model, scaled=True)", "nn.Embedding(src_vocab_size, d_model)"),
+      ("TokenEmbedding(tgt_vocab_size, d_model, scaled=True)", "nn.Embedding(tgt_vocab_size, d_model)")],
+     "You use nn.Embedding, which is not scaled; take TokenEmbedding(..., scaled=True)."),
+    ("no start_small", [(SMALL, "")], "You do not call start_small(self) last in __init__; do."),
+    ("start_small before there are layers", [(SMALL, ""), ("        sizes = (num", f"{SMALL}        sizes = (num")],
+     "You do not call start_small(self) last in __init__; do."),
+    ("start_small before there is a projection",
+     [(SMALL, ""), ("        self.output_projection =", f"{SMALL}        self.output_projection =")],
+     "You do not call start_small(self) last in __init__; do."),
+    ("no dropout in the decoder", [("self.decoder = Decoder(*sizes, norm_position=norm_position, dropout=dropout)",
+      "self.decoder = Decoder(*sizes, norm_position=norm_position)")], "You do not hand dropout on to both stacks; do."),
+    ("no dropout in the encoder", [("self.encoder = Encoder(*sizes, norm_position=norm_position, dropout=dropout)",
+      "self.encoder = Encoder(*sizes, norm_position=norm_position)")], "You do not hand dropout on to both stacks; do."),
+    ("dropout left at 0.1", [("dropout=0.0", "dropout=0.1")], "You drop values though nobody asks for it; keep dropout=0.0 in the signature."),
+    ("no dropout of the embeddings", [("self.dropout = nn.Dropout(dropout)", "self.dropout = nn.Identity()")],
+     "You do not drop from the embeddings; dropout acts on both, once positions are added."),
+    ("dropout of the source alone", [(f"self.dropout({TGT})", TGT)],
+     "You do not drop from the embeddings; dropout acts on both, once positions are added."),
+    ("dropout of the target alone", [(f"self.dropout({SRC})", SRC)],
+     "You do not drop from the embeddings; dropout acts on both, once positions are added."),
+    ("dropout before the positions of the source",
+     [(f"self.dropout({SRC})", "self.positions(self.dropout(self.src_embedding(src)))")],
+     "You drop before positions are added; do it after."),
+    ("dropout before the positions",
+     [(f"self.dropout({SRC})", "self.positions(self.dropout(self.src_embedding(src)))"),
+      (f"self.dropout({TGT})", "self.positions(self.dropout(self.tgt_embedding(tgt)))")],
+     "You drop before positions are added; do it after."),
+    ("the source dropped twice", [(SRC, "self.positions(self.dropout(self.src_embedding(src)))")],
+     "You drop twice; do it once, after positions are added."),
+    ("the target dropped twice", [(TGT, "self.positions(self.dropout(self.tgt_embedding(tgt)))")],
+     "You drop twice; do it once, after positions are added."),
+    ("what the decoder gives dropped too", [(DECODE, f"self.dropout({DECODE})")],
+     "You drop what a stack returns; encoder and decoder have their own dropout."),
+    ("the memory dropped too", [("self.encoder(source, src_mask)", "self.dropout(self.encoder(source, src_mask))")],
+     "You drop what a stack returns; encoder and decoder have their own dropout."),
+    ("dropout in evaluation too", [("self.dropout = nn.Dropout(dropout)", "self.dropout = partial(F.dropout, p=dropout)")],
+     "You drop in evaluation too; nn.Dropout knows by itself whether the model is training."),
+    ("the last token's logits alone", [(OUT, f"{OUT}[:, -1]")],
+     "You return the last token's logits alone; return those of every target token."),
+    ("always post", [("self.encoder = Encoder(*sizes, norm_position=norm_position,",
+      'self.encoder = Encoder(*sizes, norm_position="post",')], "You do not hand norm_position on to both stacks; do."),
+    ("always pre", [("self.decoder = Decoder(*sizes, norm_position=norm_position,",
+      'self.decoder = Decoder(*sizes, norm_position="pre",')], "You do not hand norm_position on to both stacks; do."),
+):
+    wrong(name, *edits, lost="parameters", hint=hint)
+AHEAD = "You let the decoder look ahead; hand tgt_mask to it."
+SEEN = "You let padding be seen; the encoder gets src_mask, the decoder tgt_mask and src_mask."
+REST = "You hide padding in some cases only; it is hidden in training, in evaluation, and in a batch of one."
+EACH = "You use one sentence's padding for all; hand on the masks of all of them."
+MADE = "self.pad_id)\n"
+for name, edits, hint in (
+    ("the masks exchanged where they are made", [("src_mask, tgt_mask = translation", "tgt_mask, src_mask = translation")],
+     "You exchange the masks; translation_masks returns the source's first."),
+    ("the masks exchanged in the decoder", [("(target, memory, tgt_mask, src_mask)", "(target, memory, src_mask, tgt_mask)")],
+     "You exchange the masks; the decoder takes the target's first."),
+    ("no causal mask", [(DECODE, "self.decoder(target, memory, tgt_mask.any(-2, keepdim=True), src_mask)")], AHEAD),
+    ("no mask for the target", [(DECODE, "self.decoder(target, memory, None, src_mask)")], AHEAD),
+    ("no causal mask in evaluation",
+     [(DECODE, "self.decoder(target, memory, tgt_mask if self.training else None, src_mask)")], AHEAD),
+    ("no mask for the look at the source", [(DECODE, "self.decoder(target, memory, tgt_mask)")], SEEN),
+    ("no mask for the encoder", [("self.encoder(source, src_mask)", "self.encoder(source)")], SEEN),
+    ("no padding in the target's mask",
+     [(DECODE, "self.decoder(target, memory, causal_mask(tgt.size(1), device=tgt.device), src_mask)")], SEEN),
+    ("pad_id not used", [("translation_masks(src, tgt, self.pad_id)", "translation_masks(src, tgt, 0)")],
+     "You take 0 for padding; hand pad_id on to translation_masks."),
+    ("source padding seen in evaluation",
+     [(MADE, f"{MADE}        src_mask = src_mask if self.training else None\n")], REST),
+    ("no mask for the encoder in evaluation",
+     [("self.encoder(source, src_mask)", "self.encoder(source, src_mask if self.training else None)")], REST),
+    ("no mask for the look at the source in evaluation",
+     [(DECODE, "self.decoder(target, memory, tgt_mask, src_mask if self.training else None)")], REST),
+    ("the causal mask alone in evaluation", [(MADE, f"{MADE}        if not self.training:\n"
+      "            tgt_mask = causal_mask(tgt.size(1), device=tgt.device)\n")], REST),
+    ("source padding seen in a sentence alone", [(MADE, f"{MADE}        src_mask = src_mask if len(src) > 1 else None\n")], REST),
+    ("the causal mask alone for a sentence alone", [(MADE, f"{MADE}        if len(tgt) == 1:\n"
+      "            tgt_mask = causal_mask(tgt.size(1), device=tgt.device)\n")], REST),
+    ("the first sentence's padding for all sources", [(MADE, f"{MADE}        src_mask = src_mask[:1]\n")], EACH),
+    ("the first sentence's padding for all targets",
+     [(DECODE, "self.decoder(target, memory, tgt_mask[:1], src_mask)")], EACH),
+    ("the first sentence's padding in the look at the source",
+     [(DECODE, "self.decoder(target, memory, tgt_mask, src_mask[:1])")], EACH),
+    ("the first sentence's padding in the encoder", [("self.encoder(source, src_mask)", "self.encoder(source, src_mask[:1])")], EACH),
+    ("what one source lacks hidden in all", [(MADE, f"{MADE}        src_mask = src_mask.all(0, keepdim=True)\n")], EACH),
+    ("a batch of one squeezed", [(OUT, f"{OUT}.squeeze(0)")],
+     "You squeeze() a batch of one away; each dimension stays."),
+):
+    wrong(name, *edits, lost="sight", hint=hint)
+SCALED = "You do not scale the embeddings; TokenEmbedding(..., scaled=True) does."
+PLACE = "You do not add positions on both sides; source and target get them."
+for name, edits, hint in (
+    ("no positions at the source", [(SRC, "self.src_embedding(src)")], PLACE),
+    ("no positions at the target", [(TGT, "self.tgt_embedding(tgt)")], PLACE),
+    ("no positions at all", [(SRC, "self.src_embedding(src)"), (TGT, "self.tgt_embedding(tgt)")], PLACE),
+    ("embeddings not scaled",
+     [("(src_vocab_size, d_model, scaled=True)", "(src_vocab_size, d_model)"),
+      ("(tgt_vocab_size, d_model, scaled=True)", "(tgt_vocab_size, d_model)")], SCALED),
+    ("source embedding not scaled", [("(src_vocab_size, d_model, scaled=True)", "(src_vocab_size, d_model)")], SCALED),
+    ("target embedding not scaled", [("(tgt_vocab_size, d_model, scaled=True)", "(tgt_vocab_size, d_model)")], SCALED),
+    ("embeddings scaled twice",
+     [(SRC, "self.positions(self.src_embedding(src) * self.src_embedding.scale)"),
+      (TGT, "self.positions(self.tgt_embedding(tgt) * self.tgt_embedding.scale)")],
+     "You scale the embeddings twice; scaled=True does it."),
+    ("positions scaled with the embeddings",
+     [(SRC, "self.positions(self.src_embedding(src) / self.src_embedding.scale) * self.src_embedding.scale"),
+      (TGT, "self.positions(self.tgt_embedding(tgt) / self.tgt_embedding.scale) * self.tgt_embedding.scale")],
+     "You scale the positions too; scale first, then add."),
+    ("probabilities", [(OUT, f"{OUT}.softmax(-1)")], "You return probabilities; return the logits."),
+    ("log-probabilities", [(OUT, f"{OUT}.log_softmax(-1)")], "You return log-probabilities; return the logits."),
+    ("the likeliest tokens", [(OUT, f"{OUT}.argmax(-1)")], "You return token ids; return the logits."),
+    ("probabilities in evaluation", [(OUT, f"logits = self.output_projection({DECODE})\n"
+      "        return logits if self.training else logits.softmax(-1)")],
+     "You return probabilities in evaluation; return the logits always."),
+    ("the decoder reads no encoder", [(DECODE, DECODE.replace("memory", "source"))],
+     "You give the decoder the source's embeddings; give it the memory, what the encoder returns."),
+    ("tgt_embedding(src)", [("self.src_embedding(src)", "self.tgt_embedding(src)")],
+     "You look the source up in tgt_embedding; each language has an embedding of its own."),
+    ("src_embedding(tgt)", [("self.tgt_embedding(tgt)", "self.src_embedding(tgt.clamp(max=10))")],
+     "You look the target up in src_embedding; each language has an embedding of its own."),
+    ("one embedding where both have as many tokens", [("        self.positions =",
+      "        if src_vocab_size == tgt_vocab_size:\n            self.tgt_embedding = self.src_embedding\n"
+      "        self.positions =")], "You share one embedding between the languages; each has its own."),
+    ("an encoder that learns nothing",
+     [("self.encoder(source, src_mask)", "self.encoder(source, src_mask).detach()")],
+     "You cut the gradient; leave detach(), .data and no_grad() out."),
+    ("float32 whatever comes in", [(OUT, f"{OUT}.float()")], "You cast to float32; keep the dtype."),
+    ("moved to a GPU", [("self.src_embedding(src)", "self.src_embedding(src.cuda())")],
+     "You call .cuda(); leave tensors on the device on which they come."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+# fmt: on
 
 # %% [markdown]
 # ## Part 4: what training needs
 #
-# ### A loss that asks for a little less than certainty
-#
-# The cross-entropy wants the right token to have probability 1, and no logit is ever large enough
-# for that. With *label smoothing* it wants $1 - s$ for the right token, and $s$ spread evenly over
-# **all** tokens, the right one among them. With $V$ tokens, log-probabilities $\log p_v$ and the
-# right token $y$:
+# The cross-entropy wants probability 1 for the right token, and no logit is ever large enough for
+# that. With *label smoothing* it wants $1 - s$ for the right token $y$, and $s$ spread evenly over
+# **all** $V$ tokens, the right one among them. With log-probabilities $\log p_v$:
 #
 # $$L = -(1 - s) \log p_y \;-\; \frac{s}{V} \sum_v \log p_v$$
 #
-# See [Label smoothing](book:training#label-smoothing). Padding is no target: where a target equals
-# `ignore_index` it costs nothing, and a mean is taken over what is left: NaN if nothing is. The
-# caller's `targets` stay as they are. `torch.log_softmax` and `gather` are what you need; the rule
-# of part 1 names what you must not.
+# See [Label smoothing](book:training#label-smoothing). Padding is no target: it costs nothing, and
+# a mean is taken over what is left. `torch.log_softmax` and `gather` are all that you need.
 
-# %% solution="label_smoothed_cross_entropy" of="course_lib.training.losses" forbids="torch.nn.functional.cross_entropy torch.nn.functional.linear_cross_entropy torch.nn.CrossEntropyLoss torch.nn.LinearCrossEntropyLoss torch.nn.AdaptiveLogSoftmaxWithLoss"
+
+# %% solution="label_smoothed_cross_entropy" forbids="torch.nn.functional.cross_entropy torch.nn.functional.linear_cross_entropy torch.nn.CrossEntropyLoss torch.nn.LinearCrossEntropyLoss torch.nn.AdaptiveLogSoftmaxWithLoss" withholds="course_lib.training.losses.label_smoothed_cross_entropy"
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    """Return the cross-entropy from the smoothed targets to the prediction, in nats.
+
+    ``logits`` are ``(..., vocab_size)``; ``targets`` are token ids ``(...)``, left as they are.
+    Those that equal ``ignore_index`` cost 0 and do not count in the mean; None ignores nothing.
+    ``reduction`` is ``mean`` (NaN if nothing counts), ``sum``, or ``none``: one loss a target.
+    Any other, or shapes that do not fit, are a ValueError.
+    """
+    ### BEGIN SOLUTION
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError(f"targets must have the shape {tuple(logits.shape[:-1])}")
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+    counts = torch.ones_like(targets, dtype=torch.bool)  # (...), True where a target counts
+    if ignore_index is not None:
+        counts = targets != ignore_index
+    right = targets.masked_fill(~counts, 0)  # (...); an ignored target need not be a token
+    log_probabilities = torch.log_softmax(logits, dim=-1)  # (..., vocab_size)
+    losses = -log_probabilities.gather(-1, right[..., None])[..., 0]  # (...)
+    losses = (1 - smoothing) * losses - smoothing * log_probabilities.mean(dim=-1)
+    losses = losses.masked_fill(~counts, 0.0)
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.sum() / counts.sum()
+    ### END SOLUTION
+
 
 # %% test="label_smoothed_cross_entropy-values" points=1 read="training#label-smoothing"
 # The right token is asked for by all but a share, which is spread over all tokens
-logits = torch.tensor([[0.0, math.log(3.0)]]).to(device)  # probabilities 1/4 and 3/4
-targets = torch.tensor([1]).to(device)
-right, wrong = math.log(4 / 3), math.log(4.0)
-assert_close(
-    label_smoothed_cross_entropy(logits, targets, smoothing=0.2),
-    torch.tensor(0.9 * right + 0.1 * wrong).to(device),  # 0.8 + 0.1 for the right one, 0.1
-    what="the loss",
-    hint="(1 - smoothing) times the usual loss, and smoothing times the mean over all tokens",
-    mistakes={
-        "nothing is smoothed": torch.tensor(right).to(device),
-        "the share is spread over the wrong tokens alone; the right one gets its part too": (
-            torch.tensor(0.8 * right + 0.2 * wrong).to(device)
-        ),
-        "the sign of the second part: both are costs": (
-            torch.tensor(0.8 * right - 0.1 * (right + wrong)).to(device)
-        ),
-        "the sum over all tokens is to be divided by their number, V": (
-            torch.tensor(0.8 * right + 0.2 * (right + wrong)).to(device)
-        ),
-        "the logits are taken for log-probabilities": (
-            torch.tensor(-0.9 * math.log(3.0)).to(device)
-        ),
-        "these are probabilities; take log_softmax in place of softmax": (
-            torch.tensor(-0.9 * 3 / 4 - 0.1 * 1 / 4).to(device)
-        ),
-        "a softmax comes before log_softmax, which takes the logits as they are": (
-            torch.tensor(math.log(1 + math.exp(1 / 2)) - 0.9 * 1 / 2).to(device)
-        ),
-    },
-)
+logits = torch.tensor([[0.0, math.log(3.0)]])  # probabilities 1/4 and 3/4
+loss = label_smoothed_cross_entropy(logits, torch.tensor([1]), smoothing=0.2)
+# The right token is asked for by 0.8 + 0.1, the other one by 0.1.
+assert_close(loss, torch.tensor(0.9 * math.log(4 / 3) + 0.1 * math.log(4)), what="loss")
 ### BEGIN HIDDEN TESTS
-from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
-
-whole = (2 * torch.randn(12, 7)).to(device)
-targets = torch.randint(7, (12,)).to(device)
+cost, ours = label_smoothed_cross_entropy, reference.label_smoothed_cross_entropy
+logits, targets = 2 * torch.randn(12, 7), torch.randint(7, (12,))
 targets[0] = 0  # a token like any other
-for smoothing, logits in ((0.0, whole.double()), (0.3, whole)):
-    logs = logits.log_softmax(-1)
-    picked = logs.gather(-1, targets[..., None])[..., 0]
-    others = (logs.sum(-1) - picked) / 6
-    assert_close(
-        label_smoothed_cross_entropy(logits, targets, smoothing=smoothing),
-        reference_loss(logits, targets, smoothing=smoothing),
-        what=f"the loss with smoothing={smoothing:g}",
-        hint="(1 - smoothing) times the usual loss, and smoothing times the mean over all tokens",
-        mistakes={
-            "nothing is smoothed": -picked.mean(),
-            "the share is spread over the wrong tokens alone; the right one gets its part too": (
-                -((1 - smoothing) * picked + smoothing * others).mean()
-            ),
-            "the two shares are exchanged": (
-                -(smoothing * picked + (1 - smoothing) * logs.mean(-1)).mean()
-            ),
-            "the sign of the second part: both are costs": (
-                -((1 - smoothing) * picked - smoothing * logs.mean(-1)).mean()
-            ),
-            "the sum over all tokens is to be divided by their number, V, and not by V - 1": (
-                -((1 - smoothing) * picked + smoothing / 6 * logs.sum(-1)).mean()
-            ),
-            "the sum over all tokens is to be divided by their number, V": (
-                -((1 - smoothing) * picked + smoothing * logs.sum(-1)).mean()
-            ),
-            "the right token still gets all of 1": -(picked + smoothing * logs.mean(-1)).mean(),
-            "the softmax runs over the targets; it belongs over the vocabulary": (
-                reference_loss(logits.log_softmax(0), targets, smoothing=smoothing)
-            ),
-            "the sign: it is a cost": (
-                ((1 - smoothing) * picked + smoothing * logs.mean(-1)).mean()
-            ),
-            "a softmax comes before log_softmax, which takes the logits as they are": (
-                reference_loss(logits.softmax(-1), targets, smoothing=smoothing)
-            ),
-        },
-    )
-leaf = logits.clone().requires_grad_()
-loss = checked(label_smoothed_cross_entropy(leaf, targets, smoothing=0.3), (), what="the loss")
-if not loss.requires_grad:
-    raise CheckFailure(
-        "no gradient flows from the loss back to the logits",
-        hint="do not detach, and stay with tensors: .detach(), .data, .item() and no_grad cut it",
-    )
-loss.backward()
-expected = logits.clone().requires_grad_()
-reference_loss(expected, targets, smoothing=0.3).backward()
-assert_close(leaf.grad, expected.grad, what="the gradient of the logits", hint="do not detach")
-far = torch.tensor([[200.0, -200.0]]).to(device)
-loss = label_smoothed_cross_entropy(far, torch.tensor([1]).to(device), smoothing=0.0)
-assert_shape(loss, (), what="the loss of a single target")
-exactly = "log_softmax, not the log of softmax, whatever is added to it, or the least it may be"
-if not bool(loss.isfinite()):
-    raise CheckFailure("large logits give infinity", hint=exactly)
-right = torch.tensor(400.0).to(device)  # the distance of the two: the other has all of 1
-assert_close(loss, right, what="the loss of a target that is far from likely", hint=exactly)
-default = label_smoothed_cross_entropy(logits, targets)
-expected, hint = reference_loss(logits, targets), "what is not given is as in the signature"
-assert_close(default, expected, what="the loss without smoothing given", hint=hint)
+for how in ({}, {"smoothing": 0.0}, {"smoothing": 0.3}):
+    assert_matches(cost, ours, logits, targets, **how)
+    assert_matches(cost, ours, logits.double(), targets, **how)
+assert_gradients(lambda given: cost(given, targets, smoothing=0.3), logits.double())
+far, unlikely = torch.tensor([[200.0, -200.0]]), torch.tensor([1])  # too far for log(softmax)
+assert_matches(cost, ours, far, unlikely, smoothing=0.0)
 ### END HIDDEN TESTS
 
 # %% test="label_smoothed_cross_entropy-padding" points=1 read="training#label-smoothing"
 # What is ignored costs nothing, and does not count in the mean
-logits = torch.randn(6, 5).to(device)
-targets = torch.tensor([1, 2, 4, 3, 0, 0]).to(device)
-as_they_were = "no targets[...] = and no method that ends in _: masked_fill and torch.where copy"
-call = label_smoothed_cross_entropy
-assert_keeps_inputs(call, logits, targets, ignore_index=3, hint=as_they_were)
-only_real = label_smoothed_cross_entropy(logits[targets != 0], targets[targets != 0])
-only_real = checked(only_real, (), what="the loss", hint="without a reduction given, the mean")
-logs = logits.log_softmax(-1)
-assert_close(
-    label_smoothed_cross_entropy(logits, targets, ignore_index=0),
-    only_real,
-    what="the loss of a batch with padding",
-    hint="divide by the number of targets that count",
-    mistakes={
-        "padding leaks into the loss": label_smoothed_cross_entropy(logits, targets),
-        "what is ignored costs 0: its losses are in the sum": (
-            label_smoothed_cross_entropy(logits, targets) * 6 / 4
-        ),
-        "the mean counts padding: divide by the number of targets that count": only_real * 4 / 6,
-        "smoothing takes each target's own mean over all tokens: mean(dim=-1)": (
-            only_real + 0.1 * (logs[targets != 0].mean() - logs.mean())
-        ),
-    },
-)
+targets = torch.tensor([1, 0, 2])
+logits = torch.tensor([[0.0, math.log(2.0), 0.0]]).expand(3, 3)  # 1/4, 1/2 and 1/4
+loss = label_smoothed_cross_entropy(logits, targets, smoothing=0.0, ignore_index=0)
+assert_close(loss, torch.tensor((math.log(2) + math.log(4)) / 2), what="mean loss of 1 and 2")
 ### BEGIN HIDDEN TESTS
-# Whether the right thing is smoothed is the business of the other check.
-whole = torch.randn(18, 7).to(device)
-goal = torch.randint(7, (18,)).to(device)
-real = torch.rand(18).to(device) < 0.6
+cost, ours = label_smoothed_cross_entropy, reference.label_smoothed_cross_entropy
+logits, targets = torch.randn(18, 7), torch.randint(7, (18,))
+real = torch.rand(18) < 0.6
 real[0], real[1] = True, False
 for ignored in (-100, 3):
-    goal = torch.where(goal == 3, 4, goal)
-    targets = torch.where(real, goal, ignored)
-    expected = label_smoothed_cross_entropy(whole[real], goal[real], smoothing=0.2)
-    expected = checked(expected, (), what="the loss", hint="without a reduction given, the mean")
-    count = int(real.sum())
-    wrong = label_smoothed_cross_entropy(
-        whole, torch.where(real, goal, max(ignored, 0)), smoothing=0.2
-    )
-    wrong = checked(wrong, (), what="the loss")
-    assert_close(
-        label_smoothed_cross_entropy(whole, targets, smoothing=0.2, ignore_index=ignored),
-        expected,
-        what=f"the loss with ignore_index={ignored}",
-        hint="a target that is ignored need not be a token id: put another there before gather",
-        mistakes={
-            "padding leaks into the loss": wrong,
-            "the mean counts padding: divide by the number of targets that count": (
-                expected * count / 18
-            ),
-        },
-    )
-every = torch.zeros(2, dtype=torch.int64).to(device)
-loss = label_smoothed_cross_entropy(whole[:2], every, ignore_index=0)
-assert_shape(loss, (), what="the loss where all is ignored")
-if not bool(loss.isnan()):
-    hint = "the docstring promises NaN: a mean over nothing is 0 / 0"
-    raise CheckFailure("the loss where all is ignored is no NaN", hint=hint)
-goal[0] = 0
-targets = goal[:6]
-alone = checked(
-    label_smoothed_cross_entropy(whole[:6], targets, smoothing=0.2), (), what="the loss of six"
-)
-none_ignored = label_smoothed_cross_entropy(whole[:6], targets, smoothing=0.2, ignore_index=None)
-assert_close(
-    none_ignored, alone, what="the loss with ignore_index=None", hint="None ignores nothing"
-)
-by_hand = [label_smoothed_cross_entropy(whole[[i]], targets[[i]], smoothing=0.2) for i in range(6)]
-by_hand = torch.stack([checked(each, (), what="the loss of one target") for each in by_hand])
-if bool((by_hand == by_hand[0]).all()):
-    hint = "each target has its own loss: what log_softmax says of it"
-    raise CheckFailure("all targets cost the same", hint=hint)
-hint = "None ignores nothing: 0 is a token like any other"
-assert_close(alone, by_hand.mean(), what="the loss with nothing ignored", hint=hint)
-left = torch.tensor([[1, 3, 2], [3, 4, 3]]).to(device)
-assert_keeps_inputs(call, torch.randn(2, 3, 5).to(device), left, ignore_index=3, hint=as_they_were)
+    targets = torch.where(targets == 3, 4, targets)
+    padded = torch.where(real, targets, ignored)
+    assert_matches(cost, ours, logits, padded, smoothing=0.2, ignore_index=ignored)
+    assert_keeps_inputs(cost, logits, padded, ignore_index=ignored)
+targets[2] = 0
+for ignored in (None, 0):
+    assert_matches(cost, ours, logits, targets, smoothing=0.2, ignore_index=ignored)
+nothing = cost(logits[:2], torch.zeros(2, dtype=torch.int64), ignore_index=0)
+assert_equal(bool(nothing.isnan()), True, what="NaN where nothing counts")
 ### END HIDDEN TESTS
 
 # %% test="label_smoothed_cross_entropy-reduction" points=1 read="training#label-smoothing"
-# There is a mean, a sum, or one loss a target, and what does not fit is refused
-logits, targets = torch.randn(2, 3, 5).to(device), torch.randint(1, 5, (2, 3)).to(device)
-one_each = 'reduction="none" gives one loss for each target'
-each = label_smoothed_cross_entropy(logits, targets, reduction="none")
-each = checked(each, (2, 3), what="the losses without a reduction", hint=one_each)
-flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-flat = checked(flat, (6,), what="the losses, all targets in a row", hint=one_each)
-last = "the softmax runs over the vocabulary, which is the last dimension: dim=-1"
-assert_close(each.flatten(), flat, what="the losses of two sentences", hint=last)
-mean = label_smoothed_cross_entropy(logits, targets)
-mean = checked(mean, (), what="the mean of two sentences", hint="one number for all targets")
-assert_close(mean, each.mean(), what="the mean", hint="without padding, that of all targets")
-total = label_smoothed_cross_entropy(logits, targets, reduction="sum")
-assert_close(
-    total,
-    each.sum(),
-    what="the sum of the losses",
-    hint="a sum is divided by nothing",
-    mistakes={'this is the mean; reduction="sum" asks for the sum': each.mean()},
-)
-call = label_smoothed_cross_entropy
-hint = "there is no such reduction: raise ValueError"
-assert_raises(ValueError, call, logits, targets, reduction="avg", hint=hint)
-hint = "targets have the shape of logits without its last dimension: else raise ValueError"
-assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
-hint = "logits of no dimension have no vocabulary: raise ValueError"
-assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
-no_class = (
-    "a target that is no class: the docstring promises IndexError; gather's own is a RuntimeError"
-)
-if device == "cpu":  # on a GPU an index out of range ends the process
-    assert_raises(IndexError, call, logits, torch.full_like(targets, 5), hint=no_class)
-### BEGIN HIDDEN TESTS
-from contextlib import suppress
-
-logits, targets = torch.randn(3, 4, 7).to(device), torch.randint(1, 7, (3, 4)).to(device)
-targets[1, 2:] = 0
+# There is a mean, a sum, or one loss a target
+logits = torch.zeros(2, 3, 4)  # all four tokens are equally likely: each target costs log 4
+targets = torch.tensor([[1, 2, 3], [1, 2, 0]])
 each = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="none")
-each = checked(each, (3, 4), what="the losses without a reduction", hint=one_each)
-nothing, counted = torch.zeros(2).to(device), targets != 0
-with_padding = label_smoothed_cross_entropy(logits, targets, ignore_index=0)
-without = label_smoothed_cross_entropy(logits[counted], targets[counted])
-if torch.allclose(with_padding, without):
-    assert_close(each[1, 2:], nothing, what="the losses of padding", hint="what is ignored costs 0")
-else:
-    forgive("padding is no part of the mean", "label_smoothed_cross_entropy-padding")
+assert_close(each, math.log(4) * torch.tensor([[1.0, 1, 1], [1, 1, 0]]), what="each loss")
 total = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="sum")
-assert_close(total, each.sum(), what="the sum of the losses", hint="a sum is divided by nothing")
-flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-hint = "there may be any number of dimensions before the vocabulary"
-mean = label_smoothed_cross_entropy(logits, targets)
-checked(mean, (), what="the mean of three sentences", hint="one number for all targets")
-whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
-whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
-if bool((whole == whole[0, 0]).all()):
-    own = "each target has its own loss: what log_softmax says of it"
-    raise CheckFailure("all targets cost the same", hint=own)
-flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)
-assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
-of_one_token = label_smoothed_cross_entropy(logits[:, :1], targets[:, :1], reduction="none")
-only_its_own = "take away the dimension that gather leaves, and no other of size 1: squeeze(-1)"
-checked(of_one_token, (3, 1), what="the losses of sentences of one token", hint=only_its_own)
-own = label_smoothed_cross_entropy(logits[0, 0], targets[0, 0], reduction="none")
-if not torch.allclose(checked(own, (), what="the loss of one target"), whole[0, 0], atol=1e-5):
-    others = "smoothing takes its mean over other targets too"
-    forgive(others, "label_smoothed_cross_entropy-padding")
-single, *rest = (
-    label_smoothed_cross_entropy(*pair, smoothing=0.0, reduction="none")
-    for pair in ((logits[0, 0], targets[0, 0]), (logits, targets))
-)
-rest = checked(*rest, (3, 4), what="the losses without a reduction", hint=one_each)
-assert_close(single, rest[0, 0], what="the loss of a single target", hint=hint)
-hint = "targets have the shape of logits without its last dimension: else raise ValueError"
-assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
-assert_raises(ValueError, call, logits, targets.mT, hint=hint)
-hint = "logits of no dimension have no vocabulary: raise ValueError"
-assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
-hint = "check the share and the reduction yourself: raise ValueError"
-for smoothing in (1.0, -0.1):
-    assert_raises(ValueError, call, logits, targets, smoothing=smoothing, hint=hint)
-assert_raises(ValueError, call, logits, targets, reduction="", hint=hint)
-if device == "cpu":
-    for index, ignored in ((7, None), (-1, None), (7, 0), (-1, 0)):
-        one_is_none = targets.clone()
-        one_is_none[2, 1] = index
-        assert_raises(IndexError, call, logits, one_is_none, ignore_index=ignored, hint=no_class)
-    one_is_none[2, 1] = -100
-    hint = "None ignores nothing, and nothing given is None: -100 is no class, so raise IndexError"
-    for given in ({}, {"ignore_index": None}):
-        with suppress(IndexError):  # nll_loss, which finds all others, lets this one cost its share
-            cost = call(logits, one_is_none, reduction="none", **given)[2, 1]
-            if not bool(checked(cost, (), what="the loss of what is no class")):
-                raise CheckFailure("a target of -100 is ignored, which nobody asked for", hint=hint)
-
-
-def assert_flows(reduction):
-    """Check that gradients flow back from the losses, reduced in this way."""
-    cut = f'reduction="{reduction}": .detach(), .data, .item() and no_grad cut the gradient'
-    costs = partial(call, targets=targets, ignore_index=0, reduction=reduction)
-    assert_gradients(lambda given: costs(given).sum(), {"logits": logits.double()}, hint=cut)
-
-
-try:
-    assert_flows("mean")
-except CheckFailure as failure:
-    forgive(failure.summary, "label_smoothed_cross_entropy-values")
-else:
-    assert_flows("sum")
-    assert_flows("none")
+assert_close(total, torch.tensor(5 * math.log(4)), what="sum")
+assert_raises(ValueError, label_smoothed_cross_entropy, logits, targets[:, :2])
+### BEGIN HIDDEN TESTS
+cost, ours = label_smoothed_cross_entropy, reference.label_smoothed_cross_entropy
+logits, targets = torch.randn(3, 4, 7), torch.randint(1, 7, (3, 4))
+targets[1, 2:] = 0
+for reduction in ("mean", "sum", "none"):
+    for ignored in (0, None):
+        how = {"ignore_index": ignored, "reduction": reduction}
+        for rows in (..., (slice(3), slice(1)), (slice(1), slice(4)), (0, 0)):
+            assert_matches(cost, ours, logits[rows], targets[rows], **how)
+for reduction in ("sum", "none"):
+    how = {"targets": targets, "ignore_index": 0, "reduction": reduction}
+    assert_gradients(lambda given, how=how: cost(given, **how).sum(), logits.double())
+assert_raises(ValueError, cost, logits, targets.mT)
+assert_raises(ValueError, cost, logits, targets, reduction="avg")
 ### END HIDDEN TESTS
+
+# %% variants="label_smoothed_cross_entropy"
+# fmt: off
+right("step by step", '''
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    if logits.ndim < 1 or tuple(logits.shape[:-1]) != tuple(targets.shape):
+        raise ValueError("shapes")
+    if smoothing < 0 or smoothing >= 1:
+        raise ValueError("smoothing")
+    if reduction not in {"mean", "sum", "none"}:
+        raise ValueError("reduction")
+    size = logits.shape[-1]
+    losses = []
+    for row, target in zip(logits.reshape(-1, size), targets.reshape(-1).tolist()):
+        if target == ignore_index:
+            losses.append(0 * row.sum())
+            continue
+        if not 0 <= target < size:
+            raise IndexError(target)
+        wanted = torch.full_like(row, smoothing / size)
+        wanted[target] += 1 - smoothing
+        losses.append(-(wanted * row.log_softmax(0)).sum())
+    losses = torch.stack(losses).reshape(targets.shape)
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    return losses.sum() / sum(target != ignore_index for target in targets.reshape(-1).tolist())
+''')
+right("in few lines", '''
+def label_smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, *, smoothing: float = 0.1, ignore_index: int | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    if not logits.dim() or logits.shape[:-1] != targets.shape or not 0 <= smoothing < 1:
+        raise ValueError("shapes or smoothing")
+    counts = torch.ones(targets.shape, device=targets.device)
+    if ignore_index is not None:
+        counts = (targets != ignore_index).to(logits.dtype)
+    real = torch.where(counts.bool(), targets, 0)
+    if bool((real < 0).any()) or bool((real >= logits.shape[-1]).any()):
+        raise IndexError("no token")
+    logs = logits - logits.logsumexp(-1, keepdim=True)
+    hot = F.one_hot(real, logits.shape[-1]).to(logits.dtype)
+    wanted = torch.lerp(hot, torch.full_like(hot, 1 / logits.shape[-1]), smoothing)
+    losses = torch.einsum("...v,...v->...", wanted, -logs) * counts
+    match reduction:
+        case "mean":
+            return losses.sum() / counts.sum()
+        case "sum":
+            return losses.sum()
+        case "none":
+            return losses
+    raise ValueError(reduction)
+''')
+right("by PyTorch's functions", '''
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    if logits.dim() == 0 or logits.shape[:-1] != targets.shape:
+        raise ValueError("shape")
+    if not (0.0 <= smoothing < 1.0) or reduction not in ("mean", "sum", "none"):
+        raise ValueError((smoothing, reduction))
+    ignored = torch.zeros_like(targets).bool() if ignore_index is None else targets == ignore_index
+    safe = targets.clone()
+    safe[ignored] = 0
+    if safe.numel() and (int(safe.min()) < 0 or int(safe.max()) >= logits.size(-1)):
+        raise IndexError("targets")
+    logs = F.log_softmax(logits, dim=-1)
+    right = logs.gather(-1, safe.unsqueeze(-1)).squeeze(-1)
+    losses = -(1 - smoothing) * right - smoothing / logits.size(-1) * logs.sum(-1)
+    losses = torch.where(ignored, torch.zeros_like(losses), losses)
+    if reduction == "mean":
+        return losses[~ignored].mean()
+    return {"sum": losses.sum(), "none": losses}[reduction]
+''')
+right("PyTorch's nll_loss", '''
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    if logits.dim() == 0 or logits.shape[:-1] != targets.shape:
+        raise ValueError("shapes")
+    if not 0 <= smoothing < 1 or reduction not in ("mean", "sum", "none"):
+        raise ValueError("smoothing or reduction")
+    counts = torch.ones_like(targets, dtype=torch.bool)
+    if ignore_index is not None:
+        counts = targets != ignore_index
+    logs = logits.log_softmax(-1).reshape(-1, logits.size(-1))
+    right = torch.where(counts, targets, 0).reshape(-1)
+    losses = (1 - smoothing) * F.nll_loss(logs, right, reduction="none")
+    losses = (losses - smoothing * logs.mean(-1)).view(targets.shape) * counts
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.sum() / counts.sum()
+''')
+SMOOTHED = "(1 - smoothing) * losses - smoothing * log_probabilities.mean(dim=-1)"
+LOGS = "torch.log_softmax(logits, dim=-1)"
+FAR = "You take the log of a softmax, which large logits make 0; take log_softmax."
+for name, edits, hint in (
+    ("nothing smoothed", [(SMOOTHED, "losses")], "You do not smooth; the share is spread over all tokens."),
+    ("the share for the wrong tokens alone", [(SMOOTHED, "(1 - smoothing) * losses - smoothing * "
+      "(log_probabilities.sum(dim=-1) + losses) / (logits.size(-1) - 1)")],
+     "You spread the share over the wrong tokens alone; the right one gets its part too."),
+    ("sums for means", [(SMOOTHED, SMOOTHED.replace("mean", "sum"))],
+     "You add up the log-probabilities; divide by their number, V."),
+    ("shares exchanged", [(SMOOTHED, "smoothing * losses - (1 - smoothing) * log_probabilities.mean(dim=-1)")],
+     "You exchange the shares; the right token gets 1 - smoothing."),
+    ("the right token still gets 1", [(SMOOTHED, "losses - smoothing * log_probabilities.mean(dim=-1)")],
+     "You give the right token all of 1 as well; it gets 1 - smoothing."),
+    ("the sign of the second part", [(SMOOTHED, SMOOTHED.replace("losses - s", "losses + s"))],
+     "You subtract the second part; log-probabilities are negative, and both parts are costs."),
+    ("one token too few to divide by", [(SMOOTHED, "(1 - smoothing) * losses - smoothing * "
+      "log_probabilities.sum(dim=-1) / (logits.size(-1) - 1)")], "You divide by V - 1; divide by V."),
+    ("a sign", [("losses = -log_probabilities.gather", "losses = log_probabilities.gather"),
+      (SMOOTHED, SMOOTHED.replace("losses - smoothing", "losses + smoothing"))],
+     "You return the log-probability; a loss is minus that."),
+    ("logits taken for log-probabilities", [(LOGS, "logits")],
+     "You take logits for log-probabilities; take log_softmax first."),
+    ("probabilities taken for log-probabilities", [(LOGS, "torch.softmax(logits, dim=-1)")],
+     "You take probabilities; take log_softmax."),
+    ("two softmaxes", [(LOGS, "torch.log_softmax(torch.softmax(logits, dim=-1), dim=-1)")],
+     "You take a softmax before log_softmax, which takes the logits as they are."),
+    ("the logarithm of the softmax", [(LOGS, "torch.log(torch.softmax(logits, dim=-1))")], FAR),
+    ("the logarithm of the softmax, and a little", [(LOGS, "torch.log(torch.softmax(logits, dim=-1) + 1e-9)")], FAR),
+    ("the logarithm of the softmax, or a little", [(LOGS, "torch.log(torch.softmax(logits, dim=-1).clamp(min=1e-12))")], FAR),
+    ("the logarithm of the softmax, or a little more",
+     [(LOGS, "torch.log(torch.softmax(logits, dim=-1).clamp(min=1e-7))")], FAR),
+    ("softmax over the sentence", [(LOGS, "torch.log_softmax(logits, dim=max(0, logits.dim() - 2))")],
+     "You let the softmax run over another dimension; the vocabulary is the last: dim=-1."),
+    ("softmax over dimension 0", [(LOGS, "torch.log_softmax(logits, dim=0)")],
+     "You let the softmax run over another dimension; the vocabulary is the last: dim=-1."),
+    ("float32 whatever comes in", [(LOGS, "torch.log_softmax(logits.float(), dim=-1)")],
+     "You cast to float32; keep the dtype of the logits."),
+    ("detached", [(LOGS, "torch.log_softmax(logits.detach(), dim=-1)")],
+     "You cut the gradient; leave detach(), .data, .item() and no_grad() out."),
+    ("a default of 0", [("smoothing=0.1", "smoothing=0.0")], "You change a default; keep the signature as it is."),
+    ("argmax", [("right[..., None]", "log_probabilities.argmax(-1, keepdim=True)")],
+     "You take the likeliest token; take the right one."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+COUNT = "You count padding in the mean; divide by the number of targets that count."
+for name, edits, hint in (
+    ("a mean over all targets' tokens", [(SMOOTHED, SMOOTHED.replace("dim=-1", ""))],
+     "You take one mean over all targets' tokens; take each target's own, mean(dim=-1)."),
+    ("padding leaks", [("        counts = targets != ignore_index\n", "        pass\n")],
+     "You do not use ignore_index; what equals it costs nothing."),
+    ("the mean counts padding", [("losses.sum() / counts.sum()", "losses.mean()")], COUNT),
+    ("an ignored target must be a token", [("targets.masked_fill(~counts, 0)", "targets")],
+     "You look up ignored targets, which need not be tokens; put 0 in their place before gather."),
+    ("0 is always padding", [("if ignore_index is not None:\n        counts = targets != ignore_index",
+      "counts = targets != (ignore_index or 0)")], "You take 0 for padding always; None ignores nothing."),
+    ("ignore_index 0 taken for None", [("if ignore_index is not None:", "if ignore_index:")],
+     "You test whether ignore_index is true, and 0 is not; compare with None."),
+    ("targets filled in place", [("targets.masked_fill(", "targets.masked_fill_(")],
+     "You change the caller's targets; masked_fill without the underscore makes a copy."),
+    ("0 where nothing counts", [("/ counts.sum()", "/ counts.sum().clamp(min=1)")],
+     "You return 0 where nothing counts; the mean is NaN there."),
+    ("the losses of padding in the sum", [("    losses = losses.masked_fill(~counts, 0.0)\n", "")],
+     "You keep the losses of padding in the sum; what is ignored costs 0."),
+):
+    wrong(name, *edits, lost="padding", hint=hint)
+NOT_A_MEAN = "You return a mean for each reduction; the sum is divided by nothing."
+for name, edits, hint in (
+    ("the sum is a mean", [('losses.sum() if reduction == "sum" else ', "")], NOT_A_MEAN),
+    ("no losses without reduction", [('    if reduction == "none":\n        return losses\n', "")],
+     "You reduce always; 'none' asks for one loss a target."),
+    ("any reduction let through", [('if reduction not in ("mean", "sum", "none"):', "if False:")],
+     "You accept any reduction; raise ValueError for one that does not exist."),
+    ("any shapes let through", [("if logits.shape[:-1] != targets.shape:", "if False:")],
+     "You accept targets of another shape; raise ValueError."),
+    ("as many targets as rows, whatever their shape",
+     [("logits.shape[:-1] != targets.shape:", "logits.numel() // logits.size(-1) != targets.numel():"),
+      ("-log_probabilities.gather(-1, right[..., None])[..., 0]",
+       "-log_probabilities.reshape(-1, logits.size(-1)).gather(-1, right.reshape(-1, 1)).view_as(targets)"),
+      ("log_probabilities.mean(dim=-1)", "log_probabilities.mean(dim=-1).view_as(targets)")],
+     "You accept targets of another shape; raise ValueError."),
+    ("every dimension of 1 taken away", [("right[..., None])[..., 0]", "right[..., None]).squeeze()")],
+     "You squeeze() all dimensions of 1 away; take away the last alone: squeeze(-1)."),
+    ("a plain number", [("return losses.sum() if", "return losses.sum().item() if")],
+     "You return a plain number for the sum; return a tensor."),
+    ("one loss a row", [("losses.sum() / counts.sum()", "losses.sum(-1) / counts.sum(-1)")],
+     "You take a mean for each row; take one over all targets."),
+    ("the softmax over dimension 1", [(LOGS, "torch.log_softmax(logits, dim=min(1, logits.dim() - 1))")],
+     "You let the softmax run over another dimension; the vocabulary is the last: dim=-1."),
+    ("no gradient from the sum", [("return losses.sum() if", "return losses.detach().sum() if")],
+     "You cut the gradient; leave detach(), .data, .item() and no_grad() out."),
+    ("no gradient from each loss", [("        return losses\n", "        return losses.data\n")],
+     "You cut the gradient; leave detach(), .data, .item() and no_grad() out."),
+    ("smoothed by all targets, where there is one loss each", [("log_probabilities.mean(dim=-1)",
+      '(log_probabilities[counts].mean() if reduction == "none" else log_probabilities.mean(dim=-1))')],
+     "You take one mean over all targets' tokens; take each target's own, mean(dim=-1)."),
+):
+    wrong(name, *edits, lost="reduction", hint=hint)
+wrong("nothing costs anything", ("losses.masked_fill(~counts, 0.0)", "0 * losses.masked_fill(~counts, 0.0)"),
+    lost="*", hint="You multiply the losses by 0; return what they are.")
+same("right = targets.masked_fill(~counts, ", "an ignored target may become any token")
+same("losses = losses.masked_fill_(", "in place, but on losses that nothing else holds")
+same("[..., -1]", "there is one column")
+# fmt: on
 
 # %% [markdown]
 # ### Warm up, then slow down
 #
 # A Transformer's first steps are its most dangerous ones: nothing in it is of the right size yet.
-# So the learning rate rises evenly to its peak, and from there falls with the root of the steps.
-# See [Adam, and the first steps](book:training#warm-up) for the reason and
-# [The schedule, derived](book:training#the-schedule) for the formula. The docstring gives it away;
-# mind that `step` counts the updates already *done*, so that the first is update number 1.
+# So the learning rate rises evenly to its peak, and from there falls with the root of the steps:
+# see [The schedule, derived](book:training#the-schedule).
 
-# %% solution="inverse_sqrt" of="course_lib.training.schedules"
+
+# %% solution="inverse_sqrt" withholds="course_lib.training.schedules.inverse_sqrt"
+def inverse_sqrt(step, *, warmup_steps):
+    """Return the share of the peak learning rate for one update, a float.
+
+    ``step`` counts the updates already done, so the first is update number 1. Its share is
+    ``1 / warmup_steps``; update number ``warmup_steps`` is the peak, 1; then the share of update n
+    falls like ``1 / sqrt(n)``.
+    """
+    ### BEGIN SOLUTION
+    update = step + 1
+    return min(update / warmup_steps, math.sqrt(warmup_steps / update))
+    ### END SOLUTION
 
 
 # %% test="inverse_sqrt-rise" points=1 read="training#the-schedule"
 # The rate rises evenly, from the first update on, to its peak
-def share(step, warmup_steps=4):
-    """Give your share, a number. A division by 0 at step 0 comes of the wrong count of updates."""
-    try:
-        return checked_number(inverse_sqrt(step, warmup_steps=warmup_steps), what="a share")
-    except ZeroDivisionError:
-        by_one = "step counts what is done: the first update is number 1"
-        raise CheckFailure(f"step {step} leads to a division by 0", hint=by_one) from None
-
-
-rates = [share(step) for step in range(4)]
-assert_equal(
-    rates,
-    [0.25, 0.5, 0.75, 1.0],
-    what="the shares of the first four updates",
-    hint="equal steps up to the peak, which is 1: update n is n / 4 of the way, here",
-    mistakes={
-        "step counts what is done: the first update is number 1": [0.0, 0.25, 0.5, 0.75],
-        "update number is step + 1 at every step, not at the first alone": [0.25, 0.25, 0.5, 0.75],
-        "this falls where it should rise: take the smaller of the two": [
-            (4 / update) ** 0.5 for update in (1, 2, 3, 4)
-        ],
-        "step counts what is done: the first update is number 1, not 2": [
-            0.5,
-            0.75,
-            1.0,
-            (4 / 5) ** 0.5,
-        ],
-        "it stands at its peak from the start; it rises to it": [1.0, 1.0, 1.0, 1.0],
-        "the peak is 1: the paper's formula, without its scale": [0.125, 0.25, 0.375, 0.5],
-        "// leaves whole numbers; divide with /": [0.0, 0.0, 0.0, 1.0],
-        "the rise is even; the root is for the fall alone": [0.5, 0.5**0.5, 0.75**0.5, 1.0],
-        "the peak is update warmup_steps, not the one after it": [0.2, 0.4, 0.6, 0.8],
-        "it falls from 1, its peak: the root of warmup_steps / update": [0.25, 0.5, 0.75, 0.5],
-    },
-)
+shares = [inverse_sqrt(step, warmup_steps=4) for step in range(4)]
+assert_equal(shares, [0.25, 0.5, 0.75, 1.0], what="shares of the first four updates")
 ### BEGIN HIDDEN TESTS
 for warmup in (1, int(torch.randint(5, 12, ()))):
-    expected = [(step + 1) / warmup for step in range(warmup)]
-    assert_equal(
-        [
-            checked_number(inverse_sqrt(s, warmup_steps=warmup), what="a share")
-            for s in range(warmup)
-        ],
-        expected,
-        what=f"the shares up to the peak, for warmup_steps={warmup}",
-        hint="update / warmup_steps, with update = step + 1",
-        mistakes={
-            "step counts what is done: the first update is number 1": (
-                [step / warmup for step in range(warmup)]
-            ),
-            "the peak is 1: the paper's formula, without its scale": (
-                [(step + 1) * warmup**-1.5 for step in range(warmup)]
-            ),
-        },
-    )
-hint = "step is at least 0, warmup_steps at least 1: raise ValueError for anything else"
-assert_raises(ValueError, inverse_sqrt, -1, warmup_steps=4, hint=hint)
-assert_raises(ValueError, inverse_sqrt, 3, warmup_steps=0, hint=hint)
+    shares = [inverse_sqrt(step, warmup_steps=warmup) for step in range(warmup)]
+    assert_equal(shares, [(step + 1) / warmup for step in range(warmup)], what="shares")
 ### END HIDDEN TESTS
-
 
 # %% test="inverse_sqrt-fall" points=1 read="training#the-schedule"
 # After the peak the rate falls with the root of the updates
-def shares(steps, warmup_steps):
-    """Give your shares, and those expected: what is wrong before the peak too is paid for there.
-
-    That is a tensor for a plain number, a peak that is not 1, and updates counted from 0 or 2.
-    """
-    peak, *own = (
-        as_number(inverse_sqrt(step, warmup_steps=warmup_steps), what="a share").double()
-        for step in (warmup_steps - 1, *steps)
-    )
-    rates = torch.stack(own)
-    counts = (1,) if torch.isclose(peak, torch.ones_like(peak)) else (1, 0, 2)
-    curves = [
-        torch.tensor([(warmup_steps / (step + first)) ** 0.5 for step in steps]).double()
-        for first in counts
-    ]
-    alike = [
-        scaled.tolist()
-        for curve in curves
-        for scaled in ((curve, peak * curve) if 0.01 < peak < math.inf else (curve,))
-        if torch.allclose(rates, scaled)
-    ]
-    if alike and alike[0] != curves[0].tolist():
-        forgive("the peak is not 1, or not at update warmup_steps", "inverse_sqrt-rise")
-    return rates.tolist(), (alike or [curves[0].tolist()])[0]
-
-
-rates, expected = shares((15, 35, 63), warmup_steps=4)
-assert_equal(
-    rates,
-    expected,  # if all is right 1/2, 1/3, 1/4: these are 4, 9 and 16 times the warm-up
-    rel_tol=1e-5,
-    what="the shares of updates 16, 36 and 64",
-    hint="it falls with the root of the updates: four times as many, half the share",
-    mistakes={
-        "step counts what is done: the first update is number 1, not 2": (
-            [(4 / (step + 2)) ** 0.5 for step in (15, 35, 63)]
-        ),
-        "the root is upside down: after the peak the share is below 1": [2.0, 3.0, 4.0],
-        "the peak is 1: the paper's formula, without its scale": [1 / 4, 1 / 6, 1 / 8],
-        "the root of the updates since the peak; count all of them": (
-            [(step + 1 - 4) ** -0.5 for step in (15, 35, 63)]
-        ),
-        "it goes on rising: take the smaller of the two": [4.0, 9.0, 16.0],
-        "it stays at its peak": [1.0, 1.0, 1.0],
-        "// leaves whole numbers; divide with /": [0.0, 0.0, 0.0],
-        "it falls with the updates; with their root": [1 / 4, 1 / 9, 1 / 16],
-        "step counts what is done: the first update is number 1": (
-            [(4 / step) ** 0.5 for step in (15, 35, 63)]
-        ),
-    },
-)
+shares = [inverse_sqrt(step, warmup_steps=4) for step in (15, 35, 63)]
+# These are updates 16, 36 and 64: 4, 9 and 16 times as many as the warm-up has.
+assert_equal(shares, [1 / 2, 1 / 3, 1 / 4], what="shares")
 ### BEGIN HIDDEN TESTS
 warmup = int(torch.randint(3, 12, ()))
 steps = [warmup, 2 * warmup, 10 * warmup + 1]
-rates, expected = shares(steps, warmup_steps=warmup)
-assert_equal(
-    rates,
-    expected,
-    rel_tol=1e-5,
-    what=f"the shares after the peak, for warmup_steps={warmup}",
-    hint="sqrt(warmup_steps / update), with update = step + 1",
-    mistakes={
-        "step counts what is done: this update is number step + 1": (
-            [(warmup / step) ** 0.5 for step in steps]
-        ),
-        "the root of the updates since the peak; count all of them": (
-            [(step + 1 - warmup) ** -0.5 for step in steps]
-        ),
-        "the peak is 1: the paper's formula, without its scale": (
-            [(step + 1) ** -0.5 for step in steps]
-        ),
-        "it falls with the updates; with their root": [warmup / (step + 1) for step in steps],
-        "it stays at its peak": [1.0] * 3,
-    },
-)
+shares = [inverse_sqrt(step, warmup_steps=warmup) for step in steps]
+assert_equal(shares, [math.sqrt(warmup / (step + 1)) for step in steps], what="shares")
 ### END HIDDEN TESTS
+
+# %% variants="inverse_sqrt"
+# fmt: off
+right("step by step", '''
+def inverse_sqrt(step, *, warmup_steps):
+    if step < 0 or warmup_steps <= 0:
+        raise ValueError((step, warmup_steps))
+    if step + 1 <= warmup_steps:
+        return (step + 1) / warmup_steps
+    return warmup_steps**0.5 / (step + 1) ** 0.5
+''')
+right("in few lines", '''
+def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
+    if min(step, warmup_steps - 1) < 0:
+        raise ValueError("negative, or no warm-up")
+    n = step + 1
+    return warmup_steps**0.5 * min(n**-0.5, n * warmup_steps**-1.5)
+''')
+right("by PyTorch's functions", '''
+def inverse_sqrt(step, warmup_steps):
+    if step < 0:
+        raise ValueError("step")
+    if warmup_steps < 1:
+        raise ValueError("warmup_steps")
+    ratio = (step + 1) / warmup_steps
+    return ratio if ratio < 1 else ratio**-0.5
+''')
+RISE = "min(update / warmup_steps, math.sqrt(warmup_steps / update))"
+COUNT = "You count the updates otherwise; the first is number 1, so it is step + 1."
+WHOLE = "You divide with //, which leaves whole numbers; divide with /."
+for name, old, new, lost, hint in (
+    ("counted from 0", "step + 1", "step or 1e-30", "rise", COUNT),
+    ("counted from 1 in the first update alone", "step + 1", "max(step, 1)", "rise", COUNT),
+    ("counted from 2", "step + 1", "step + 2", "rise", COUNT),
+    ("step / warmup_steps", RISE, "step / warmup_steps if step < warmup_steps else math.sqrt(warmup_steps / step)",
+     "rise", COUNT),
+    ("a root too many", RISE, "math.sqrt(min(update / warmup_steps, warmup_steps / update))", "rise",
+     "You take a root of the rise; it is even, and the root is for the fall alone."),
+    ("a peak too late", "min(update / warmup_steps", "min(update / (warmup_steps + 1)", "rise",
+     "You put the peak one update too late; it is update warmup_steps."),
+    ("a fall that does not begin at the peak", RISE,
+     "update / warmup_steps if update < warmup_steps else update**-0.5", "rise",
+     "You let the fall begin elsewhere than at 1; it is the root of warmup_steps / update."),
+    ("no rise", RISE, "min(1.0, math.sqrt(warmup_steps / update))", "rise", "You begin at the peak; rise to it."),
+    ("the paper's formula without its scale", RISE, "min(update**-0.5, update * warmup_steps**-1.5)", "rise",
+     "You leave out a factor; the peak is 1, so multiply by the root of warmup_steps."),
+    ("whole numbers", "update / warmup_steps, m", "update // warmup_steps, m", "rise", WHOLE),
+    ("a tensor", f"return {RISE}", f"return torch.tensor({RISE})", "rise", "You return a tensor; return a float."),
+    ("whole numbers in the fall", "math.sqrt(warmup_steps / update)", "math.sqrt(warmup_steps // update)", "fall", WHOLE),
+    ("the larger of the two", "min(update", "max(update", "rise fall", "You take the larger of the two; take the smaller."),
+    ("no fall", RISE, "min(update / warmup_steps, 1.0)", "fall", "You stay at the peak; fall with the root of the updates."),
+    ("no end of the rise", RISE, "update / warmup_steps", "fall", "You go on rising; take the smaller of the two."),
+    ("a fall with the updates", "math.sqrt(warmup_steps / update)", "warmup_steps / update", "fall",
+     "You fall with the updates; fall with their root."),
+    ("the root upside down", "math.sqrt(warmup_steps / update)", "math.sqrt(update / warmup_steps)", "fall",
+     "You have the root upside down; after the peak the share is below 1."),
+    ("the root of what comes after the peak", "math.sqrt(warmup_steps / update)",
+     "max(1, update - warmup_steps) ** -0.5", "fall", "You count from the peak; count all updates."),
+    ("not a number", f"return {RISE}", "return math.nan", "rise fall", "You return NaN; return a share."),
+    *((f"always {share}", RISE, share, "*", f"You return {share} always; the share depends on the step.")
+      for share in ("0.0", "1e-12", "float('inf')")),
+    ("always 1.0", RISE, "1.0", "*", "You return 1 always; the share depends on the step."),
+):
+    wrong(name, (old, new), lost=lost, hint=hint)
+same("return min(math.sqrt", "the smaller of two, in whichever order")
+# fmt: on
 
 # %% [markdown]
 # ## Part 5: it learns
 #
-# ### One step
-#
-# The decoder is trained with the true target in front of it. `tgt` begins with a start symbol: the
-# model *reads* all but the last token, and at each it is to say the *next*, so it is scored against
-# all but the first. See [Teacher forcing](book:training#teacher-forcing-in-parallel) in the chapter
-# on training. Then the five beats of every training loop: forget the old gradients, compute the
-# loss, send it back, clip, step.
-#
-# To clip is to scale all gradients down *together*, if the Euclidean norm of all of them is larger
-# than allowed; `nn.utils.clip_grad_norm_` does it. When must it be done to have any effect?
+# `tgt` begins with a start symbol: the model *reads* all but the last token, and at each it is to
+# say the *next*, so it is scored against all but the first. See
+# [Teacher forcing](book:training#teacher-forcing-in-parallel). Then the five beats of every training
+# loop: forget the old gradients, compute the loss, send it back, clip, step. To clip is to scale all
+# gradients down *together* where their Euclidean norm is too large; `nn.utils.clip_grad_norm_` does
+# it. When must it be done to have any effect?
 
 
 # %% solution="training_step"
-def training_step(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    src: Tensor,
-    tgt: Tensor,
-    *,
-    pad_id: int = 0,
-    smoothing: float = 0.1,
-    clip_norm: float = 1.0,
-) -> float:
-    """Update a model's parameters once, to make these targets more probable.
+def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_norm=1.0):
+    """Update a model once, to make these targets more probable; return the loss before, a float.
 
-    Whether the model trains or evaluates is left to the caller, and so are ``train()`` and
-    ``eval()``.
-
-    Args:
-        model: Called as ``model(src, tgt)``, gives logits of what follows each target token.
-        optimizer: Of the model's parameters.
-        src: ``(batch, src_len)``, source token ids, padded with ``pad_id``; left as they are.
-        tgt: ``(batch, 1 + tgt_len)``, target token ids: the start, the tokens with the end behind
-            them, padding; left as they are.
-        pad_id: Targets that are padding do not count.
-        smoothing: Of the labels.
-        clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
-            to it.
-
-    Returns:
-        The loss before the update, in nats a token.
+    ``model(src, tgt)`` gives logits. ``src`` and ``tgt`` are token ids, ``(batch, src_len)`` and
+    ``(batch, 1 + tgt_len)``; targets that are ``pad_id`` do not count. Gradients whose norm over
+    all parameters exceeds ``clip_norm`` are scaled down to it. ``train()`` and ``eval()`` are left
+    to the caller.
     """
     ### BEGIN SOLUTION
     optimizer.zero_grad()
@@ -1868,519 +1733,287 @@ def training_step(
     ### END SOLUTION
 
 
-# %% [markdown]
-# The tests of the step bring models of their own: the recurrent translator of homework 1 will do.
-# And in place of an optimizer comes a notary, who writes down which gradients there were when it
-# was asked to step.
-
-
-# %% setup="notary"
-def make_notary(model):
-    """Make an optimizer that steps nowhere and writes down what it sees."""
-    return call_beside(RecordingOptimizer, model)
-
-
-def small_translator(beside):
-    """Make a recurrent translator with nine tokens on each side."""
-    encoder = call_beside(RecurrentEncoder, 9, 4, 5, beside=beside)
-    decoder = call_beside(RecurrentDecoder, 9, 4, 5, 10, beside=beside)
-    return call_beside(Seq2Seq, encoder, decoder, beside=beside).to(device)
-
-
 # %% test="training_step-loss" points=1 read="training#teacher-forcing-in-parallel"
 # The model reads all but the last token and is scored against all but the first
-model = small_translator(beside=training_step)
-sharper = {name: 4 * tensor for name, tensor in model.state_dict().items()}
-model.load_state_dict(sharper)  # so that the losses of different mistakes differ, too
-src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-loss = checked_number(
-    training_step(model, make_notary(model), src, tgt, smoothing=0.0), what="the loss"
-)
-assert_close(
-    torch.tensor(loss),
-    F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten()).detach().cpu(),
-    what="the loss",
-    hint="the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]",
-    mistakes={
-        "the targets are not shifted: compare with tgt[:, 1:], what comes next": (
-            F.cross_entropy(model(src, tgt).flatten(0, 1), tgt.flatten()).detach().cpu()
-        ),
-        "compared with what the model has just read; compare with tgt[:, 1:]": (
-            F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, :-1].flatten())
-            .detach()
-            .cpu()
-        ),
-        "the model reads what it is to say: it reads tgt[:, :-1]": (
-            F.cross_entropy(model(src, tgt[:, 1:]).flatten(0, 1), tgt[:, 1:].flatten())
-            .detach()
-            .cpu()
-        ),
-        "shifted the wrong way round": (
-            F.cross_entropy(model(src, tgt[:, 1:]).flatten(0, 1), tgt[:, :-1].flatten())
-            .detach()
-            .cpu()
-        ),
-        "every token that is said counts, not the last alone": (
-            F.cross_entropy(model(src, tgt[:, :-1])[:, -1], tgt[:, -1]).detach().cpu()
-        ),
-        "this is the perplexity; the loss itself is asked for": (
-            F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
-            .detach()
-            .exp()
-            .cpu()
-        ),
-        "the losses are summed; take their mean": (
-            15
-            * F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
-            .detach()
-            .cpu()
-        ),
-        "smoothing is not handed on": (
-            F.cross_entropy(
-                model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten(), label_smoothing=0.1
-            )
-            .detach()
-            .cpu()
-        ),
-    },
-)
+model = call_beside(NextTokenTable, 3, beside=training_step)  # its logits are rows of a table
+halves = torch.tensor([[0.0, 0, 0], [0, 1, 2], [3, 0, 0]]) * math.log(2)
+model.load_state_dict({"after": halves, "about": torch.zeros(3, 3)})
+tgt = torch.tensor([[1, 2, 2, 1]])
+loss = training_step(model, call_beside(plain_sgd, model), torch.tensor([[1]]), tgt, smoothing=0.0)
+# After 1 comes 2, at 4/7; after 2 come 2 and 1, at 1/10 each.
+expected = (math.log(7 / 4) + 2 * math.log(10)) / 3
+assert_close(torch.tensor(loss), torch.tensor(expected), what="loss")
 ### BEGIN HIDDEN TESTS
-from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
-
-model = small_translator(beside=training_step)
-model.load_state_dict({name: 4 * tensor for name, tensor in model.state_dict().items()})
-src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 7)).to(device)
-for padding in (0, 4):  # at first there is none
-    tgt[1, 7 - padding :] = 0
-    logits, ahead = model(src, tgt[:, :-1]).detach().cpu(), model(src, tgt[:, 1:]).detach().cpu()
-    unshifted, read, said = model(src, tgt).detach().cpu(), tgt[:, :-1].cpu(), tgt[:, 1:].cpu()
-    smoothing = 0.0 if padding else 0.2
-    expected = reference_loss(logits, said, smoothing=smoothing, ignore_index=0)
-    loss = training_step(model, make_notary(model), src, tgt, smoothing=smoothing)
-    loss = checked_number(loss, what="the loss")
-    assert_close(
-        torch.tensor(loss),
-        expected,
-        what="the loss of a batch with padding" if padding else "the loss",
-        hint="the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]; smoothing and pad_id "
-        "go to the loss",
-        mistakes={
-            "padding leaks into the loss: ignore_index=pad_id": (
-                reference_loss(logits, said, smoothing=smoothing)
-            ),
-            "the targets are not shifted: compare with tgt[:, 1:], what comes next": (
-                reference_loss(unshifted, tgt.cpu(), smoothing=smoothing, ignore_index=0)
-            ),
-            "compared with what the model has just read; compare with tgt[:, 1:]": (
-                reference_loss(logits, read, smoothing=smoothing, ignore_index=0)
-            ),
-            "the model reads what it is to say: it reads tgt[:, :-1]": (
-                reference_loss(ahead, said, smoothing=smoothing, ignore_index=0)
-            ),
-            "shifted the wrong way round": (
-                reference_loss(ahead, read, smoothing=smoothing, ignore_index=0)
-            ),
-            "smoothing is not handed on": reference_loss(logits, said, ignore_index=0),
-            "smoothing is not used": reference_loss(logits, said, smoothing=0.0, ignore_index=0),
-            "the losses are summed; take their mean": (
-                reference_loss(logits, said, smoothing=smoothing, ignore_index=0, reduction="sum")
-            ),
-        },
-    )
-tgt[tgt == 5] = 6  # behind the tokens alone there is padding
-tgt[0, -2:] = 5
-loss = training_step(model, make_notary(model), src, tgt, pad_id=5, smoothing=0.0)
-loss = checked_number(loss, what="the loss with pad_id=5")
-logits = model(src, tgt[:, :-1]).detach().cpu()
-expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.0, ignore_index=5)
-assert_close(
-    torch.tensor(loss),
-    expected,
-    what="the loss with pad_id=5",
-    hint="padding is not always 0: hand pad_id on as ignore_index",
-)
-default = checked_number(training_step(model, make_notary(model), src, tgt), what="the loss")
-expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.1, ignore_index=0)
-hint = "what is not given is as in the signature"
-assert_close(torch.tensor(default), expected, what="the loss without settings", hint=hint)
-learner = call_beside(build_optimizer, model, learning_rate=0.1)  # one that does update
-loss = checked_number(training_step(model, learner, src, tgt), what="the loss")
-what, hint = "the loss before the update", "take it before step()"
-assert_close(torch.tensor(loss), expected, what=what, hint=hint)
+src, tgt = torch.randint(1, 9, (3, 4)), torch.randint(1, 9, (3, 7))
+for pad_id, padding in ((0, 0), (0, 4), (5, 2)):
+    tgt[tgt == pad_id] = 6
+    tgt[1, 7 - padding :] = pad_id
+    for how in ({}, {"smoothing": 0.0}, {"smoothing": 0.3}):
+        model, ours = call_beside(NextTokenTable, 9, beside=training_step), NextTokenTable(9)
+        load_parameters(model, fix_weights(ours))
+        optimizer = call_beside(plain_sgd, model)
+        loss = training_step(model, optimizer, src, tgt, pad_id=pad_id, **how)
+        expected = reference.training_step(ours, plain_sgd(ours), src, tgt, pad_id=pad_id, **how)
+        assert_equal(loss, expected, rel_tol=1e-4, what="loss")
 ### END HIDDEN TESTS
 
 # %% test="training_step-update" points=1 read="training#a-training-step"
 # Old gradients are forgotten, new ones computed, and the optimizer steps once
-model = small_translator(beside=training_step)
-src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-first, second = make_notary(model), make_notary(model)
-training_step(model, first, src, tgt, clip_norm=1e6)
-training_step(model, second, src, tgt, clip_norm=1e6)
-hint = "optimizer.step(), once"
-assert_equal((first.steps, second.steps), (1, 1), what="steps of the optimizer", hint=hint)
-assert_close(
-    torch.tensor(second.norm),
-    torch.tensor(first.norm),
-    what="the size of the same batch's gradients, a second time",
-    hint="zero_grad() first: gradients add up",
-)
+model = call_beside(NextTokenTable, 3, beside=training_step)  # all of its logits are 0
+src, tgt = torch.tensor([[1]]), torch.tensor([[1, 2]])
+optimizer = call_beside(plain_sgd, model)  # subtracts the gradient
+training_step(model, optimizer, src, tgt, smoothing=0.0, clip_norm=9.0)
+# After 1 each token has probability 1/3: the gradient is 1/3, less 1 for the right token, 2.
+assert_close(model.get_parameter("after")[1], torch.tensor([-1 / 3, -1 / 3, 2 / 3]), what="row 1")
 ### BEGIN HIDDEN TESTS
-from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
-
-model = small_translator(beside=training_step)
-src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+src, tgt = torch.randint(1, 9, (3, 4)), torch.randint(1, 9, (3, 6))
 tgt[1, 4:] = 0
-(100 * model(src, tgt[:, :-1]).sum()).backward()  # gradients of something else are lying about
-notary = make_notary(model)
-told = training_step(model, notary, src, tgt, smoothing=0.2, clip_norm=1e6)
-assert_equal(notary.steps, 1, what="steps of the optimizer", hint=hint)
-if any(gradient is None for gradient in notary.gradients.values()):
-    hint = "zero_grad(), then backward(), then step()"
-    raise CheckFailure("when the optimizer steps there is no gradient", hint=hint)
-actual, length = notary.gradients, checked_number(notary.norm, what="the size of the gradients")
-model.zero_grad()
-loss = reference_loss(model(src, tgt[:, :-1]), tgt[:, 1:], smoothing=0.2, ignore_index=0)
-loss.backward()
-told = told.item() if isinstance(told, Tensor) and told.numel() == 1 else told
-if isinstance(told, float) and not math.isclose(told, loss.item(), rel_tol=2e-5):
-    model.zero_grad()  # gradients of another loss, whole and new, will do
-    actual = {}
-    forgive("the loss is another one", "training_step-loss")
-expected = {name: parameter.grad for name, parameter in model.named_parameters() if actual}
-size = math.sqrt(sum(float(gradient.square().sum()) for gradient in expected.values()))
-for name in sorted(expected):  # how long the whole is, is the business of clipping
-    found = checked(actual.get(name), expected[name].shape, what=f"the gradient of {name}")
-    if not torch.allclose(found / length, expected[name] / size, rtol=1e-3, atol=1e-5):
-        added = "gradients add up: zero_grad() before backward(), in each step"
-        other = "backward() on the loss itself, before step()"
-        raise CheckFailure(
-            f"when the optimizer steps, the gradient of {name} is not the loss's",
-            hint=added if length > 3 * size else other,
-        )
-if expected and not math.isclose(length, size, rel_tol=1e-3):
-    if not any(math.isclose(length, limit, rel_tol=1e-2) for limit in (1.0, 1e6)):
-        summary = "when the optimizer steps, the gradients are longer or shorter than the loss's"
-        raise CheckFailure(summary, hint="backward() on the loss itself, the one that is returned")
-    forgive("gradients have a length that is given, whatever it is", "training_step-clipping")
-dropping = small_translator(beside=training_step)
-dropout = call_beside(nn.Dropout, 0.5, beside=training_step)
-last = call_beside(nn.Sequential, dropout, dropping.decoder.output)
-dropping.decoder.register_module("output", last)
-hint = "leave train() and eval() to the caller"
-for is_training in (True, False):
-    dropping.train(is_training)
-    both = [make_notary(dropping) for _ in range(2)]
-    for notary in both:
-        training_step(dropping, notary, src, tgt, clip_norm=1e6)
-    what = "whether the model is training, afterwards"
-    assert_equal(dropping.training, is_training, what=what, hint=hint)
-    first, second = (notary.gradients for notary in both)
-    alike = [torch.allclose(first[n], second[n], rtol=1e-3, atol=1e-5) for n in first]
-    what = "whether the model drops anything in the step"
-    assert_equal(not all(alike), is_training, what=what, hint=hint)
-assert_keeps_inputs(training_step, model, make_notary(model), src, tgt, hint="no tgt[...] =")
-# What a notary has been told may be made up; how far parameters move is seen here.
-before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-learner = call_beside(build_optimizer, model, learning_rate=0.1)  # its first step is of this length
-training_step(model, learner, src, tgt)
-after = model.state_dict()
-moved = max(float((after[name] - before[name]).abs().max()) for name in before)
-if not 0.05 < moved < 0.15:
-    raise CheckFailure(
-        "with a real optimizer the parameters do not change as by one step of it",
-        hint="optimizer.step(), once",
-    )
+model, ours = call_beside(NextTokenTable, 9, beside=training_step), NextTokenTable(9)
+load_parameters(model, fix_weights(ours))
+optimizers = call_beside(plain_sgd, model), plain_sgd(ours)
+for each in (model, ours):  # gradients of something else are lying about
+    (100 * each(src, tgt[:, :-1]).square().mean()).backward()
+how = {"smoothing": 0.2, "clip_norm": 1e6}
+for _ in range(2):
+    training_step(model, optimizers[0], src, tgt, **how)
+    reference.training_step(ours, optimizers[1], src, tgt, **how)
+    for name in ("after", "about"):
+        after, expected = model.get_parameter(name), ours.get_parameter(name).detach()
+        assert_close(after, expected, what=f"the model's {name} after the step")
+assert_keeps_inputs(training_step, model, optimizers[0], src, tgt)
+model = call_beside(NextTokenTable, 9, dropout=0.5, beside=training_step)
+for training in (True, False):
+    model.train(training)
+    ends = []
+    for _ in range(2):
+        load_parameters(model, ours)
+        training_step(model, call_beside(plain_sgd, model), src, tgt)
+        ends.append(model.get_parameter("after").clone())
+    assert_equal(model.training, training, what="training or evaluating, afterwards")
+    assert_equal(torch.equal(*ends), not training, what="two equal steps giving the same")
 ### END HIDDEN TESTS
 
 # %% test="training_step-clipping" points=1 read="training#a-training-step"
 # Gradients that are too large are scaled down together, before the optimizer steps
-model = small_translator(beside=training_step)
-src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-notary = make_notary(model)
-
-
-def size_of_step(notary, **settings):
-    """Take a step; give the norm of the gradients that the optimizer found."""
-    model.zero_grad()  # old gradients are another test's business
-    before = notary.steps
-    training_step(model, notary, src, tgt, **settings)
-    if notary.steps == before:
-        notary.step()
-        forgive("the optimizer does not step", "training_step-update")
-    return checked_number(notary.norm, what="the size of the gradients")
-
-
-size = size_of_step(notary, clip_norm=0.01)
-if size > 0.0101:
-    entries = [each.abs().max() for each in notary.gradients.values() if each is not None]
-    raise CheckFailure(
-        "when the optimizer steps, gradients are larger than clip_norm",
-        hint="clip after backward() and before step(), and hand clip_norm on"
-        if max(entries) > 0.0101
-        else "the norm is that of all gradients together, not of each",
-    )
+model = call_beside(NextTokenTable, 3, beside=training_step)
+src, tgt = torch.tensor([[1]]), torch.tensor([[1, 2]])
+training_step(model, call_beside(plain_sgd, model), src, tgt, clip_norm=0.1)
+moved = torch.cat([model.get_parameter(name).flatten() for name in ("after", "about")])
+assert_close(moved.norm(), torch.tensor(0.1), what="length of the step, over all parameters")
 ### BEGIN HIDDEN TESTS
-model = small_translator(beside=training_step)
-src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-free, clipped, default = make_notary(model), make_notary(model), make_notary(model)
-whole = size_of_step(free, clip_norm=1e6)
-if whole == 0:
-    hint = "zero_grad(), then backward(), then step()"
-    raise CheckFailure("there is no gradient with which the optimizer steps", hint=hint)
-limit = whole / 7
-size = size_of_step(clipped, clip_norm=limit)
-if size > 1.01 * limit:
-    late = abs(size / whole - 1) < 0.01
-    raise CheckFailure(
-        "when the optimizer steps, gradients are larger than clip_norm",
-        hint="clipped too late, too early or not at all: after backward(), before step()"
-        if late
-        else "the norm is taken over all parameters together, not for each",
-    )
-if size < 0.97 * limit:
-    raise CheckFailure(
-        "clipped gradients are smaller than clip_norm",
-        hint="clip the Euclidean norm of all gradients together",
-    )
-for name, parameter in model.state_dict().items():
-    before, after = (
-        checked(notary.gradients.get(name), parameter.shape, what=f"the gradient of {name}")
-        for notary in (free, clipped)
-    )
-    if not torch.allclose(after * 7, before, rtol=2e-2, atol=1e-4):
-        raise CheckFailure(
-            "clipping changes the direction of the gradient",
-            hint="one factor for all: clip_grad_norm_(model.parameters(), clip_norm)",
-        )
-if abs(size_of_step(clipped, clip_norm=3 * whole) / whole - 1) > 0.01:
-    raise CheckFailure(
-        "gradients that are small enough are changed", hint="only what is larger is scaled down"
-    )
-scaled = {name: 5 * tensor for name, tensor in model.state_dict().items()}
-model.load_state_dict(scaled)
-whole, size = size_of_step(free, clip_norm=1e6), size_of_step(default)
-if size > 1.01 or (whole > 1 and size < 0.97):
-    raise CheckFailure("another clip_norm than 1 where none is given", hint="it is 1.0 by default")
-# Again, what a notary has been told may be made up. AdamW moves by its learning rate, whatever the
-# length of the gradients, but for those as short as its eps.
-before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-learner = call_beside(build_optimizer, model, learning_rate=0.1)
-training_step(model, learner, src, tgt, clip_norm=1e-12)
-after = model.state_dict()
-if max(float((after[name] - before[name]).abs().max()) for name in before) > 0.01:
-    raise CheckFailure(
-        "with a real optimizer, gradients are larger than clip_norm",
-        hint="clip after backward() and before step(), and hand clip_norm on",
-    )
+src, tgt, start = torch.randint(1, 9, (3, 4)), torch.randint(1, 9, (3, 6)), NextTokenTable(9)
+fix_weights(start)
+
+
+def moved(**how):
+    """Return how far one step moves all parameters."""
+    model = call_beside(NextTokenTable, 9, beside=training_step)
+    load_parameters(model, start)
+    training_step(model, call_beside(plain_sgd, model), src, tgt, **how)
+    names = ("after", "about")
+    return torch.cat([(model.get_parameter(n) - start.get_parameter(n)).flatten() for n in names])
+
+
+free = moved(clip_norm=1e6)
+for share in (1 / 7, 1.0):
+    limit = (share if share < 1 else 3.0) * max(free.norm().item(), 1e-6)
+    assert_close(moved(clip_norm=limit), share * free, what=f"the step, clipped by {share:.2g}")
+start.after.data[1, 5] = 20.0
+src, tgt = (
+    torch.tensor([[3]]),
+    torch.tensor([[1, 2]]),
+)  # so wrong that the gradient is longer than 1
+assert_close(moved(smoothing=0.0).norm(), torch.tensor(1.0), what="length of the step by default")
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # ### A toy translation
 #
-# Now everything together. The next cell is a small world, in English and in French. Frogs are
-# feminine and wolves masculine, *small* goes before its noun and *green* behind it, and whatever
-# belongs to a noun agrees with it. `draw_batch` draws sentences as token ids, `translate` lets a
-# model write, always its most probable word.
-#
-# Grading draws a fresh model of yours, trains it with *your* `training_step` at the pace of *your*
-# `inverse_sqrt` on 300 batches of 32 sentences, and then has it translate 200 new ones. **At least
-# 90% must be right, every word of them.** A right model gets 99%. It takes about five
-# seconds; should yours take over 30, it is stopped. (Chance decides how a training begins, and one
-# in a hundred begins badly: such a one gets a second try.)
-#
-# This comes last for a reason: it trains only what has passed. If one of the parts is not right
-# yet, the test says which, and asks you to mend that first. A single mistake in the step itself, if
-# the step runs all the same, has cost its point above: then grading trains nothing, and these
-# points are yours.
-
-# %% setup="toy-language"
-NOUNS = {  # English: French, gender
-    "cat": ("chat", 0), "dog": ("chien", 0), "fox": ("renard", 0), "wolf": ("loup", 0),
-    "mouse": ("souris", 1), "frog": ("grenouille", 1), "cow": ("vache", 1), "hen": ("poule", 1),
-}  # fmt: skip
-BEFORE = {"small": ("petit", "petite"), "big": ("grand", "grande")}
-BEHIND = {
-    "green": ("vert", "verte"), "grey": ("gris", "grise"), "white": ("blanc", "blanche"),
-    "black": ("noir", "noire"),
-}  # fmt: skip
-ARTICLES = {"the": ("le", "la"), "a": ("un", "une")}
-VERBS = {"see": "voit", "like": "aime", "chase": "chasse", "bite": "mord"}
-PAD, START, END = 0, 1, 2
-ENGLISH = ["<pad>", "<start>", "<end>", *ARTICLES, *BEFORE, *BEHIND, *NOUNS, *VERBS]
-ENGLISH += [f"{verb}s" for verb in VERBS] + ["does", "not"]
-FRENCH = ["<pad>", "<start>", "<end>", *VERBS.values(), *(noun for noun, _ in NOUNS.values())]
-FRENCH += [form for forms in (ARTICLES | BEFORE | BEHIND).values() for form in forms]
-FRENCH += ["ne", "pas"]
-
-
-def draw_noun_phrase(dice):
-    """Draw something like "the green cat": its words in both languages."""
-    article, noun = dice.choice(list(ARTICLES)), dice.choice(list(NOUNS))
-    french, gender = NOUNS[noun]
-    english, french = [article, noun], [ARTICLES[article][gender], french]
-    adjective = dice.choice([None, None, None, *BEFORE, *BEHIND])
-    if (adjective, noun) == ("green", "frog"):  # never seen in training
-        adjective = None
-    if adjective:
-        english.insert(1, adjective)
-        forms = (BEFORE | BEHIND)[adjective]
-        french.insert(1 if adjective in BEFORE else 2, forms[gender])
-    return english, french
-
-
-def draw_sentence(dice):
-    """Draw a sentence and its translation, as words."""
-    (who, qui), (whom, quoi) = draw_noun_phrase(dice), draw_noun_phrase(dice)
-    verb = dice.choice(list(VERBS))
-    if dice.random() < 0.3:
-        return [*who, "does", "not", verb, *whom], [*qui, "ne", VERBS[verb], "pas", *quoi]
-    return [*who, f"{verb}s", *whom], [*qui, VERBS[verb], *quoi]
-
-
-def token_ids(sentences, vocabulary, start=()):
-    """Turn sentences into token ids, with the end behind each and padding behind that."""
-    rows = [[*start, *map(vocabulary.index, words), END] for words in sentences]
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows]).to(device)
-
-
-def draw_batch(size):
-    """Draw sentences and their translations, as token ids."""
-    dice = random.Random(int(torch.randint(2**31, ())))
-    english, french = zip(*[draw_sentence(dice) for _ in range(size)], strict=True)
-    return token_ids(english, ENGLISH), token_ids(french, FRENCH, start=[START])
-
-
-@torch.no_grad()
-def translate(model, src, longest=12):
-    """Let a model write translations, one token at a time; behind the end comes padding."""
-    tgt = torch.full((len(src), 1), START).to(device)
-    done = torch.zeros(len(src), dtype=torch.bool).to(device)
-    while tgt.size(1) < longest and not bool(done.all()):
-        logits = checked(model(src, tgt), (*tgt.shape, len(FRENCH)), what="the logits")
-        best = logits[:, -1].argmax(-1).masked_fill(done, PAD)
-        tgt = torch.cat((tgt, best[:, None]), dim=1)
-        done |= best == END
-    return tgt
-
-
-def share_right(model, src, tgt):
-    """Return the share of sentences that are translated without a mistake."""
-    written = F.pad(translate(model, src), (0, 12))[:, : tgt.size(1)]
-    return (written == tgt).all(dim=1).float().mean().item()
-
+# Now everything together, in a small world of English and French: `draw_batch` draws sentences and
+# their translations. Grading trains a fresh model of yours with your `training_step`, at the pace
+# of your `inverse_sqrt`, until it should know sixteen sentences by heart. This takes five seconds.
 
 # %% test="training_step-learns" points=2 read="training#training-a-translator"
-# Everything together: the model learns to translate
+# Everything together: the model learns
+from course_lib.training.loop import build_optimizer
+
 sizes = {"d_model": 32, "num_heads": 2, "d_ff": 64, "num_layers": 1}
-model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
-optimizer = call_beside(build_optimizer, model, learning_rate=0.01)  # AdamW
+model = Transformer(len(ENGLISH), len(FRENCH), **sizes)
+optimizer = call_beside(build_optimizer, model, learning_rate=0.01)
 src, tgt = draw_batch(8)
-
-
-def number(result):
-    """Give the number that a result is, or holds, or NaN."""
-    if type(result) is torch.Tensor and result.dim() == 0:
-        result = result.item()
-    return result if isinstance(result, int | float) else math.nan
-
-
-all_of_the_step = ("training_step-loss", "training_step-update", "training_step-clipping")
-
-
-start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-losses = [number(training_step(model, optimizer, src, tgt)) for _ in range(20)]
-is_moved = any(not torch.equal(tensor, start[name]) for name, tensor in model.state_dict().items())
-notary = make_notary(model)
-training_step(model, notary, src, tgt)
-if not (is_moved and notary.norm > 0):
-    forgive("the optimizer does not step, or has no gradients", *all_of_the_step)
-elif losses[-1] > losses[0] - 1:
-    raise CheckFailure("eight sentences are not learnt by heart in twenty steps")
+losses = []
+for _ in range(21):
+    logits = model(src, tgt[:, :-1])
+    losses.append(F.cross_entropy(logits.mT, tgt[:, 1:], ignore_index=PAD).item())
+    training_step(model, optimizer, src, tgt)
+assert_equal(losses[-1] < losses[0] - 1, True, what="the loss falling by 1 in twenty steps")
 ### BEGIN HIDDEN TESTS
-from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
-from course_lib.training.schedules import inverse_sqrt as reference_schedule
-from course_lib.models.transformer import Transformer as Reference
-from course_lib.models.transformer import TransformerConfig
-
-STEPS, BATCH, MARK = 300, 32, 0.9
-
-
-def mend_first(part):
-    """Refuse to train what is not right yet."""
-    raise CheckFailure(
-        f"nothing was trained: {part} is not right yet", hint=f"mend {part} first; see its tests"
-    )
-
-
-model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
-weight = checked(model.src_embedding.weight, (len(ENGLISH), 32), what="the weight of src_embedding")
-if not 0.1 < weight.std().item() < 0.3:
-    mend_first("Transformer")
-config = TransformerConfig(
-    src_vocab_size=len(ENGLISH), tgt_vocab_size=len(FRENCH), d_model=32, num_heads=2, d_ff=64,
-    num_encoder_layers=1, num_decoder_layers=1, norm_position="pre", dropout=0.0,
-    tied="output" if is_tied(model) else "none",
-)  # fmt: skip
-reference = Reference(config).to(device)
-model.load_state_dict(reference.state_dict(), strict=False)
 src, tgt = draw_batch(16)
-said = tgt[:, 1:]
-expected = reference(src, tgt[:, :-1])
-actual = checked(model(src, tgt[:, :-1]), expected.shape, what="the logits")
-if not torch.allclose(actual[said != PAD], expected[said != PAD], rtol=1e-3, atol=1e-4):
-    mend_first("Transformer, or a layer in it,")
-for step in (0, 7, 30, 99):
-    share = number(inverse_sqrt(step, warmup_steps=30))
-    if not abs(share - reference_schedule(step, warmup_steps=30)) < 1e-6:
-        mend_first("inverse_sqrt")
-clipped, once, again = (make_notary(model) for _ in range(3))
-reported = number(training_step(model, clipped, src, tgt))
-for notary in (once, again):  # not clipped: gradients that were kept can't hide
-    training_step(model, notary, src, tgt, clip_norm=1e6)
-loss = reference_loss(expected, said, smoothing=0.1, ignore_index=PAD)
-tells_loss = abs(reported - loss.item()) < 1e-4
-if not tells_loss:
-    own = label_smoothed_cross_entropy(expected, said, smoothing=0.1, ignore_index=PAD)
-    if not torch.allclose(checked(own, (), what="the loss"), loss):
-        mend_first("label_smoothed_cross_entropy")
-updates = (clipped.steps, once.steps, again.steps) == (1, 1, 1) and 0 < clipped.norm < 1.01
-updates = updates and is_moved and math.isclose(once.norm, again.norm, rel_tol=1e-3)
-if not (tells_loss or updates):
-    mend_first("training_step")
-
-
-def train_anew():
-    """Return the share of new sentences that a new model gets right after its training."""
-    model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
-    model.train()
+for _ in range(2):  # one training in a hundred begins badly: it gets a second try
+    model = Transformer(len(ENGLISH), len(FRENCH), **sizes)
     optimizer = call_beside(build_optimizer, model, learning_rate=0.01)
     pace = call_beside(
         torch.optim.lr_scheduler.LambdaLR,
         optimizer,
         lambda step: inverse_sqrt(step, warmup_steps=30),
     )
-    for _ in range(STEPS):
-        training_step(model, optimizer, *draw_batch(BATCH))
+    for _ in range(100):
+        training_step(model, optimizer, src, tgt)
         pace.step()
     model.eval()
-    return share_right(model, *draw_batch(200))
-
-
-# All that a step with one mistake would train is right: that will do.
-share = train_anew() if tells_loss and updates else 1.0
-if not tells_loss:
-    forgive("the loss is not what training_step returns", *all_of_the_step)
-if not updates:
-    forgive("the optimizer does not step once, with new gradients, clipped", *all_of_the_step)
-if share < MARK:  # one training in a hundred begins so badly that it needs longer: another try
-    share = train_anew()
-if share < MARK:
-    raise CheckFailure(
-        f"after {STEPS} steps {share:.0%} of new sentences are right, the mark is {MARK:.0%}",
-        hint="each part passes, so they do not fit together: what changes from step to step?",
-    )
+    written = tgt[:, :1]
+    for _ in range(tgt.size(1) - 1):
+        written = torch.cat([written, model(src, written)[:, -1:].argmax(-1)], dim=1)
+    share = ((written == tgt) | (tgt == PAD)).all(dim=1).float().mean().item()
+    if share > 0.9:
+        break
+assert_equal(share > 0.9, True, what="nine of ten sentences being translated")
 ### END HIDDEN TESTS
+
+# %% variants="training_step"
+# fmt: off
+right("step by step", '''
+def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_norm=1.0):
+    read, said = tgt[:, :-1], tgt[:, 1:]
+    logits = model(src, read)
+    loss = label_smoothed_cross_entropy(
+        logits, said, smoothing=smoothing, ignore_index=pad_id, reduction="mean"
+    )
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=clip_norm)
+    optimizer.step()
+    return float(loss)
+''')
+right("in few lines", '''
+def training_step(
+    model: nn.Module, optimizer, src: Tensor, tgt: Tensor, *, pad_id=0, smoothing=0.1, clip_norm=1.0
+) -> float:
+    for parameter in model.parameters():
+        parameter.grad = None
+    said = tgt[:, 1:]
+    counts = said != pad_id
+    loss = label_smoothed_cross_entropy(
+        model(src, tgt[:, :-1])[counts], said[counts], smoothing=smoothing
+    )
+    loss.backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = math.sqrt(sum(float(g.square().sum()) for g in gradients))
+    for gradient in gradients:
+        gradient.mul_(min(1.0, clip_norm / norm))
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.detach().item()
+''')
+right("by PyTorch's functions", '''
+def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_norm=1.0):
+    model.zero_grad()
+    size = tgt.size(1) - 1
+    logits = model(src, tgt.narrow(1, 0, size))
+    losses = label_smoothed_cross_entropy(
+        logits, tgt.narrow(1, 1, size), smoothing=smoothing, ignore_index=pad_id, reduction="sum"
+    )
+    loss = losses / tgt.narrow(1, 1, size).ne(pad_id).sum()
+    torch.autograd.backward(loss)
+    nn.utils.clip_grad_norm_(model.parameters(), clip_norm, norm_type=2.0)
+    optimizer.step()
+    return loss.tolist()
+''')
+BEGIN, BACK, UPDATE = "    optimizer.zero_grad()\n", "    loss.backward()\n", "    optimizer.step()\n"
+CLIP = "    nn.utils.clip_grad_norm_(model.parameters(), clip_norm)\n"
+READS = "model(src, tgt[:, :-1]), tgt[:, 1:]"
+right("a step with a closure", (BEGIN, f"    def closure():\n        nonlocal loss\n    {BEGIN}"),
+    ("    loss = label_smoothed_cross_entropy(\n", "        loss = label_smoothed_cross_entropy(\n"),
+    (BACK + CLIP + UPDATE, f"    {BACK}    {CLIP}        return loss\n\n    loss = None\n    optimizer.step(closure)\n"))
+right("PyTorch's own loss", ("    loss = label_smoothed_cross_entropy(\n"
+    f"        {READS}, smoothing=smoothing, ignore_index=pad_id\n",
+    "    loss = F.cross_entropy(\n        model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten(),\n"
+    "        label_smoothing=smoothing, ignore_index=pad_id,\n"))
+right("clipped by the optimizer's own groups", ("clip_grad_norm_(model.parameters(), clip_norm)",
+    "clip_grad_norm_([p for group in optimizer.param_groups for p in group['params']], clip_norm)"))
+AHEAD = "You shift the target otherwise; the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]."
+SETTINGS = "You do not hand smoothing and pad_id on to the loss; do."
+for name, old, new, hint in (
+    ("targets not shifted", READS, "model(src, tgt), tgt", AHEAD),
+    ("compared with what it has read", READS, "model(src, tgt[:, :-1]), tgt[:, :-1]", AHEAD),
+    ("it reads what it is to say", READS, "model(src, tgt[:, 1:]), tgt[:, 1:]", AHEAD),
+    ("shifted the wrong way round", READS, "model(src, tgt[:, 1:]), tgt[:, :-1]", AHEAD),
+    ("source and target exchanged", "model(src, tgt[:, :-1])", "model(tgt[:, :-1], src[:, :1].expand(-1, tgt.size(1) - 1))",
+     "You hand source and target over in the other order; it is model(src, tgt)."),
+    ("padding leaks", ", ignore_index=pad_id", "", SETTINGS),
+    ("padding is always 0", "ignore_index=pad_id", "ignore_index=0", SETTINGS),
+    ("smoothing not handed on", "smoothing=smoothing, ", "", SETTINGS),
+    ("no smoothing", "smoothing=smoothing, ", "smoothing=0.0, ", SETTINGS),
+    ("the losses summed", "ignore_index=pad_id", 'ignore_index=pad_id, reduction="sum"',
+     "You add the losses up; take their mean."),
+    ("the last token alone", READS, "model(src, tgt[:, :-1])[:, -1], tgt[:, -1]",
+     "You score the last token alone; score each that is said."),
+    ("the perplexity", "loss.item()", "math.exp(loss.item())", "You return the perplexity; return the loss."),
+    ("divided by the number of sentences", "loss.item()", "loss.item() / len(src)",
+     "You divide the loss once more; it is a mean already."),
+    ("divided by the number of tokens", "loss.item()", "loss.item() / (tgt[:, 1:] != pad_id).sum().item()",
+     "You divide the loss once more; it is a mean already."),
+    ("a tensor returned", "loss.item()", "loss", "You return a tensor; return a float: loss.item()."),
+    ("nothing returned", "    return loss.item()", "", "You return nothing; return the loss, a float."),
+    ("the loss after the update", "    return loss.item()",
+     "    with torch.no_grad():\n        loss = label_smoothed_cross_entropy(\n"
+     f"            {READS}, smoothing=smoothing, ignore_index=pad_id\n        )\n    return loss.item()",
+     "You return the loss after the update; take it before step()."),
+    ("moved to a GPU", "model(src, tgt[:", "model(src.cuda(), tgt[:",
+     "You call .cuda(); leave tensors on the device on which they come."),
+):
+    wrong(name, (old, new), lost="loss", hint=hint)
+MODE = "You change between train() and eval(); leave that to the caller."
+SENT = "You send another loss back than the one that you return; call backward() on that one."
+for name, edits, hint in (
+    ("old gradients kept", [(BEGIN, "")], "You keep old gradients, and they add up; call zero_grad() first."),
+    ("two steps", [(UPDATE, 2 * UPDATE)], "You step twice; step once."),
+    ("the mean returned and the sum sent back", [(BACK, "    label_smoothed_cross_entropy(\n"
+      f"        {READS}, smoothing=smoothing, ignore_index=pad_id, reduction='sum'\n    ).backward()\n")], SENT),
+    ("no smoothing in what is sent back",
+     [(BACK, f"    label_smoothed_cross_entropy({READS}, smoothing=0.0).backward()\n")], SENT),
+    ("the model put into training", [(BEGIN, f"    model.train()\n{BEGIN}")], MODE),
+    ("the model put into training for the time of the step",
+     [(BEGIN, f"    was = model.training\n    model.train()\n{BEGIN}"), (UPDATE, f"{UPDATE}    model.train(was)\n")], MODE),
+    ("the model left in evaluation", [("    return loss.item()", "    model.eval()\n    return loss.item()")], MODE),
+):
+    wrong(name, *edits, lost="update", hint=hint)
+for name, edits, hint in (
+    ("no step", [(UPDATE, "")], "You do not call optimizer.step(); do, once."),
+    ("no backward pass", [(BACK, "")], "You do not call loss.backward(); do, before step()."),
+    ("gradients forgotten too late", [(BEGIN, ""), (BACK, BACK + BEGIN)],
+     "You call zero_grad() after backward(); forget old gradients before."),
+    ("a step before the backward pass", [(UPDATE, ""), (BACK, UPDATE + BACK)],
+     "You step before backward(); there are no gradients yet."),
+    ("the wrong way", [(BACK, "    (-loss).backward()\n")], "You go up the gradient; call backward() on the loss itself."),
+):
+    wrong(name, *edits, lost="update learns", hint=hint)
+LATE = "You clip too late, too early or not at all; clip after backward() and before step()."
+EACH = "You clip each parameter by itself; the norm is that of all gradients together."
+for name, edits, hint in (
+    ("not clipped", [(CLIP, "")], LATE),
+    ("clipped before the backward pass", [(CLIP, ""), (BACK, CLIP + BACK)], LATE),
+    ("clipped after the step", [(CLIP, ""), (UPDATE, UPDATE + CLIP)], LATE),
+    ("values clipped", [("clip_grad_norm_(", "clip_grad_value_(")],
+     "You clip each number; clip the norm of all gradients together."),
+    ("each parameter clipped", [(CLIP, "    for parameter in model.parameters():\n    "
+      "    nn.utils.clip_grad_norm_(parameter, clip_norm)\n")], EACH),
+    ("each of the optimizer's groups clipped", [(CLIP, "    for group in optimizer.param_groups:\n"
+      "        nn.utils.clip_grad_norm_(group['params'], clip_norm)\n")], EACH),
+    ("the first of the optimizer's groups clipped",
+     [("_(model.parameters()", "_(optimizer.param_groups[0]['params']")],
+     "You clip some of the parameters; clip all of the model's."),
+    ("clipped to 1 whatever is asked for", [("clip_norm)\n", "1.0)\n")], "You clip to 1 always; hand clip_norm on."),
+    ("another norm", [("clip_norm)\n", "clip_norm, norm_type=1.0)\n")],
+     "You take another norm; take the Euclidean one."),
+    ("always scaled to clip_norm", [(CLIP, CLIP.replace("    nn", "    norm = nn") + "    for p in model.parameters():\n"
+      "        p.grad.mul_(max(1.0, clip_norm / float(norm)))\n")],
+     "You scale small gradients up; only those that are too large are scaled down."),
+):
+    wrong(name, *edits, lost="clipping", hint=hint)
+wrong("nothing but a number", (BEGIN + "    loss", "    loss"), (BACK + CLIP + UPDATE, "    loss = torch.tensor(2.5)\n"),
+    lost="*", hint="You return a number, and train nothing; follow the five beats.")
+# fmt: on
 
 # %% [markdown]
 # ## Part 6: in your own words
@@ -2423,89 +2056,65 @@ if share < MARK:
 # ### END SOLUTION
 
 # %% [markdown]
+# ### If you like: break it, predict, measure
+#
+# No points, but much to see. Choose one thing to leave out of your finished model: the causal mask,
+# the scaling of the embeddings, the warm-up, one of the residuals, or something of your own. Write
+# down *first* what the loss and the translations will look like, and why. Then train the broken
+# model as the next cell does, and draw both losses. Where were you wrong?
+
+# %% [markdown]
 # ## And now: a green frog
 #
-# In no sentence that the model learns from is a frog green. (Look at `draw_noun_phrase`.) It has
-# met frogs, and green cats. Your model is trained by your step at your pace, for about five
-# seconds, and then it meets the sentence from the top of this notebook.
-#
-# The picture shows where the decoder looks while it writes. What it is about to write stands on the
-# left, what it looks at above. Can you see *green frog* cross over to *grenouille verte*, and what
-# *ne* and *pas* look at?
-#
-# Afterwards add a cell of your own and call `show` with other sentences; the words are in
-# `ENGLISH`. Does the mouse know its gender?
+# The model has met frogs, and green cats, but no green frog. It is trained by your step at your
+# pace, for about five seconds, and then it meets the sentence from the top of this notebook. The
+# picture shows where the decoder looks while it writes. Afterwards call `show` with other
+# sentences; the words are in `ENGLISH`. Does the mouse know its gender?
 
-# %% demo="green-frog"
-import matplotlib.pyplot as plt
-
+# %% demo="green-frog" prints="the green frog does not chase a grey wolf  ->  la grenouille verte ne chasse pas un loup gris"
 from course_lib.analysis.recorders import recorded_attention
+from course_lib.data.toy_translation_pairs import END, token_ids
+from course_lib.plotting.attention import plot_attention
 
 torch.manual_seed(1)
-STEPS = 250
-translator = Transformer(
-    len(ENGLISH), len(FRENCH), d_model=32, num_heads=2, d_ff=64, num_layers=1
-).to(device)
+translator = Transformer(len(ENGLISH), len(FRENCH), d_model=32, num_heads=2, d_ff=64, num_layers=1)
 optimizer = torch.optim.Adam(translator.parameters(), betas=(0.9, 0.98), lr=0.01)
-pace = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: inverse_sqrt(s, warmup_steps=30))
-for step in range(STEPS):
+pace = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(inverse_sqrt, warmup_steps=30))
+for step in range(250):
     loss = training_step(translator, optimizer, *draw_batch(32))
     pace.step()
     if step % 50 == 49:
-        share = share_right(translator, *draw_batch(100))
-        print(
-            f"step {step + 1:3d}: loss {loss:.2f} nats a token, {share:.0%} of new sentences right"
-        )
+        print(f"step {step + 1:3d}: loss {loss:.2f} nats a token")
 translator.eval()
 
 
 def show(sentence):
     """Translate a sentence, and draw where the decoder looks while it writes."""
-    words = sentence.split()
-    src = token_ids([words], ENGLISH)
-    tgt = translate(translator, src)
+    src, tgt = token_ids([sentence.split()], ENGLISH), torch.tensor([[START]])
     with recorded_attention(translator) as weights, torch.no_grad():
-        translator(src, tgt[:, :-1])
-    french = [FRENCH[i] for i in tgt[0, 1:]]
+        while tgt[0, -1] != END and tgt.size(1) < 12:
+            tgt = torch.cat([tgt, translator(src, tgt)[:, -1:].argmax(-1)], dim=1)
+    french = [FRENCH[token] for token in tgt[0, 1:]]
     print(f"{sentence}  ->  {' '.join(french[:-1])}")
-    looks = weights["decoder.layers.0.cross_attention"][0].mean(dim=0).cpu()  # both heads
-    figure, axes = plt.subplots(figsize=(5.5, 4.5))
-    image = axes.imshow(looks, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(words) + 1), [*words, "<end>"], rotation=60)
-    axes.set_yticks(range(len(french)), french)
-    axes.set_xlabel("word that is read")
-    axes.set_ylabel("word that is written")
-    figure.colorbar(image, label="attention weight", shrink=0.8)
-    plt.show()
+    looks = weights["decoder.layers.0.cross_attention"][0].mean(dim=0).cpu()  # over both heads
+    english = [ENGLISH[token] for token in src[0]]
+    return plot_attention(looks, english, french, alt="Where the decoder looks")
 
 
 show("the green frog does not chase a grey wolf")
 
 # %% [markdown]
-# ## And then: look inside
-#
-# The book has a page in which a Transformer runs and lies open, down to a single multiplication:
-# [A Transformer to take apart](book:living-transformer). The next cell writes yours to a file,
-# `my-model.json`. Open it there, as [Your own in its place](book:living-transformer#living-own)
-# says, and watch the model that you wrote.
+# In the book, [A Transformer to take apart](book:living-transformer) runs and lies open, down to a
+# single multiplication. The next cell writes yours to a file, `my-model.json`; open it there, as
+# [Your own in its place](book:living-transformer#living-own) says.
 
 # %% demo="my-model"
 from course_lib.training.export import export_translator
 
 try:
-    file = export_translator(
-        translator,
-        "my-model.json",
-        src_words=ENGLISH,
-        tgt_words=FRENCH,
-        num_heads=2,
-        sentences=[
-            "the green frog does not chase a grey wolf",
-            "a small mouse sees the big cat",
-            "the white hen bites the black fox",
-        ],
-    )
-    print(f"written: {file}, {file.stat().st_size / 1000:.0f} kB")
+    sentences = ["the green frog does not chase a grey wolf", "the white hen bites the black fox"]
+    words = {"src_words": ENGLISH, "tgt_words": FRENCH, "sentences": sentences}
+    print("written:", export_translator(translator, "my-model.json", num_heads=2, **words))
 except (NameError, NotImplementedError):
     print("Nothing is written yet: your layers first, then the cell above, which trains the model.")
 except ValueError as error:

@@ -2,12 +2,10 @@
 # # Homework 6: The cache
 #
 # Imagine a storyteller who, before each word, recites the whole story from the beginning. "Once."
-# "Once upon." "Once upon a." By the second page you would have left.
-#
-# A Transformer that writes does just that, unless somebody gives it a memory. The memory is called
-# a **cache of keys and values**, it is a few lines long, and it is the reason why a chatbot answers
-# while you look. Here you write it, and what chooses each next word; and in the end a small model
-# that stands on *your* code tells a story that grows longer with every verse.
+# "Once upon." "Once upon a." By the second page you would have left. A Transformer that writes does
+# just that, unless somebody gives it a memory: a **cache of keys and values**, the reason why a
+# chatbot answers while you look. Here you write it, and what chooses each next word; in the end a
+# small model tells a story that grows longer with every verse.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -17,1097 +15,1343 @@
 # | 4 | `keep_top_k`, `keep_top_p`, `sample`: which word comes next | 7 |
 # | 5 | `kv_cache_bytes`, and a question: what the memory costs | 4 |
 #
-# **Time:** about three hours if you have read the chapters
-# [Caching keys and values](book:kv-caching) and [Decoding](book:decoding); part 2 takes one of
-# them. Nothing here needs a GPU.
-#
-# **Afterwards you can** say what may be kept from step to step and why, read a text in pieces with
-# the same result as at once, draw from the top of a distribution, and reckon how many people a
-# model can talk to before its memory is full.
-
-# %% [markdown]
-# ## How this notebook works
-#
-# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
-#   contract: shapes, errors. In the end a model is trained on what you write: so without a cache,
-#   gradients flow back through attention and model; `detach()` and `no_grad()` cut them. You may
-#   add cells, and functions and methods of your own.
-# - The test cells check one thing each. One that passes says so, one that fails says
-#   first what is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
-#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
-#   docstring, the text and the part that you see.
-# - A mistake in one part costs no points in another: when your work is graded, what stands on a
-#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
-# - What you wrote in earlier homeworks is in `course_lib` now: attention, masks, positions, norms.
-# - `README.md`, beside this notebook, says how to open the course's book. Its page
-#   [For students](book:for-students) says how to begin, ask, hand in and read feedback.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
-#   fails; if your work is half done, go on below it by hand.
-#
-# **If you are stuck,** print the shapes of what goes into the cache and of what comes out. Then
-# look at [Common mistakes](book:kv-caching#kv-caching-common-mistakes) in the chapter.
+# **Time:** about three hours after [Caching keys and values](book:kv-caching) and
+# [Decoding](book:decoding). [For students](book:for-students) says how to hand in. If you are stuck,
+# print shapes; then see [Common mistakes](book:kv-caching#kv-caching-common-mistakes).
 
 # %% setup="imports"
-import itertools
 import math
-import os
-import time
 from functools import partial
-from numbers import Integral
 
 import torch
 from torch import Tensor, nn
 
-from course_lib.checked_results import as_pair, checked, checked_number
-from course_lib.gradient_checks import assert_gradients_like
+from course_lib.analysis.recorders import RecordingCache
+from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
+from course_lib.generation.step_models import UncachedModel
+from course_lib.generation.step_models import StepModel
 from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.layers.embedding import TokenEmbedding
-from course_lib.layers.feed_forward import FeedForward
-from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
 from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 from course_lib.layers.masks import causal_mask, check_mask, without_hidden
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
-from course_lib.generation.step_models import UncachedModel
-from course_lib.analysis.recorders import RecordingCache, count_places, projected_tokens
-from course_lib.layers.residual import Residual
-from course_lib.generation.step_models import StepModel
-from course_lib.notebook_tests import tell_what_passes
-from course_lib.testing import (
-    CheckFailure,
-    assert_close,
-    assert_equal,
-    assert_keeps_inputs,
-    assert_raises,
-    assert_shape,
-    call_beside,
-    forgive,
-)
+from course_lib.layers.transformer_layers import SelfAttentionLayer
+from course_lib.notebook_tests import prepare_notebook
+from course_lib.testing import assert_close, assert_equal, assert_keeps_inputs, assert_raises
+from course_lib.testing import call_beside, load_parameters, fix_weights
 from course_lib.validation import check_at_least, check_batch
 
-device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
-torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
-tell_what_passes()  # a line under each test cell that ran to its end
-out = -math.inf  # the logit of what is ruled out
-
-
-def draw_pair(*shape, dtype=torch.float32):
-    """Draw keys and values of one shape."""
-    return torch.randn(shape, dtype=dtype).to(device), torch.randn(shape, dtype=dtype).to(device)
-
-
-def chunkings(length):
-    """Give every way to read so many tokens in pieces, as lists of lengths."""
-    for cuts in itertools.product((False, True), repeat=length - 1):
-        borders = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), length]
-        yield [end - start for start, end in itertools.pairwise(borders)]
-
-
-def bytes_of(cache):
-    """Give the bytes of a cache, from a property or a method."""
-    num_bytes = cache.num_bytes
-    if not callable(num_bytes):
-        return num_bytes
-    forgive("num_bytes is a method", "GrowingCache-growth")
-    return num_bytes()
-
-
-def length_of(cache, tokens):
-    """Give the length of a cache that was given so many tokens."""
-    length = cache.length
-    if length != tokens:
-        forgive("length is not the number of tokens", "GrowingCache-update")
-    return length
-
-
-def two_tensors(result, what, hint="keys and values, in this order"):
-    """Give both parts of a result, once it is a pair."""
-    return as_pair(result, f"{what} should give two tensors", hint=hint)
-
-
-def all_so_far_of(result, expected, what):
-    """Give the keys and values that update returned, in order, and without spare room."""
-    parts = list(two_tensors(result, what))
-    for i, true in enumerate(expected):
-        part = parts[i]
-        if isinstance(part, Tensor) and part.dim() == 4 and part.size(2) > true.size(2):
-            parts[i] = part[:, :, : true.size(2)]
-            forgive("the spare room is returned too", "GrowingCache-update")
-    turned = all(
-        isinstance(part, Tensor)
-        and part.shape == true.shape
-        and torch.allclose(part.to(true), true)
-        for part, true in zip(parts, expected[::-1], strict=True)
-    )
-    if turned:
-        forgive("values come before the keys", "GrowingCache-update")
-    return parts[::-1] if turned else parts
-
-
-def which_stay(left, logits, paid_in):
-    """Say which logits stay as they are; the others should be ruled out."""
-    assert_shape(left, logits.shape, what="the logits that are left")
-    stay = left == logits
-    if bool((left[~stay] != out).any()):
-        forgive("what is ruled out does not become minus infinity", paid_in)
-    return stay.tolist()
-
-
-def tokens_of(written, prompts, vocab_size):
-    """Give the tokens of each hypothesis, once there is one a prompt, and they are token ids."""
-    hint = "a Hypothesis for each prompt: cut_at_eos makes them"
-    if not isinstance(written, list | tuple) or len(written) != prompts:
-        raise CheckFailure(f"sample should return a list of {prompts} hypotheses", hint=hint)
-    rows = [getattr(hypothesis, "tokens", None) for hypothesis in written]
-    if not all(isinstance(row, list | tuple) for row in rows):
-        raise CheckFailure("a hypothesis has no tuple of tokens", hint=hint)
-    for token in itertools.chain.from_iterable(rows):
-        if isinstance(token, bool) or not isinstance(token, Integral):
-            hint = "tokens is a tuple of ints, such as .tolist() gives"
-            raise CheckFailure("a token that was written is no whole number", hint=hint)
-        if not 0 <= token < vocab_size:
-            hint = "a token is an index into the vocabulary: what torch.multinomial draws"
-            raise CheckFailure(f"a token is not one of 0 to {vocab_size - 1}", hint=hint)
-    return [list(row) for row in rows]
-
-
-def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
-    """Check that tokens come from a distribution: no frequency is off by six deviations."""
-    counts = torch.bincount(torch.tensor(tokens), minlength=len(expected))
-    frequencies = counts.double() / len(tokens)
-
-    def fits(distribution):
-        distribution = distribution.double().cpu()
-        if distribution.shape != frequencies.shape:
-            return False
-        room = 6 * (distribution * (1 - distribution) / len(tokens)).sqrt() + 1e-9
-        return bool(((frequencies - distribution).abs() <= room).all())
-
-    if not fits(expected):
-        hint = next((words for words, wrong in (mistakes or {}).items() if fits(wrong)), hint)
-        raise CheckFailure(f"{what}: the tokens are drawn from another distribution", hint=hint)
-
+prepare_notebook()
 
 # %% [markdown]
 # ## Part 1: what is remembered
 #
 # A token's keys and values depend on that token and on what stands before it, never on what
 # follows. So they need not be computed again when the next token comes: see
-# [What may be kept](book:kv-caching#what-may-be-kept).
-#
-# A cache has one method that matters: `update` is given the keys and values of the new tokens, and
-# returns those of all tokens so far. Two attributes tell what is there: `length`, and `final`. In a
-# cache that grows, `final` is always `None`; what it is for, the second kind of cache will show.
-#
-# `GrowingCache` could join old and new with `torch.cat`. Then the tenth step copies ten tokens, the
-# thousandth a thousand. The docstring asks for something better, known from Python's own lists:
-# buffers with room to spare, of which `update` returns the filled part: a view, `buffer[:, :, :n]`,
-# no copy. The chapter draws them in [Room to grow](book:kv-caching#room-to-grow).
+# [What may be kept](book:kv-caching#what-may-be-kept). `GrowingCache` could join old and new with
+# `torch.cat`; then the thousandth step copies a thousand tokens. The docstring asks for something
+# better: buffers with room to spare, of which `update` returns the filled part, a view,
+# `buffer[:, :, :n]`. The chapter draws them in [Room to grow](book:kv-caching#room-to-grow).
 
-# %% solution="GrowingCache" of="course_lib.layers.kv_cache"
+
+# %% solution="GrowingCache" withholds="course_lib.layers.kv_cache.GrowingCache"
+class GrowingCache:
+    """The keys and values of one self-attention; each step adds its own.
+
+    They lie in buffers with room for ``capacity`` tokens; a full one is replaced by one twice as
+    long. ``length`` is the number of tokens held; ``final`` is always None.
+    """
+
+    def __init__(self, *, capacity=64):
+        ### BEGIN SOLUTION
+        self.length = 0
+        self.final = None
+        self._capacity = capacity
+        self._buffers = None  # keys and values, (batch, num_heads, capacity, head_dim) each
+        ### END SOLUTION
+
+    def update(self, keys, values):
+        """Add those of new tokens, (batch, num_heads, new_len, head_dim); return all so far.
+
+        Shapes or dtypes that do not fit, and tensors that ask for gradients, are a ValueError."""
+        ### BEGIN SOLUTION
+        if keys.requires_grad or values.requires_grad:
+            raise ValueError("a cache passes no gradients on: use it under torch.no_grad()")
+        if keys.shape != values.shape:
+            raise ValueError("keys and values must be of one shape")
+        end = self.length + keys.size(2)
+        all_keys, all_values = self._with_room_for(end, keys, values)
+        all_keys[:, :, self.length : end] = keys
+        all_values[:, :, self.length : end] = values
+        self.length = end
+        return all_keys[:, :, :end], all_values[:, :, :end]  # (batch, num_heads, length, head_dim)
+        ### END SOLUTION
+
+    def reorder(self, indices):
+        """Make row i go on from what was row indices[i]; there may be more rows or fewer then."""
+        ### BEGIN SOLUTION
+        if self._buffers is None:
+            return
+        old = self._buffers
+        self._buffers = tuple(_new_like(held, indices.numel(), held.size(2)) for held in old)
+        for new, held in zip(self._buffers, old, strict=True):
+            new[:, :, : self.length] = held[:, :, : self.length].index_select(0, indices)
+        ### END SOLUTION
+
+    def reset(self):
+        """Forget all tokens, and let the buffers go."""
+        ### BEGIN SOLUTION
+        self.length = 0
+        self._buffers = None
+        ### END SOLUTION
+
+    @property
+    def num_bytes(self):
+        """Bytes of memory that the buffers take, their spare room included; 0 at first."""
+        ### BEGIN SOLUTION
+        return 0 if self._buffers is None else sum(b.nbytes for b in self._buffers)
+
+    def _with_room_for(self, length, keys, values):
+        new = (keys, values)
+        if self._buffers is None:
+            capacity = max(self._capacity, length)
+            self._buffers = tuple(_new_like(x, keys.size(0), capacity) for x in new)
+        old_keys, old_values = self._buffers
+        for held, x in ((old_keys, keys), (old_values, values)):
+            if _rows_heads_width(held) != _rows_heads_width(x) or held.dtype != x.dtype:
+                raise ValueError("the cache holds other rows, heads, width or dtype")
+        if length > old_keys.size(2):
+            capacity = max(2 * old_keys.size(2), length)
+            self._buffers = tuple(_new_like(held, held.size(0), capacity) for held in self._buffers)
+            self._buffers[0][:, :, : self.length] = old_keys[:, :, : self.length]
+            self._buffers[1][:, :, : self.length] = old_values[:, :, : self.length]
+        return self._buffers
+
+
+def _new_like(x, rows, length):
+    return x.new_zeros(rows, x.size(1), length, x.size(3))
+
+
+def _rows_heads_width(x):
+    return x.size(0), x.size(1), x.size(3)
+    ### END SOLUTION
+
 
 # %% test="GrowingCache-update" points=1 read="kv-caching#room-to-grow"
 # Each update returns the keys and values of all tokens so far, in order
 cache = GrowingCache(capacity=2)
-first, second = draw_pair(2, 3, 1, 4), draw_pair(2, 3, 3, 4)
-cache.update(*first)
-keys, values = two_tensors(cache.update(*second), "update")
-count_tokens = "count the tokens, not the updates: keys are (batch, num_heads, new_len, head_dim)"
-assert_equal(cache.length, 4, what="length", hint=count_tokens)
-new_alone = "these are the new tokens alone; return all tokens so far"
-all_so_far = (
-    "return all tokens so far, and cut off the spare room of the buffers; "
-    "a larger buffer begins with a copy of what is held"
-)
-wrong_order = "what came first stands first"
-changed_places = {
-    "keys": "keys and values have changed places",
-    "values": "these are the keys, not the values",
-}
-old_and_new = [torch.cat(parts, dim=2) for parts in zip(first, second, strict=True)]
-for name, result, old, new in zip(("keys", "values"), (keys, values), first, second, strict=True):
-    assert_close(
-        result,
-        torch.cat([old, new], dim=2),
-        what=name,
-        hint=all_so_far,
-        mistakes={
-            new_alone: new,
-            wrong_order: torch.cat([new, old], dim=2),
-            changed_places[name]: old_and_new[name == "keys"],
-        },
-    )
-assert_equal(cache.final, None, what="final", hint="there may always be a next token: None")
+first, second = torch.ones(1, 1, 1, 2), torch.full((1, 1, 2, 2), 5.0)  # one token, then two
+cache.update(first, -first)
+keys, values = cache.update(second, -second)
+assert_equal(tuple(keys.shape), (1, 1, 3, 2), what="shape of the keys")
+expected = torch.tensor([[[[1.0, 1], [5, 5], [5, 5]]]])
+assert_close(keys[:, :, :3], expected, what="keys")
+assert_close(values[:, :, :3], -expected, what="values")
+assert_equal(cache.length, 3, what="length")
 ### BEGIN HIDDEN TESTS
-of_one_dtype = "the buffers have the dtype of the keys and values that come in"
 for capacity, lengths, dtype in (
     (1, (1, 1, 1, 1), torch.float32),
     (3, (2, 5, 1, 4), torch.float64),
 ):
-    cache, other = GrowingCache(capacity=capacity), GrowingCache(capacity=capacity)
-    pieces = []
+    cache, ours = (kind(capacity=capacity) for kind in (GrowingCache, reference.GrowingCache))
+    other = GrowingCache(capacity=capacity)  # what another cache holds is its own
     for length in lengths:
-        pieces.append(draw_pair(3, 2, length, 4, dtype=dtype))
-        try:
-            result = cache.update(*pieces[-1])
-        except RuntimeError as error:
-            if length == 1 or "size of" not in str(error):
-                raise
-            enough = (
-                "twice as long may not be enough for many new tokens: make room for all of them"
-            )
-            raise CheckFailure(f"{length} tokens at once do not fit in", hint=enough) from error
-        two_tensors(result, "update")
-        elsewhere = draw_pair(1, 4, 2, 6)
-        other.update(*elsewhere)
-        for name, actual, parts in zip(
-            ("keys", "values"), result, zip(*pieces, strict=True), strict=True
-        ):
-            is_tensor = isinstance(actual, Tensor)
-            assert_close(
-                actual,
-                torch.cat(parts, dim=2),
-                what=name,
-                hint=of_one_dtype if is_tensor and actual.dtype != dtype else all_so_far,
-                mistakes={
-                    new_alone: parts[-1],
-                    wrong_order: torch.cat(parts[::-1], dim=2),
-                    changed_places[name]: torch.cat(
-                        [pair[name == "keys"] for pair in pieces], dim=2
-                    ),
-                },
-            )
-        expected = sum(part.size(2) for part in parts)
-        hint = "count the tokens, each cache for itself"
-        assert_equal(cache.length, expected, what="length", hint=hint)
-        hint = "there may always be a next token: None"
-        assert_equal(cache.final, None, what="final", hint=hint)
+        other.update(*torch.randn(2, 1, 4, 2, 6))
+        new = torch.randn(2, 3, 2, length, 4, dtype=dtype)
+        for part, right in zip(cache.update(*new), ours.update(*new), strict=True):
+            assert_equal(tuple(part.shape), tuple(right.shape), what="shape")
+            assert_close(part[:, :, : right.size(2)], right, what="keys or values")
+        assert_equal(cache.length, ours.length, what="length")
+    assert_equal(cache.final, None, what="final")
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-growth" points=1 read="kv-caching#room-to-grow"
 # A full buffer is replaced by one twice as long, not by one that fits
-cache = GrowingCache(capacity=3)
-no_buffers = "a number, 0 as long as there are no buffers; @property above it stands for the ()"
-assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache", hint=no_buffers)
-one = draw_pair(2, 3, 1, 5)
-token = 2 * (2 * 3 * 5) * 4  # keys and values; rows, heads, width; four bytes a number
-for length, room in ((1, 3), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 12)):
-    cache.update(*one)
-    assert_equal(
-        cache.num_bytes,
-        room * token,
-        what=f"num_bytes with {length} tokens, capacity 3",
-        hint="keep room to spare: a full buffer is replaced by one twice as long",
-        mistakes={
-            "the buffers fit exactly, so that every step copies all that is held "
-            "(or num_bytes leaves out the spare room)": length * token,
-            "a buffer is full when the new tokens do not fit in, not before: > in place of >=": (
-                2 * room * token if length == room else -1
-            ),
-            "keys and values both take memory": room * token // 2 if length == 1 else -1,
-            "the buffers never grow: is length counted up at each update?": 3 * token,
-            "num_bytes counts bytes, four for a float32": room * token // 4,
-        },
-    )
-in_place = (
-    "write new tokens into the buffers, and return views of these, buffer[:, :, :length]: what is "
-    "joined or copied anew at each update costs more with each token"
-)
-cache = GrowingCache(capacity=4)
-places = call_beside(count_places, cache, *one, updates=16)
-if (
-    checked_number(places, what="the number of places") > 6
-):  # 4, 8 and 16 tokens of keys and of values
-    summary = f"16 updates return keys and values in {places} places of memory, expected 6"
-    raise CheckFailure(summary, hint=in_place)
+cache, one = GrowingCache(capacity=3), torch.zeros(1, 1, 1, 2)
+sizes = [cache.num_bytes]
+for _ in range(7):
+    cache.update(one, one)
+    sizes.append(cache.num_bytes)
+# There is room for 3, 6 and 12 tokens of 16 bytes: a key and a value of two numbers each.
+assert_equal(sizes, [0, 48, 48, 48, 96, 96, 96, 192], what="num_bytes after each token")
 ### BEGIN HIDDEN TESTS
-for capacity in (1, 3):
-    cache, sizes = GrowingCache(capacity=capacity), []
-    one = draw_pair(1, 2, 1, 2, dtype=torch.float64)
+from course_lib.analysis.recorders import count_places
+
+for how in ({}, {"capacity": 1}, {"capacity": 3}):
+    cache, ours = (kind(**how) for kind in (GrowingCache, reference.GrowingCache))
+    one, sizes = torch.randn(2, 1, 2, 1, 2, dtype=torch.float64), ([], [])
     for _ in range(100):
-        cache.update(*one)
-        sizes.append(checked_number(cache.num_bytes, what="num_bytes"))
-    expected = []
-    room = capacity
-    for length in range(1, 101):
-        room = room if length <= room else 2 * room
-        expected.append(room * 2 * 4 * 8)
-    if len(set(sizes)) > 20:
-        hint = "the buffers are replaced at every step: keep room to spare"
-        raise CheckFailure("100 steps replace the buffers more than 20 times", hint=hint)
-    hint = "a full buffer is replaced by one twice as long; bytes are those of the dtype"
-    assert_equal(sizes, expected, what="num_bytes of 100 steps", hint=hint)
-    cache, most = GrowingCache(capacity=capacity), 2 * len(set(expected))
-    places = call_beside(count_places, cache, *one, updates=100)
-    if checked_number(places, what="the number of places") > most:
-        summary = f"100 updates return keys and values in more than {most} places of memory"
-        raise CheckFailure(summary, hint=in_place)
-cache = GrowingCache()
-cache.update(*one)
-hint = "without a capacity there is room for 64 tokens"
-assert_equal(cache.num_bytes, 64 * 2 * 4 * 8, what="num_bytes of a cache by default", hint=hint)
+        for each, of_each in zip((cache, ours), sizes, strict=True):
+            each.update(*one)
+            of_each.append(each.num_bytes)
+    assert_equal(*sizes, what="num_bytes of 100 steps")
+    places = call_beside(count_places, GrowingCache(**how), *one, updates=100)
+    most = 2 * len(set(sizes[1]))
+    assert_equal(places <= most, True, what="returning views of the buffers, without copies")
 cache = GrowingCache(capacity=2)
-many = draw_pair(1, 2, 50, 2)
-cache.update(*many)
-cache.update(*many)
-if checked_number(cache.num_bytes, what="num_bytes") < 100 * 2 * 4 * 4:
-    raise CheckFailure("num_bytes is less than what is held", hint="count the spare room too")
+for _ in range(2):
+    cache.update(*torch.randn(2, 1, 2, 50, 2))
+assert_equal(cache.num_bytes >= 100 * 2 * 4 * 4, True, what="num_bytes being enough for 100 tokens")
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-reorder" points=1 read="kv-caching#a-beam-in-a-cache"
 # After reorder, row i goes on from what was row indices[i]
 cache = GrowingCache(capacity=2)
-earlier, later = draw_pair(3, 2, 2, 4), draw_pair(3, 2, 1, 4)
-indices = torch.tensor([2, 0, 0]).to(device)
-
-
-def fill(cache, pair):
-    """Add tokens one by one, and give what the last update returns."""
-    tokens = zip(*(part.split(1, dim=2) for part in pair), strict=True)
-    return [cache.update(*token) for token in tokens][-1]
-
-
-fill(cache, earlier)
-cache.reorder(indices)
-
-
-def joined(earlier, later):
-    """Give keys and values, of earlier tokens and of later ones, in one tensor."""
-    return torch.stack([torch.cat(parts, dim=2) for parts in zip(earlier, later, strict=True)])
-
-
-def half_done(earlier, indices, later):
-    """Name the usual mistakes that leave the number of rows as it was."""
-    keys, values = earlier
-    return {
-        "reorder changes nothing": joined((keys, values), later),
-        "reorder moves the keys and leaves the values: move both": (
-            joined((keys[indices], values), later)
-        ),
-        "reorder moves the values and leaves the keys: move both": (
-            joined((keys, values[indices]), later)
-        ),
-    }
-
-
-def after_reorder(cache, later, expected, hint, mistakes):
-    """Add tokens, and look at what comes back."""
-    result = all_so_far_of(fill(cache, later), tuple(expected), "update after reorder")
-    shape, both = expected.shape[1:], "keys and values after reorder and more tokens"
-    result = torch.stack([checked(tensor, shape, what=both, hint=hint) for tensor in result])
-    assert_close(result, expected, what=both, hint=hint, mistakes=mistakes)
-
-
-after_reorder(
-    cache,
-    later,
-    joined([tensor[indices] for tensor in earlier], later),
-    hint="row i becomes what row indices[i] was, in keys and in values, with all its tokens",
-    mistakes=half_done(earlier, indices, later),
-)
+assert_equal(cache.length, 0, what="length of a new cache")
+held, new = torch.tensor([[1.0, 2, 3], [7, 8, 9]]).view(2, 3, 1, 1, 1)  # one token for each row
+cache.update(held, -held)
+cache.reorder(torch.tensor([2, 0, 0]))
+keys, values = cache.update(new, -new)
+expected = torch.tensor([[3.0, 7], [1, 8], [1, 9]]).view(3, 1, 2, 1)
+assert_close(keys[:, :, :2], expected, what="keys")
+assert_close(values[:, :, :2], -expected, what="values")
 ### BEGIN HIDDEN TESTS
 for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # also fewer, more
-    cache, indices = GrowingCache(capacity=capacity), torch.tensor(chosen).to(device)
-    cache.reorder(indices)  # nothing is held yet: nothing to do
-    earlier, later = draw_pair(3, 2, 3, 4), draw_pair(len(chosen), 2, 7, 4)  # they don't fit in
-    fill(cache, earlier)
-    held, size = length_of(cache, 3), checked_number(bytes_of(cache), what="num_bytes")
-    try:
-        cache.reorder(indices)
-    except RuntimeError as error:
-        if len(chosen) == 3 or "size of" not in str(error):
-            raise
-        anew = "there may be fewer or more rows than before: they need buffers of their own"
-        summary = f"reorder can't make {len(chosen)} rows of 3"
-        raise CheckFailure(summary, hint=anew) from error
-    assert_equal(cache.length, held, what="length after reorder", hint="reorder forgets no token")
-    if size < 2 * 3 * 2 * 3 * 4 * 4:
-        forgive("num_bytes is less than what is held", "GrowingCache-growth")
-    elif checked_number(bytes_of(cache), what="num_bytes") < 2 * len(chosen) * 2 * 3 * 4 * 4:
-        hint = "the rows that reorder makes take memory too: ask the buffers that there are"
-        raise CheckFailure("num_bytes after reorder is less than what is held", hint=hint)
-    mistakes = {}
-    if len(chosen) == 3:
-        inverse = indices.argsort()
-        mistakes = half_done(earlier, indices, later) | {
-            "row i becomes what row indices[i] was, not the other way round": (
-                joined([tensor[inverse] for tensor in earlier], later)
-            )
-        }
-    after_reorder(
-        cache,
-        later,
-        joined([tensor[indices] for tensor in earlier], later),
-        hint="choose rows from keys and from values; there may be more or fewer than before",
-        mistakes=mistakes,
-    )
+    cache, ours = (kind(capacity=capacity) for kind in (GrowingCache, reference.GrowingCache))
+    held, new = torch.randn(2, 3, 2, 3, 4), torch.randn(2, len(chosen), 2, 7, 4)
+    for each in (cache, ours):
+        each.reorder(torch.tensor(chosen))  # nothing is held yet: nothing to do
+        each.update(*held)
+        each.reorder(torch.tensor(chosen))
+    least = 2 * len(chosen) * 2 * 3 * 4 * 4
+    assert_equal(cache.num_bytes >= least, True, what="num_bytes being enough for the rows")
+    for part, right in zip(cache.update(*new), ours.update(*new), strict=True):
+        assert_close(part[:, :, :10], right, what="keys or values after reorder")
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-edges" points=1 read="kv-caching#room-to-grow"
-# reset forgets everything, and what does not fit is refused
+# reset forgets everything, and what does not fit is rejected
 cache = GrowingCache(capacity=2)
-pair = draw_pair(2, 3, 4, 4)
-cache.update(*pair)
+keys, wider = torch.zeros(2, 3, 4, 5), torch.zeros(2, 3, 1, 6)
+cache.update(keys, keys)
+assert_raises(ValueError, cache.update, wider, wider)
+assert_raises(ValueError, cache.update, keys, keys.double())
 cache.reset()
-forgotten = "reset forgets all tokens: none is held"
-assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
-assert_equal(bytes_of(cache), 0, what="num_bytes after reset", hint="let the buffers go")
-cache.update(*pair)
-wider = draw_pair(2, 3, 1, 5)
-hint = "keys of another width would not fit into the buffers: raise ValueError"
-assert_raises(ValueError, cache.update, *wider, hint=hint)
-longer = (pair[0], pair[1][:, :, :1])
-hint = "a key for each value, and a value for each key: raise ValueError"
-assert_raises(ValueError, cache.update, *longer, hint=hint)
-another = draw_pair(2, 3, 1, 4, dtype=torch.float64)
-hint = "another dtype would be converted in silence: raise ValueError"
-assert_raises(ValueError, cache.update, *another, hint=hint)
-assert_raises(ValueError, GrowingCache, capacity=0, hint="no room at all: raise ValueError")
+assert_equal((cache.length, cache.num_bytes), (0, 0), what="length and num_bytes after reset")
 ### BEGIN HIDDEN TESTS
-for capacity in (0, -3):
-    hint = "capacity is at least 1: raise ValueError"
-    assert_raises(ValueError, GrowingCache, capacity=capacity, hint=hint)
 cache = GrowingCache(capacity=8)
-pair = draw_pair(2, 3, 4, 4)
-cache.update(*pair)
-held = length_of(cache, 4)
-hint = "rows, heads and width must be those that are held: raise ValueError"
-for shape in ((1, 3, 1, 4), (3, 3, 1, 4), (2, 1, 1, 4), (2, 3, 1, 1), (2, 3, 1, 5)):
-    unfit = draw_pair(*shape)
-    assert_raises(ValueError, cache.update, *unfit, hint=hint)
-    assert_raises(ValueError, cache.update, unfit[0], pair[1][:, :, :1], hint=hint)
-    assert_raises(ValueError, cache.update, pair[0][:, :, :1], unfit[1], hint=hint)
-hint = "a key for each value, and a value for each key: raise ValueError"
-assert_raises(ValueError, cache.update, pair[0][:, :, :2], pair[1][:, :, :1], hint=hint)
-hint = "another dtype would be converted in silence: raise ValueError"
-unfit = draw_pair(2, 3, 1, 4, dtype=torch.float64)
-assert_raises(ValueError, cache.update, *unfit, hint=hint)
-assert_raises(ValueError, cache.update, unfit[0], pair[1][:, :, :1], hint=hint)
-assert_raises(ValueError, cache.update, pair[0][:, :, :1], unfit[1], hint=hint)
-hint = "a refused update changes nothing"
-assert_equal(cache.length, held, what="length after refused updates", hint=hint)
-hint = "gradients can't flow through a buffer that is written over: raise ValueError"
-learning = tuple(2.0 * tensor[:, :, :1].clone().requires_grad_() for tensor in pair)
-assert_raises(ValueError, cache.update, learning[0], pair[1][:, :, :1], hint=hint)
-assert_raises(ValueError, cache.update, pair[0][:, :, :1], learning[1], hint=hint)
-fresh, hint = GrowingCache(capacity=8), "a new cache refuses these too: raise ValueError"
-assert_raises(ValueError, fresh.update, pair[0], pair[1][:, :, :1], hint=hint)
-assert_raises(ValueError, fresh.update, learning[0], pair[1][:, :, :1], hint=hint)
-assert_raises(ValueError, fresh.update, pair[0][:, :, :1], learning[1], hint=hint)
-fresh.update(*pair)  # and nothing of them is left
+keys, values = torch.randn(2, 2, 3, 4, 4)
+cache.update(keys, values)
+for shape in ((1, 3, 1, 4), (3, 3, 1, 4), (2, 1, 1, 4), (2, 3, 1, 1)):
+    assert_raises(ValueError, cache.update, *torch.zeros(2, *shape))
+one = keys[:, :, :1]
+for each in (cache, GrowingCache()):
+    assert_raises(ValueError, each.update, keys[:, :, :2], one)
+    assert_raises(ValueError, each.update, one.clone().requires_grad_(), one)
+    assert_raises(ValueError, each.update, one, one.clone().requires_grad_())
+assert_raises(ValueError, cache.update, one.double(), one)
+assert_raises(ValueError, cache.update, one, one.double())
+assert_equal(cache.length, 4, what="length after rejected updates")
 cache.reset()
-assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
-assert_equal(bytes_of(cache), 0, what="num_bytes after reset", hint="let the buffers go")
-wider = draw_pair(5, 1, 3, 6)
-keys, values = all_so_far_of(cache.update(*wider), wider, "update after reset")
-hint = "after reset, a cache takes whatever comes first, as a new one does"
-assert_close(keys, wider[0], what="keys after reset", hint=hint)
-assert_close(values, wider[1], what="values after reset", hint=hint)
+new = torch.randn(2, 5, 1, 3, 6)
+for part, right in zip(cache.update(*new), new, strict=True):
+    assert_close(part[:, :, :3], right, what="keys or values after reset")
 ### END HIDDEN TESTS
 
-# %% [markdown]
-# A translator's decoder also looks at the source, by cross-attention. The source stays as it is, so
-# its keys and values are computed at the first step, and never again: see
-# [The cache of cross-attention](book:kv-caching#cross-attention-cache). This cache is filled once.
-# From then on its `final` says: here they are, there is nothing to compute.
+# %% variants="GrowingCache"
+# fmt: off
+right("loops", '''
+class GrowingCache:
+    """Keys and values in two buffers, row after row."""
 
-# %% solution="FixedCache" of="course_lib.layers.kv_cache"
+    def __init__(self, capacity=64):
+        if capacity <= 0:
+            raise ValueError("capacity")
+        self.start_capacity = capacity
+        self.final = None
+        self.reset()
+
+    def reset(self):
+        self.key_buffer = None
+        self.value_buffer = None
+        self.length = 0
+
+    def check(self, buffer, new, like):
+        if new.requires_grad:
+            raise ValueError("no gradients here")
+        if new.shape != like.shape:
+            raise ValueError("keys and values differ")
+        if buffer is None:
+            return
+        same = buffer.shape[0] == new.shape[0] and buffer.shape[1] == new.shape[1]
+        same = same and buffer.shape[3] == new.shape[3] and buffer.dtype == new.dtype
+        if not same:
+            raise ValueError(f"{tuple(new.shape)} does not fit")
+
+    def grow(self, buffer, needed):
+        batch, heads, room, width = buffer.shape
+        while room < needed:
+            room = room * 2
+        bigger = torch.zeros(batch, heads, room, width, dtype=buffer.dtype, device=buffer.device)
+        for position in range(self.length):
+            bigger[:, :, position] = buffer[:, :, position]
+        return bigger
+
+    def update(self, keys, values):
+        self.check(self.key_buffer, keys, values)
+        self.check(self.value_buffer, values, keys)
+        if self.key_buffer is None:
+            empty = keys[:, :, :0]
+            room = max(self.start_capacity, keys.shape[2])
+            self.key_buffer = empty.new_zeros(*keys.shape[:2], room, keys.shape[3])
+            self.value_buffer = torch.zeros_like(self.key_buffer)
+        needed = self.length + keys.shape[2]
+        if needed > self.key_buffer.shape[2]:
+            self.key_buffer = self.grow(self.key_buffer, needed)
+            self.value_buffer = self.grow(self.value_buffer, needed)
+        for i in range(keys.shape[2]):
+            self.key_buffer[:, :, self.length + i] = keys[:, :, i]
+            self.value_buffer[:, :, self.length + i] = values[:, :, i]
+        self.length = needed
+        return self.key_buffer[:, :, :needed], self.value_buffer[:, :, :needed]
+
+    def reorder(self, indices):
+        if self.length > 0:
+            self.key_buffer = torch.stack([self.key_buffer[i] for i in indices.tolist()])
+            self.value_buffer = torch.stack([self.value_buffer[i] for i in indices.tolist()])
+
+    @property
+    def num_bytes(self):
+        if self.key_buffer is None:
+            return 0
+        return 2 * self.key_buffer.numel() * self.key_buffer.element_size()
+''')
+right("one buffer, or in few lines", '''
+class GrowingCache:
+    """Keys and values in one buffer: (2, batch, num_heads, capacity, head_dim)."""
+
+    def __init__(self, *, capacity: int = 64) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity={capacity}")
+        self.length, self.final, self._room, self._both = 0, None, capacity, None
+
+    def update(self, keys, values):
+        for tensor in (keys, values):
+            if tensor.requires_grad:
+                raise ValueError("gradients")
+            if self._both is not None:
+                held = self._both
+                fits = (tensor.size(0), tensor.size(1), tensor.size(3)) == (
+                    held.size(1), held.size(2), held.size(4)
+                )
+                if not fits or tensor.dtype is not held.dtype:
+                    raise ValueError("shape or dtype")
+        if keys.shape != values.shape:
+            raise ValueError("keys and values")
+        new = torch.stack([keys, values])
+        end = self.length + new.size(3)
+        if self._both is None:
+            self._both = new.new_empty(*new.shape[:3], max(self._room, end), new.size(4))
+        elif end > self._both.size(3):
+            spare = max(self._both.size(3), end - self._both.size(3))
+            more = new.new_empty(*new.shape[:3], spare, new.size(4))
+            self._both = torch.cat([self._both, more], dim=3)
+        self._both[:, :, :, self.length : end] = new
+        self.length = end
+        return tuple(self._both[:, :, :, :end])
+
+    def reorder(self, indices):
+        self._both = None if self._both is None else self._both[:, indices]
+
+    def reset(self):
+        self.length, self._both = 0, None
+
+    @property
+    def num_bytes(self):
+        return 0 if self._both is None else self._both.nbytes
+''')
+right("smaller pieces", '''
+class Room:
+    """A buffer that grows by itself."""
+
+    def __init__(self, capacity):
+        self.capacity, self.data, self.used = capacity, None, 0
+
+    def fits(self, new):
+        if self.data is None:
+            return True
+        shape = lambda t: (t.shape[0], t.shape[1], t.shape[3], t.dtype)
+        return shape(self.data) == shape(new)
+
+    def append(self, new):
+        if self.data is None:
+            shape = list(new.shape)
+            shape[2] = max(self.capacity, shape[2])
+            self.data = torch.empty(shape, dtype=new.dtype, device=new.device)
+        while self.used + new.shape[2] > self.data.shape[2]:
+            self.data = torch.cat([self.data, torch.empty_like(self.data)], dim=2)
+        self.data.narrow(2, self.used, new.shape[2]).copy_(new)
+        self.used += new.shape[2]
+        return self.data.narrow(2, 0, self.used)
+
+
+class GrowingCache:
+    """Two rooms."""
+
+    def __init__(self, *, capacity=64):
+        if not capacity > 0:
+            raise ValueError("capacity must be positive")
+        self.capacity, self.final = capacity, None
+        self.rooms = [Room(capacity), Room(capacity)]
+
+    @property
+    def length(self):
+        return self.rooms[0].used
+
+    def update(self, *pair):
+        if pair[0].shape != pair[1].shape:
+            raise ValueError("one shape, please")
+        if any(new.requires_grad for new in pair):
+            raise ValueError("detach, or use no_grad")
+        if not all(room.fits(new) for room, new in zip(self.rooms, pair)):
+            raise ValueError("this does not fit")
+        return tuple(room.append(new) for room, new in zip(self.rooms, pair))
+
+    def reorder(self, indices):
+        for room in self.rooms:
+            if room.data is not None:
+                room.data = room.data[indices]
+
+    def reset(self):
+        self.__init__(capacity=self.capacity)
+
+    @property
+    def num_bytes(self):
+        return sum(room.data.nbytes for room in self.rooms if room.data is not None)
+''')
+joining = right("doubled by joining", '''
+class GrowingCache:
+    """Doubled by joining, until there is room."""
+
+    def __init__(self, *, capacity: int = 64) -> None:
+        if capacity <= 0:
+            raise ValueError("capacity must be positive")
+        self.capacity = capacity
+        self.length = 0
+        self.final = None
+        self.k = None
+        self.v = None
+
+    def update(self, keys, values):
+        if keys.shape != values.shape:
+            raise ValueError("shape")
+        if keys.requires_grad or values.requires_grad:
+            raise ValueError("grad")
+        b, h, n, d = keys.shape
+        if self.k is None:
+            room = self.capacity
+            while room < n:
+                room *= 2
+            self.k = keys.new_empty(b, h, room, d)
+            self.v = values.new_empty(b, h, room, d)
+        held = (self.k.shape[0], self.k.shape[1], self.k.shape[3])
+        if (b, h, d) != held or {keys.dtype, values.dtype} != {self.k.dtype}:
+            raise ValueError("fit")
+        total = self.length + n
+        while total > self.k.shape[2]:
+            self.k = torch.cat([self.k, torch.empty_like(self.k)], dim=2)
+            self.v = torch.cat([self.v, torch.empty_like(self.v)], dim=2)
+        self.k[:, :, self.length : total] = keys
+        self.v[:, :, self.length : total] = values
+        self.length = total
+        return self.k[:, :, :total], self.v[:, :, :total]
+
+    def reorder(self, indices):
+        if self.k is not None:
+            self.k = self.k[indices]
+            self.v = self.v[indices]
+
+    def reset(self):
+        self.k = self.v = None
+        self.length = 0
+
+    @property
+    def num_bytes(self):
+        if self.k is None:
+            return 0
+        return 2 * self.k.element_size() * self.k.nelement()
+''')
+RETURNED = "return all_keys[:, :, :end], all_values[:, :, :end]"
+FILL = "all_keys[:, :, self.length : end] = keys"
+DOUBLED = "capacity = max(2 * old_keys.size(2), length)"
+CHOSEN = "new[:, :, : self.length] = held[:, :, : self.length].index_select(0, indices)"
+MISFIT = "_rows_heads_width(held) != _rows_heads_width(x) or held.dtype != x.dtype"
+BYTES = "sum(b.nbytes for b in self._buffers)"
+FORGET = "        self.length = 0\n        self._buffers = None\n        ### END"
+ALL = "You do not return all tokens so far; return both buffers up to the length."
+for name, edits, hint in (
+    ("the new tokens alone returned", [(RETURNED, "return keys, values")], ALL),
+    ("the spare room returned too", [(RETURNED, "return all_keys, all_values")],
+     "You return the spare room too; cut it off: buffer[:, :, :length]."),
+    ("new tokens at the beginning", [(FILL, "all_keys[:, :, : keys.size(2)] = keys")],
+     "You write new tokens over the first; they come behind what is held."),
+    ("keys and values exchanged", [(RETURNED, "return all_values[:, :, :end], all_keys[:, :, :end]")],
+     "You return the values first; return keys, values."),
+    ("values never stored", [("all_values[:, :, self.length : end] = values", "all_values[:, :, self.length : end] = keys")],
+     "You store the keys twice; store the values too."),
+    ("length counts updates", [("self.length = end\n", "self.length += 1\n")],
+     "You count updates; count the tokens, keys.size(2)."),
+    ("length never set", [("        self.length = end\n", "")], "You do not count the tokens; add to length at each update."),
+    ("state shared between caches", [("        self._buffers = None  # keys", "        type(self)._buffers = None  # keys"),
+      ("            self._buffers = tuple(_new_like(x, keys", "            type(self)._buffers = tuple(_new_like(x, keys")],
+     "You keep the buffers in the class, where all caches share them; keep them in self."),
+    ("old tokens lost when it grows", [("            self._buffers[0][:, :, : self.length] = old_keys[:, :, : self.length]\n",
+      "            self._buffers[0].zero_()\n")], "You lose what is held when the buffer grows; copy it over."),
+    ("nothing returned", [(RETURNED, "return None")], ALL),
+    ("one tensor of both returned", [(RETURNED, "return torch.cat((all_keys, all_values), dim=-1)[:, :, :end]")],
+     "You return one tensor; return two, keys and values."),
+    ("a list of updates", [(RETURNED, "return [all_keys[:, :, :end]], [all_values[:, :, :end]]")],
+     "You return lists; return two tensors, keys and values."),
+    ("buffers in float32", [("tuple(_new_like(x, keys.size(0), capacity) for x in new)",
+      "tuple(_new_like(x.float(), keys.size(0), capacity) for x in new)"),
+      (MISFIT, "_rows_heads_width(held) != _rows_heads_width(x)")],
+     "You make the buffers float32; give them the dtype of the keys and values."),
+    ("final left out", [("        self.final = None\n", "")], "You do not set final; it is None."),
+):
+    wrong(name, *edits, lost="update", hint=hint)
+joining.wrong("doubled once only", ("while total > self.k.shape[2]:", "if total > self.k.shape[2]:"), lost="update",
+    hint="You double the buffer once, which may not be enough; make room for all new tokens.")
+FITS = "You make the buffers as long as what is held, so each step copies all; keep room to spare."
+for name, edits, hint in (
+    ("the buffers fit exactly", [(DOUBLED, "capacity = length"),
+      ("capacity = max(self._capacity, length)", "capacity = length")], FITS),
+    ("one token more of room each time", [(DOUBLED, "capacity = length + 1")],
+     "You make room for one token more; a full buffer is replaced by one twice as long."),
+    ("four times as long", [(DOUBLED, "capacity = max(4 * old_keys.size(2), length)")],
+     "You make it four times as long; a full buffer is replaced by one twice as long."),
+    ("a number of numbers, not bytes", [(BYTES, "sum(b.numel() for b in self._buffers)")],
+     "You count numbers; count bytes, such as nbytes gives."),
+    ("the values' bytes forgotten", [(BYTES, "self._buffers[0].nbytes")], "You count the keys alone; values take memory too."),
+    ("bytes of what is held", [(BYTES, "sum(b[:, :, : self.length].nbytes for b in self._buffers)")],
+     "You leave the spare room out of num_bytes; count the whole buffers."),
+    ("replaced one token early", [("if length > old_keys.size(2):", "if length >= old_keys.size(2):")],
+     "You replace a buffer that is just full; do it when the new tokens do not fit in: >."),
+    ("another capacity by default", [("capacity=64", "capacity=32")], "You change a default; keep the signature as it is."),
+    ("joined at every update, and the bytes of a buffer reported",
+     [("        all_keys, all_values = self._with_room_for(end, keys, values)\n",
+       "        self._with_room_for(end, keys, values)\n"
+       "        joined = getattr(self, 'joined', None) if self.length else None\n"
+       "        both = (keys, values)\n        if joined is not None:\n"
+       "            both = tuple(torch.cat(p, dim=2) for p in zip(joined, both))\n"
+       "        self.joined = all_keys, all_values = both\n"),
+      ("        all_keys[:, :, self.length : end] = keys\n", ""),
+      ("        all_values[:, :, self.length : end] = values\n", ""),
+      ("        old = self._buffers\n",
+       "        self.joined = tuple(t[indices] for t in self.joined)\n        old = self._buffers\n")],
+     "You copy all that is held at each update; write into the buffers, and return views of them."),
+    ("a copy of all tokens returned",
+     [(RETURNED, "return all_keys[:, :, :end].clone(), all_values[:, :, :end].clone()")],
+     "You copy all that is held at each update; write into the buffers, and return views of them."),
+):
+    wrong(name, *edits, lost="growth", hint=hint)
+joining.wrong("the bytes by a method", ("    @property\n", ""), lost="growth",
+    hint="You make num_bytes a method; put @property above it.")
+joining.wrong("the first buffer just fits", ("            while room < n:\n                room *= 2\n", "            room = n\n"),
+    lost="growth", hint=FITS)
+for name, edits, hint in (
+    ("reorder does nothing", [(CHOSEN, "new[:, :, : self.length] = held[:, :, : self.length]"),
+      ("_new_like(held, indices.numel(), held.size(2)) for", "_new_like(held, held.size(0), held.size(2)) for")],
+     "You leave the rows as they are; row i becomes what row indices[i] was."),
+    ("reorder the other way round", [(CHOSEN, "new.index_copy_(0, indices, held)")],
+     "You reorder the other way round; row i becomes what row indices[i] was."),
+    ("reorder of the keys alone", [("in zip(self._buffers, old, strict=True)", "in zip(self._buffers[:1], old)"),
+      ("tuple(_new_like(held, indices.numel(), held.size(2)) for held in old)",
+       "(_new_like(old[0], indices.numel(), old[0].size(2)), old[1])")],
+     "You reorder the keys alone; reorder the values too."),
+    ("reorder of the values alone", [("in zip(self._buffers, old, strict=True)", "in zip(self._buffers[1:], old[1:])"),
+      ("tuple(_new_like(held, indices.numel(), held.size(2)) for held in old)",
+       "(old[0], _new_like(old[1], indices.numel(), old[1].size(2)))")],
+     "You reorder the values alone; reorder the keys too."),
+    ("reorder forgets the tokens", [("        old = self._buffers\n", "        old = self._buffers\n        self.length = 0\n")],
+     "You forget the tokens; they stay, in other rows."),
+    ("reorder of an empty cache fails", [("        if self._buffers is None:\n            return\n        old", "        old")],
+     "You reorder buffers that are not there yet; an empty cache stays as it is."),
+    ("bytes noted at updates alone", [(BYTES, "self._bytes"), (RETURNED, f"self._bytes = {BYTES}\n        {RETURNED}")],
+     "You note the bytes at updates alone; reorder changes them too."),
+):
+    wrong(name, *edits, lost="reorder", hint=hint)
+joining.wrong("reordered within the same buffers",
+    ("            self.k = self.k[indices]\n            self.v = self.v[indices]\n",
+     "            self.k[:] = self.k[indices]\n            self.v[:] = self.v[indices]\n"), lost="reorder",
+    hint="You reorder within the same buffers; there may be more rows or fewer, so make new ones.")
+for name, edits, hint in (
+    ("reset keeps the buffers", [("        self.length = 0\n        self._buffers = None\n", "        self.length = 0\n")],
+     "You keep the buffers; reset lets them go."),
+    ("reset keeps the length", [("        self.length = 0\n        self._buffers = None\n", "        self._buffers = None\n")],
+     "You keep the length; reset forgets all tokens."),
+    ("gradients let through", [("if keys.requires_grad or values.requires_grad:", "if False:")],
+     "You let gradients in, which buffers cannot carry; raise ValueError."),
+    ("gradients of the values let through", [("keys.requires_grad or values.requires_grad", "keys.requires_grad")],
+     "You let gradients in, which buffers cannot carry; raise ValueError."),
+    ("gradients let in at first", [("if keys.requires_grad or", "if self.length and keys.requires_grad or")],
+     "You let gradients in, which buffers cannot carry; raise ValueError."),
+    ("other dtypes let through", [(MISFIT, "_rows_heads_width(held) != _rows_heads_width(x)")],
+     "You convert another dtype in silence; raise ValueError."),
+    ("another dtype of the values let through",
+     [(MISFIT, "_rows_heads_width(held) != _rows_heads_width(x) or old_keys.dtype != keys.dtype")],
+     "You convert another dtype in silence; raise ValueError."),
+    ("another dtype of the keys let through",
+     [(MISFIT, "_rows_heads_width(held) != _rows_heads_width(x) or old_values.dtype != values.dtype")],
+     "You convert another dtype in silence; raise ValueError."),
+    ("more keys than values let through", [("if keys.shape != values.shape:", "if False:")],
+     "You accept more keys than values; raise ValueError."),
+    ("keys without values taken at first", [("if keys.shape != values.shape:", "if self.length and keys.shape != values.shape:")],
+     "You accept more keys than values; raise ValueError."),
+    ("fewer rows let through", [("return x.size(0), x.size(1), x.size(3)", "return x.size(1), x.size(3)")],
+     "You accept other rows than are held; raise ValueError."),
+    ("raw shapes", [("    return x.size(0), x.size(1), x.size(3)", "    return None")],
+     "You accept other shapes than are held; raise ValueError."),
+):
+    wrong(name, *edits, lost="edges", hint=hint)
+joining.wrong("another error than promised", ('raise ValueError("fit")', 'raise TypeError("fit")'), lost="edges",
+    hint="You raise another error; the docstring promises ValueError.")
+same("max(length, self._capacity)", "the same maximum")
+same("max(length, 2 * old_keys.size(2))", "the same maximum")
+same("zip(self._buffers, old", "there are two of each")
+same("zip((old_keys", "there are two of each")
+# fmt: on
+
+# %% [markdown]
+# Cross-attention looks at the source, which stays as it is. So its keys and values are computed at
+# the first step, and never again: see
+# [The cache of cross-attention](book:kv-caching#cross-attention-cache).
+
+
+# %% solution="FixedCache" withholds="course_lib.layers.kv_cache.FixedCache"
+class FixedCache:
+    """Keys and values of a cross-attention: ``final``, None before they come."""
+
+    def __init__(self):
+        ### BEGIN SOLUTION
+        self.final = None
+        ### END SOLUTION
+
+    def update(self, keys, values):
+        """Keep these, (batch, num_heads, length, head_dim); return them. Twice is a ValueError."""
+        ### BEGIN SOLUTION
+        if self.final is not None:
+            raise ValueError("the cache is filled: read final, or call reset before a new source")
+        self.final = keys, values
+        return self.final
+        ### END SOLUTION
+
+    def reorder(self, indices):
+        """Make row i what was row indices[i]; an empty cache stays as it is."""
+        ### BEGIN SOLUTION
+        if self.final is not None:
+            keys, values = self.final
+            self.final = (keys.index_select(0, indices), values.index_select(0, indices))
+        ### END SOLUTION
+
+    def reset(self):
+        """Forget all tokens."""
+        ### BEGIN SOLUTION
+        self.final = None
+        ### END SOLUTION
+
+    @property
+    def length(self):
+        """Number of tokens held."""
+        ### BEGIN SOLUTION
+        return 0 if self.final is None else self.final[0].size(2)
+        ### END SOLUTION
+
+    @property
+    def num_bytes(self):
+        """Bytes of memory that the keys and values take."""
+        ### BEGIN SOLUTION
+        return 0 if self.final is None else sum(tensor.nbytes for tensor in self.final)
+        ### END SOLUTION
+
 
 # %% test="FixedCache-once" points=1 read="kv-caching#cross-attention-cache"
 # It is filled once, and from then on final has what it was filled with
-cache = FixedCache()
-pair = draw_pair(2, 3, 5, 4)
-nothing_yet = "None, as long as there is nothing: so attention knows that it has to compute"
-assert_equal(cache.final, None, what="final of a new cache", hint=nothing_yet)
-
-
-def assert_holds(given, pair, what, hint, unmoved=None):
-    """Check that these are the keys and values, in order and as they were."""
-    if given is None:
-        raise CheckFailure(f"{what} gives None, expected keys and values", hint=hint)
-    two_tensors(given, what, hint)
-    mistakes = {"keys and values swapped": pair[1]}
-    assert_close(given[0], pair[0], what=f"keys of {what}", hint=hint, mistakes=mistakes)
-    mistakes = {"these are the keys once more": pair[0]}
-    if unmoved is not None:
-        mistakes["reorder moves the keys and leaves the values: move both"] = unmoved[1]
-    assert_close(given[1], pair[1], what=f"values of {what}", hint=hint, mistakes=mistakes)
-
-
-hint = "what was given, as it was: nothing is added to it"
-assert_holds(cache.update(*pair), pair, "update", hint)
-for _ in range(2):
-    assert_holds(cache.final, pair, "final", hint)
-hint = "the number of tokens: keys are (batch, num_heads, length, head_dim)"
-assert_equal(cache.length, 5, what="length", hint=hint)
-once = "what is held is final: raise ValueError"
-assert_raises(ValueError, cache.update, *pair, hint=once)
+cache, keys = FixedCache(), torch.arange(12.0).view(2, 1, 3, 2)  # two rows, three tokens
+assert_equal(cache.final, None, what="final of a new cache")
+cache.update(keys, -keys)
+assert_close(cache.final[0], keys, what="keys in final")
+assert_close(cache.final[1], -keys, what="values in final")
+assert_equal(cache.length, 3, what="length")
+assert_raises(ValueError, cache.update, keys, -keys)
 ### BEGIN HIDDEN TESTS
-other, elsewhere, later = FixedCache(), draw_pair(1, 2, 2, 6), draw_pair(1, 3, 2, 4)
-hint = "a new cache holds nothing, whatever other caches hold"
-assert_equal(other.final, None, what="final of a new cache", hint=hint)
-other.update(*elsewhere)
-cache = FixedCache()
-assert_equal(cache.final, None, what="final of a new cache", hint=hint)
-assert_equal(cache.length, 0, what="length of a new cache", hint=hint)
-assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache", hint=hint)
-cache.reorder(torch.tensor([1]).to(device))  # nothing is held yet: nothing to do
-cache.update(*pair)
-assert_equal(cache.num_bytes, 2 * 2 * 3 * 5 * 4 * 4, what="num_bytes", hint="of keys and values")
+FixedCache().update(*torch.randn(2, 1, 2, 2, 6))  # what another cache holds is its own
+cache, ours = FixedCache(), reference.FixedCache()
+assert_equal((cache.final, cache.length, cache.num_bytes), (None, 0, 0), what="a new cache")
+cache.reorder(torch.tensor([1]))  # nothing is held yet: nothing to do
+assert_matches(cache.update, ours.update, *torch.randn(2, 2, 3, 5, 4))
 for chosen in ([1, 0], [1, 1, 0]):
-    cache.reorder(torch.tensor(chosen).to(device))
-    unmoved, pair = pair, tuple(tensor[chosen] for tensor in pair)
-    hint = "reorder keys and values, and forget none: row i becomes what row indices[i] was"
-    assert_holds(cache.final, pair, "final after reorder", hint, unmoved)
-    hint, size = "of the rows that reorder makes", 2 * len(chosen) * 3 * 5 * 4 * 4
-    assert_equal(cache.num_bytes, size, what="num_bytes after reorder", hint=hint)
-assert_equal(cache.length, 5, what="length", hint="the source's tokens; they do not add up")
-assert_raises(ValueError, cache.update, *later, hint=once)
-hint = "a refused update changes nothing"
-assert_holds(cache.final, pair, "final after a refused update", hint)
+    for each in (cache, ours):
+        each.reorder(torch.tensor(chosen))
+    assert_equal(cache.final is None, False, what="final being None")
+    for part, right in zip(cache.final, ours.final, strict=True):
+        assert_close(part, right, what="final after reorder")
+    numbers = cache.length, cache.num_bytes
+    assert_equal(numbers, (ours.length, ours.num_bytes), what="length and num_bytes")
+assert_raises(ValueError, cache.update, *torch.randn(2, 3, 3, 5, 4))
+for part, right in zip(cache.final, ours.final, strict=True):
+    assert_close(part, right, what="final after a rejected update")
 cache.reset()
-hint = "reset forgets what is held"
-assert_equal(cache.length, 0, what="length after reset", hint=hint)
-assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint=hint)
-assert_equal(cache.final, None, what="final after reset", hint=hint)
-assert_holds(cache.update(*later), later, "update after reset", hint)
+numbers = cache.final, cache.length, cache.num_bytes
+assert_equal(numbers, (None, 0, 0), what="final, length and num_bytes after reset")
+assert_matches(cache.update, reference.FixedCache().update, *torch.randn(2, 1, 3, 2, 4))
 ### END HIDDEN TESTS
+
+# %% variants="FixedCache"
+# fmt: off
+right("loops", '''
+class FixedCache:
+    """Plain attributes."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.final = None
+        self.length = 0
+        self.num_bytes = 0
+
+    def update(self, keys, values):
+        if self.final is not None:
+            raise ValueError("filled already")
+        self.hold(keys, values)
+        return keys, values
+
+    def hold(self, keys, values):
+        self.final = (keys, values)
+        self.length = keys.shape[2]
+        self.num_bytes = sum(t.numel() * t.element_size() for t in self.final)
+
+    def reorder(self, indices):
+        if self.final is not None:
+            self.hold(self.final[0][indices], self.final[1][indices])
+''')
+right("one buffer, or in few lines", '''
+class FixedCache:
+    """An empty tuple holds nothing."""
+
+    def __init__(self):
+        self.held = ()
+
+    @property
+    def final(self):
+        return self.held or None
+
+    def update(self, *pair):
+        if self.held:
+            raise ValueError("once and for all")
+        self.held = pair
+        return pair
+
+    def reorder(self, indices):
+        self.held = tuple(tensor[indices] for tensor in self.held)
+
+    def reset(self):
+        self.held = ()
+
+    @property
+    def length(self):
+        return self.held[0].shape[-2] if self.held else 0
+
+    @property
+    def num_bytes(self):
+        return sum(tensor.nbytes for tensor in self.held)
+''')
+right("smaller pieces", '''
+class FixedCache:
+    def __init__(self):
+        self.pairs = []
+
+    @property
+    def final(self):
+        return self.pairs[0] if self.pairs else None
+
+    def update(self, keys, values):
+        if self.pairs:
+            raise ValueError("full")
+        self.pairs.append((keys, values))
+        return self.pairs[0]
+
+    def reorder(self, indices):
+        self.pairs = [(keys[indices], values[indices]) for keys, values in self.pairs]
+
+    def reset(self):
+        self.pairs.clear()
+
+    @property
+    def length(self):
+        return sum(keys.shape[2] for keys, _ in self.pairs)
+
+    @property
+    def num_bytes(self):
+        return sum(part.numel() * part.element_size() for pair in self.pairs for part in pair)
+''')
+KEPT = "        self.final = keys, values\n"
+FILLED = 'raise ValueError("the cache is filled: read final, or call reset before a new source")'
+REORDERED = "            self.final = (keys.index_select(0, indices), values.index_select(0, indices))\n"
+FORGOT = '"""Forget all tokens."""\n        self.final = None'
+NOTED = [(KEPT, f"{KEPT}        self._bytes = keys.nbytes + values.nbytes\n")]
+for name, edits, hint in (
+    ("filled each time", [("if self.final is not None:\n            raise", "if False:\n            raise")],
+     "You fill it again; what is held is final, so raise ValueError."),
+    ("a second filling passed over in silence", [(FILLED, "return self.final")],
+     "You pass over a second update in silence; raise ValueError."),
+    ("filled, then rejected", [(KEPT, ""), ("        if self.final is not None:\n            raise",
+      "        had, self.final = self.final, (keys, values)\n        if had is not None:\n            raise")],
+     "You change the cache before you raise; a rejected update changes nothing."),
+    ("grows", [(KEPT, "        self.final = tuple(torch.cat([t, t], dim=2) for t in (keys, values))\n")],
+     "You add to what was given; keep it as it is."),
+    ("keys and values exchanged", [(KEPT, "        self.final = values, keys\n")], "You keep the values first; keep keys, values."),
+    ("keys twice", [(KEPT, "        self.final = keys, keys\n")], "You keep the keys twice; keep the values too."),
+    ("given back, and not kept", [(KEPT + "        return self.final", "        return keys, values")],
+     "You do not keep what is given; final has it from then on."),
+    ("kept, and not given back", [(KEPT + "        return self.final", KEPT)],
+     "You return nothing from update; return keys and values."),
+    ("an empty tuple for nothing", [("    def __init__(self):\n        self.final = None", "    def __init__(self):\n        self.final = ()")],
+     "You begin with something else than None; final is None as long as there is nothing."),
+    ("reorder forgotten", [(REORDERED, "")], "You leave the rows as they are; row i becomes what row indices[i] was."),
+    ("reorder of the keys alone", [(REORDERED, REORDERED.replace("values.index_select(0, indices)", "values"))],
+     "You reorder the keys alone; reorder the values too."),
+    ("reorder of the heads", [(REORDERED, REORDERED.replace("select(0", "select(1"))],
+     "You reorder the heads; the rows are the first dimension."),
+    ("reorder forgets", [(REORDERED, "            self.final = None\n")], "You forget what is held; reorder keeps it, in other rows."),
+    ("reorder of an empty cache fails", [("        if self.final is not None:\n            keys, values", "        if True:\n            keys, values")],
+     "You reorder what is not there yet; an empty cache stays as it is."),
+    ("reset does nothing", [(FORGOT, '"""Forget all tokens."""\n        pass')], "You keep what is held; reset forgets it."),
+    ("length of the heads", [("self.final[0].size(2)", "self.final[0].size(1)")], "You return the number of heads; tokens are in dimension 2."),
+    ("length of an empty cache fails", [("return 0 if self.final is None else self.final[0]", "return self.final[0]")],
+     "You ask what is not there yet for its length; an empty cache has length 0."),
+    ("a length of its own beside the property", [("    def __init__(self):\n        self.final = None", "    def __init__(self):\n        self.final = None\n        self.length = 0")],
+     "You set length, which is a property here; compute it there."),
+    ("bytes of the keys alone", [("sum(tensor.nbytes for tensor in self.final)", "self.final[0].nbytes")],
+     "You count the keys alone; values take memory too."),
+    ("bytes noted at the update alone", [("sum(tensor.nbytes for tensor in self.final)", "self._bytes"), *NOTED],
+     "You note the bytes at the update alone; reorder changes them too."),
+    ("bytes kept by reset", [("return 0 if self.final is None else sum(tensor.nbytes for tensor in self.final)",
+      "return getattr(self, '_bytes', 0)"), *NOTED,
+      (REORDERED, f"{REORDERED}            self._bytes = sum(t.nbytes for t in self.final)\n")],
+     "You keep the bytes after reset; they are 0 then."),
+    ("state shared between caches", [("    def __init__(self):\n        self.final = None", "    final = None\n\n    def __init__(self):\n        pass"),
+      (KEPT, KEPT.replace("self", "FixedCache"))], "You keep final in the class, where all caches share it; keep it in self."),
+):
+    wrong(name, *edits, lost="once", hint=hint)
+same("self.final[1].size(2)", "keys and values have one shape")
+same("self.final[-1].size(2)", "likewise")
+# fmt: on
 
 # %% [markdown]
 # ## Part 2: attention that reads on
 #
-# Now `MultiHeadAttention`, which you know, gets a memory. Without a cache it computes what it
-# always did. With one, `query`, `key` and `value` hold the **new** tokens alone:
-#
-# 1. project the queries of the new tokens;
-# 2. if `cache.final` has keys and values, take these; otherwise project those of the new tokens and
-#    give them to `cache.update`, which returns those of all;
-# 3. attend, join the heads and project, as ever.
-#
-# `CachedAttention` inherits the four projections, `_split_heads` and `_join_heads`. Two things take
-# care. **Positions:** if `rotary` is given, it turns queries and keys by where they stand in the
-# *whole* text, so `rotary(x, offset=...)` needs to know how many tokens came before. Ask the cache
-# before it grows. (In cross-attention there is no one text to count in. So with `rotary`, a cache
-# whose `final` is not `None` is refused.) **The mask** is made by the caller and covers the cached
-# keys too; you only hand it on. A query that it lets attend to nothing gets weights of zero, as
-# `scaled_dot_product_attention` has it. (`check_mask`, imported above, refuses a mask of another
-# shape; no test asks for that.) See
-# [Attention with a cache](book:kv-caching#attention-with-a-cache).
-#
-# `RecordingCache` is a plain cache of ours that notes what it is given. The tests use it, so that
-# they do not depend on part 1.
-#
-# **The rule of this part:** the layer is yours; `scaled_dot_product_attention`, of `course_lib` or
-# of PyTorch, is there for it. A layer that leads to `nn.MultiheadAttention` or
-# `F.multi_head_attention_forward` loses the points of its tests.
+# Now `MultiHeadAttention` gets a memory. Without a cache it computes what it always did. With one,
+# `query`, `key` and `value` hold the **new** tokens alone: project the queries; if `cache.final` has
+# keys and values, take these, otherwise project those of the new tokens and give them to
+# `cache.update`, which returns those of all; attend, join the heads and project, as ever. See
+# [Attention with a cache](book:kv-caching#attention-with-a-cache). The four projections,
+# `_split_heads` and `_join_heads` are inherited. `rotary(x, offset=...)` turns queries and keys by
+# where they stand in the *whole* text: how many tokens came before? Ask the cache before it grows.
+# The mask is made by the caller and covers the cached keys too; you hand it on. In the tests,
+# `RecordingCache` is a plain cache that notes what it is given. **The rule of this part:** a layer that
+# leads to `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests.
 
-# %% solution="CachedAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
+
+# %% solution="CachedAttention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward" withholds="course_lib.layers.attention.CachedAttention"
+class CachedAttention(MultiHeadAttention):
+    """Multi-head attention with a memory for keys and values, and rotary positions if wanted.
+
+    ``rotary`` turns queries and keys by their positions; None turns nothing.
+    """
+
+    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
+        ### BEGIN SOLUTION
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+        ### END SOLUTION
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
+        """Attend from query to what the cache holds and to key and value, the new tokens.
+
+        Returns (batch, query_len, d_model), with ``return_weights`` the pair of output and weights.
+        """
+        ### BEGIN SOLUTION
+        queries = self._split_heads(self.query_projection(query))
+        offset = 0 if cache is None else cache.length  # position of the first new token
+        if self.rotary is not None:
+            queries = self.rotary(queries, offset=offset)
+        if cache is not None and cache.final is not None:
+            keys, values = cache.final
+        else:
+            keys = self._split_heads(self.key_projection(key))
+            values = self._split_heads(self.value_projection(value))
+            if self.rotary is not None:
+                keys = self.rotary(keys, offset=offset)
+            if cache is not None:
+                keys, values = cache.update(keys, values)
+        output, weights = scaled_dot_product_attention(
+            queries, keys, values, mask, return_weights=True
+        )
+        output = self.output_projection(self._join_heads(output))
+        return (output, weights) if return_weights else output
+        ### END SOLUTION
+
 
 # %% test="CachedAttention-uncached" points=1 read="kv-caching#attention-with-a-cache"
 # Without a cache it is MultiHeadAttention
-reference = MultiHeadAttention(8, 2).to(device)
-layer = CachedAttention(8, 2).to(device)
-layer.load_state_dict(reference.state_dict())
-tokens = torch.randn(3, 5, 8).to(device)
-mask = causal_mask(5, device=device)
-as_ever = "the same steps as in MultiHeadAttention, each projection for what it is named after"
-expected = reference(tokens, tokens, tokens, mask)
-mistakes = {"the mask is not handed on": reference(tokens, tokens, tokens)}
-output = layer(tokens, tokens, tokens, mask)
-assert_close(output, expected, what="output", hint=as_ever, mistakes=mistakes)
+layer, plain = fix_weights(CachedAttention(8, 2)), fix_weights(MultiHeadAttention(8, 2))
+x, mask = torch.arange(24.0).sin().view(1, 3, 8), causal_mask(3)
+assert_close(layer(x, x, x, mask), plain(x, x, x, mask), what="output")
 ### BEGIN HIDDEN TESTS
 for bias in (True, False):
-    reference = MultiHeadAttention(12, 3, bias=bias).to(device)
-    layer = CachedAttention(12, 3, bias=bias).to(device)
-    if set(layer.state_dict()) != set(reference.state_dict()):
-        hint = "inherit the projections; hand bias on to super().__init__"
-        raise CheckFailure(f"with bias={bias} the layer has other parameters", hint=hint)
-    layer.load_state_dict(reference.state_dict())
-    query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
-    mask = (torch.rand(2, 3, 4, 6) < 0.6).to(device) | torch.eye(4, 6, dtype=torch.bool).to(device)
-    expected, expected_weights = reference(query, key, value, mask, return_weights=True)
-    of_a_part = {
-        f"each {one} has a mask of its own: hand on all of it": (
-            reference(query, key, value, part, return_weights=True)
-        )
-        for one, part in (("sentence", mask[:1]), ("head", mask[:, :1]))
-    }
-    both = "output and weights: what is asked for by return_weights"
-    result = layer(query, key, value, mask, return_weights=True)
-    output, weights = two_tensors(result, "the layer with return_weights", hint=both)
-    hint = "the weights are those of scaled_dot_product_attention with return_weights=True"
-    mistakes = {words: wrong[1] for words, wrong in of_a_part.items()}
-    assert_close(weights, expected_weights, what="weights", hint=hint, mistakes=mistakes)
-    assert_close(
-        output,
-        expected,
-        what="output with return_weights",
-        hint=as_ever,
-        mistakes={
-            "the mask is not handed on": reference(query, key, value),
-            "key and value have changed places": reference(query, value, key, mask),
-            "the values are projected from key": reference(query, key, key, mask),
-        },
-    )
-    assert_close(
-        layer.train(bias)(query, key, value, mask),  # and in evaluation
-        expected,
-        what="output",
-        hint=as_ever,
-        mistakes={
-            "the mask is not handed on": reference(query, key, value),
-            **{words: wrong[0] for words, wrong in of_a_part.items()},
-        },
-    )
+    kinds = CachedAttention, reference.CachedAttention
+    layer, ours = (kind(12, 3, bias=bias) for kind in kinds)
+    assert_parameters(layer, {name: p.shape for name, p in ours.named_parameters()})
+    load_parameters(layer, fix_weights(ours))
+    query, key, value = (torch.randn(2, length, 12) for length in (4, 6, 6))
+    mask = (torch.rand(2, 3, 4, 6) < 0.6) | torch.eye(4, 6, dtype=torch.bool)
     blind = mask.clone()
-    blind[1, :, 2] = False
-    hint = "a query that may attend to nothing gets weights of zero, and not NaN or a mean"
-    expected, expected_weights = reference(query, key, value, blind, return_weights=True)
-    result = layer(query, key, value, blind, return_weights=True)
-    output, weights = two_tensors(result, "the layer with return_weights", hint=both)
-    assert_close(weights, expected_weights, what="weights, one query masked", hint=hint)
-    assert_close(output, expected, what="output and weights, one query masked", hint=hint)
-    output = layer(query, key, value, blind)
-    assert_close(output, expected, what="output, one query masked", hint=hint)
-    assert_gradients_like(
-        partial(reference, mask=mask),
-        partial(layer, mask=mask),
-        {"query": query, "key": key, "value": value},
-        modules={"": (reference, layer)},
-    )
-hint = "8 is not divisible by 3: hand num_heads on to super().__init__, which refuses it"
-assert_raises(ValueError, CachedAttention, 8, 3, hint=hint)
+    blind[1, :, 2] = False  # this query may attend to nothing
+    layer.train(bias)
+    for how in ({}, {"mask": mask}, {"mask": blind}):
+        assert_matches(layer, ours, query, key, value, **how)
+        assert_matches(layer, ours, query, key, value, **how, return_weights=True)
+    assert_gradients(layer, query, key, value, mask=mask)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-chunks" points=1 read="kv-caching#attention-with-a-cache"
 # Read in pieces with a cache, the output is that of reading at once
-layer = CachedAttention(8, 2).to(device)
-tokens = torch.randn(3, 5, 8).to(device)
-one_each = "one output for each new token"
-
-
-def read_in_pieces(layer, tokens, lengths):
-    """Read tokens piece by piece, and join the outputs."""
-    cache, outputs, end = call_beside(RecordingCache, beside=layer), [], 0
-    for length in lengths:
-        piece, end = tokens[:, end : end + length], end + length
-        # A token alone may look at all there is, as long as nothing is padding: no mask.
-        mask = None if length == 1 else causal_mask(length, end, device=tokens.device)
-        output = layer(piece, piece, piece, mask, cache=cache)
-        what = f"output for {length} of {end} tokens"
-        outputs.append(checked(output, piece.shape, what=what, hint=one_each))
-    return torch.cat(outputs, dim=1)
-
-
-hint = "attend to what cache.update returns: the keys and values of all tokens so far"
-with torch.no_grad():
-    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
-    unmasked = layer(tokens, tokens, tokens)
-    assert_shape(at_once, (3, 5, 8), what="output", hint=one_each)
-    if at_once.shape == unmasked.shape and torch.equal(at_once, unmasked):
-        hint = "the mask is not handed on: with it and without it the output is the same"
-    for lengths in ([1, 1, 1, 1, 1], [2, 3]):
-        in_pieces = read_in_pieces(layer, tokens, lengths)
-        alone, project = tokens[:, :1], layer.output_projection
-        mistakes = {  # the first token attends to itself alone, and so gets its own value
-            "keys come first, in what update is given and in what it returns": project(
-                layer.key_projection(alone)
-            ),
-            "update is given x itself: project it to keys and to values": project(alone),
-        }
-        what = "output for the first token"
-        assert_close(in_pieces[:, :1], at_once[:, :1], what=what, hint=hint, mistakes=mistakes)
-        assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
+layer, x = fix_weights(CachedAttention(8, 2)), torch.arange(24.0).sin().view(1, 3, 8)
+cache, first, last = call_beside(RecordingCache, beside=layer), x[:, :2], x[:, 2:]
+outputs = [layer(first, first, first, causal_mask(2), cache=cache)]
+outputs.append(layer(last, last, last, cache=cache))  # a single token may see all there is
+assert_close(torch.cat(outputs, dim=1), layer(x, x, x, causal_mask(3)), what="output")
 ### BEGIN HIDDEN TESTS
-layer = CachedAttention(12, 3).to(device)
-tokens = torch.randn(2, 5, 12).to(device)
+layer, ours = CachedAttention(12, 3), reference.CachedAttention(12, 3)
+load_parameters(layer, fix_weights(ours))
+x, seen = torch.randn(2, 5, 12), torch.ones(2, 3, 5, 5, dtype=torch.bool).tril()
+seen[1, :, :, 1] = seen[:, 1:, :, 2] = False  # padding; and the first head alone may look here
 with torch.no_grad():
-    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
-    checked(at_once, tokens.shape, what="output", hint=one_each)
-    other = torch.cat([tokens[:, :1] + 1, tokens[:, 1:]], dim=1)
-    after = layer(other, other, other, causal_mask(5, device=device))
-    if torch.equal(after[:, -1], at_once[:, -1]):
-        not_read = "without a cache, the layer is MultiHeadAttention: begin with that"
-        raise CheckFailure("the output is the same for other tokens before it", hint=not_read)
-    in_use = layer.eval()(tokens, tokens, tokens, causal_mask(5, device=device))
-    is_alike = torch.allclose(checked(in_use, tokens.shape, what="output"), at_once, atol=1e-5)
-    if not is_alike:
-        forgive("in evaluation the output without a cache is another", "CachedAttention-uncached")
-    for number, lengths in enumerate(chunkings(5)):  # one text or two, in training or evaluation
-        layer.train(not is_alike or len(lengths) % 2 == 0)
-        texts = 1 + number % 2
-        in_pieces = read_in_pieces(layer, tokens[:texts], lengths)
-        assert_close(in_pieces, at_once[:texts], what=f"output for pieces of {lengths}", hint=hint)
-    layer.train(not is_alike)
-    cache = call_beside(RecordingCache, beside=layer)
-    layer(tokens, tokens, tokens, cache=cache)
-    piece = tokens[:, :2]
-    result = layer(piece, piece, piece, cache=cache, return_weights=True)
-    both = "output and weights: what is asked for by return_weights"
-    output, weights = two_tensors(result, "the layer with return_weights", hint=both)
-    whole = torch.cat([tokens, piece], dim=1)
-    result = layer(whole, whole, whole, return_weights=True)
-    all_output, all_weights = two_tensors(result, "the layer with return_weights", hint=both)
-    hint = "with return_weights, one weight for each new query and each key so far"
-    assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
-    assert_shape(output, piece.shape, what="output with a cache and weights", hint=one_each)
-    if (all_output.shape, all_weights.shape) == (whole.shape, (2, 3, 7, 7)):
-        what = "weights with a cache"
-        assert_close(weights, all_weights[:, :, 5:], what=what, hint=hint)
-        what = "output with a cache and weights"
-        assert_close(output, all_output[:, 5:], what=what, hint=one_each)
-    else:
-        forgive("weights without a cache are of another shape", "CachedAttention-uncached")
-    seen = torch.ones(2, 3, 1, 5, dtype=torch.bool).to(device)
-    seen[1, ..., 1] = False  # padding
-    seen[:, 1:, :, 2] = False  # the first head alone may look here
-    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device) & seen)
-    cache, outputs = call_beside(RecordingCache, beside=layer), []
-    for end, x in enumerate(tokens.split(1, dim=1), start=1):
-        output = layer(x, x, x, seen[..., :end], cache=cache)
-        outputs.append(checked(output, x.shape, what="output for one token", hint=one_each))
-    hint = "a token alone must not look at padding: hand on whatever mask there is"
-    what = "output for tokens one by one, one of them padding"
-    assert_close(torch.cat(outputs, dim=1), at_once, what=what, hint=hint)
-    cache = call_beside(RecordingCache, beside=layer)
-    x, last = tokens[1:].split([4, 1], dim=1)
-    layer(x, x, x, causal_mask(4, device=device) & seen[1:, ..., :4], cache=cache)
-    alone = layer(last, last, last, seen[1:], cache=cache)
-    what = "output for the last token of a text alone, which has padding"
-    assert_close(alone, at_once[1:, 4:], what=what, hint=hint)
+    for count, lengths in enumerate(([1, 1, 1, 1, 1], [2, 3], [4, 1], [1, 3, 1], [5])):
+        layer.train(count % 2 == 0)
+        for rows in (slice(2), slice(1, 2)):
+            caches, end = (call_beside(RecordingCache, beside=layer), RecordingCache()), 0
+            for piece in x[rows].split(lengths, dim=1):
+                end += piece.size(1)
+                mask = seen[rows, :, end - piece.size(1) : end, :end]
+                actual, expected = (
+                    each(piece, piece, piece, mask, cache=cache)
+                    for each, cache in zip((layer, ours), caches, strict=True)
+                )
+                assert_equal_or_close(actual, expected, what="output of a piece")
+    caches = call_beside(RecordingCache, beside=layer), RecordingCache()
+    for how in ({}, {"return_weights": True}, {}):
+        assert_matches(
+            lambda y, how=how: layer(y, y, y, cache=caches[0], **how),
+            lambda y, how=how: ours(y, y, y, cache=caches[1], **how),
+            x,
+        )
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"
 # With rotary positions each token keeps its place in the whole text
-layer = CachedAttention(8, 2, rotary=call_beside(RotaryPositions, 4, beside=CachedAttention))
-layer = layer.to(device)
-tokens = torch.randn(3, 5, 8).to(device)
-
-
-def read_the_last(layer, tokens, lengths):
-    """Read tokens piece by piece, and join the outputs of each piece's last token.
-
-    That one may look at all there is, so that no mask is needed.
-    """
-    cache = call_beside(RecordingCache, beside=layer)
-    pieces = tokens.split(lengths, dim=1)
-    outputs = [checked(layer(x, x, x, cache=cache), x.shape, what="the output") for x in pieces]
-    return torch.cat([output[:, -1:] for output in outputs], dim=1)
-
-
-hint = (
-    "turn the new queries and keys, and these alone, with offset=cache.length, as it is before the "
-    "update"
-)
-unturned = MultiHeadAttention(8, 2).to(device)
-layer.load_state_dict(unturned.state_dict())
-with torch.no_grad():
-    at_once = checked(layer(tokens, tokens, tokens), tokens.shape, what="the output")[:, -1:]
-    in_pieces = read_the_last(layer, tokens, [1, 1, 1, 1, 1])[:, -1:]
-    last, mistakes = tokens[:, -1:], {}
-    if not torch.allclose(in_pieces, at_once, atol=1e-5):
-        alone = "what came before is not seen: attend to what cache.update returns"
-        mistakes[alone] = layer(last, last, last)
-        if torch.allclose(at_once, unturned(tokens, tokens, tokens)[:, -1:], atol=1e-5):
-            hint = "without a cache rotary is not used: it turns queries and keys there, too"
-    what = "output for the last of 5 tokens"
-    assert_close(in_pieces, at_once, what=what, hint=hint, mistakes=mistakes)
-### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import CachedAttention as ReferenceLayer
-
-
-def read_in_two(layer, tokens):
-    """Read two tokens and then three, with a cache and with masks, and join the outputs."""
-    cache = call_beside(RecordingCache, beside=layer)
-    pieces, masks = tokens.split([2, 3], dim=1), (causal_mask(2), causal_mask(3, 5))
-    outputs = [
-        checked(layer(x, x, x, mask.to(device), cache=cache), x.shape, what="the output")
-        for x, mask in zip(pieces, masks, strict=True)
-    ]
-    return torch.cat(outputs, dim=1)
-
-
-def assert_weighs_like(reference, layer, is_cached):
-    """Check output and weights, of five tokens at once or of the last two with a cache."""
-    mask = causal_mask(5, device=device)
-    expected = reference(tokens, tokens, tokens, mask, return_weights=True)
-    cache, read = None, tokens
-    if is_cached:
-        cache = call_beside(RecordingCache, beside=layer)
-        before, read = tokens.split([3, 2], dim=1)
-        layer(before, before, before, mask[..., :3, :3], cache=cache)
-        mask = mask[..., 3:, :]
-    hint = "asking for the weights changes nothing: queries and keys are turned, the mask is used"
-    result = layer(read, read, read, mask, cache=cache, return_weights=True)
-    for actual, right, name in zip(
-        two_tensors(result, "the layer with return_weights", hint="output and weights"),
-        expected,
-        ("output", "weights"),
-        strict=True,
-    ):
-        right = right[..., -read.size(1) :, :]
-        assert_close(actual, right, what=f"{name} with return_weights", hint=hint)
-
-
-reference = ReferenceLayer(12, 3, rotary=RotaryPositions(4)).to(device)
 rotary = call_beside(RotaryPositions, 4, beside=CachedAttention)
-layer = CachedAttention(12, 3, rotary=rotary).to(device)
-layer.load_state_dict(reference.state_dict())
-layer.eval()
-unturned = MultiHeadAttention(12, 3).to(device)
-unturned.load_state_dict(reference.state_dict())
-tokens = torch.randn(2, 5, 12).to(device)
+layer = fix_weights(CachedAttention(8, 2, rotary=rotary))
+cache, x = call_beside(RecordingCache, beside=layer), torch.arange(24.0).sin().view(1, 3, 8)
 with torch.no_grad():
-    assert_close(
-        layer(tokens, tokens, tokens),
-        reference(tokens, tokens, tokens),
-        what="output without a cache",
-        hint="rotary turns queries and keys, once they are cut into heads; values stay as they are",
-        mistakes={"rotary is not used": unturned(tokens, tokens, tokens)},
-    )
-    mask = causal_mask(5, device=device)
-    expected = reference(tokens, tokens, tokens, mask)
-    masked = checked(layer(tokens, tokens, tokens, mask), tokens.shape, what="output with a mask")
-    is_masked = torch.allclose(masked, expected, atol=1e-5)
-    if not is_masked:
-        forgive("with a mask the output is another", "CachedAttention-uncached")
-    for lengths in chunkings(5):
-        last = [end - 1 for end in itertools.accumulate(lengths)]
-        outputs = read_the_last(layer, tokens, lengths)
-        what = f"output for the last tokens of pieces of {lengths}"
-        assert_close(outputs, expected[:, last], what=what, hint=hint)
-    elsewhere = ("CachedAttention-uncached", "CachedAttention-chunks")
-    plain = CachedAttention(12, 3).to(device)
-    plain.load_state_dict(reference.state_dict())
-    plain.eval()
-    at_once = unturned(tokens, tokens, tokens, mask)
-    if torch.allclose(read_in_two(plain, tokens), at_once, atol=1e-5):
-        hint = "hand the mask on, with rotary positions and a cache too"
-        what = "output for masked pieces of [2, 3]"
-        assert_close(read_in_two(layer, tokens), expected, what=what, hint=hint)
-    else:
-        forgive("in masked pieces the output is another", *elsewhere)
-    for is_cached in (False, True) if is_masked else ():
-        try:
-            assert_weighs_like(unturned, plain, is_cached)
-        except CheckFailure as failure:  # without rotary positions it goes wrong already
-            forgive(failure.summary, *elsewhere)
-        else:
-            assert_weighs_like(reference, layer, is_cached)
-    cache = call_beside(RecordingCache, fixed=True, beside=layer)
-    hint = "rotary positions and a cache whose final is not None do not go together: ValueError"
-    cache.update(*draw_pair(2, 3, 5, 4))
-    assert_raises(ValueError, layer, tokens, tokens, tokens, cache=cache, hint=hint)
-try:
-    assert_gradients_like(reference, layer, dict.fromkeys(("query", "key", "value"), tokens))
-except CheckFailure as failure:
-    forgive(failure.summary, "CachedAttention-uncached")
+    for token in x.split(1, dim=1):
+        output = layer(token, token, token, cache=cache)
+    assert_close(output, layer(x, x, x)[:, 2:], what="output for the last token")
+### BEGIN HIDDEN TESTS
+rotary = call_beside(RotaryPositions, 4, beside=CachedAttention)
+layer = CachedAttention(12, 3, rotary=rotary)
+ours = reference.CachedAttention(12, 3, rotary=RotaryPositions(4))
+load_parameters(layer, fix_weights(ours))
+x, mask = torch.randn(2, 5, 12), causal_mask(5)
+for training in (True, False):
+    layer.train(training)
+    for how in ({}, {"return_weights": True}):
+        assert_matches(layer, ours, x, x, x, **how)
+        assert_matches(layer, ours, x, x, x, mask, **how)
+        with torch.no_grad():
+            for lengths in ([1, 1, 1, 1, 1], [2, 3], [3, 1, 1]):
+                caches, end = (call_beside(RecordingCache, beside=layer), RecordingCache()), 0
+                for piece in x.split(lengths, dim=1):
+                    end += piece.size(1)
+                    now = mask[..., end - piece.size(1) : end, :end]
+                    actual, expected = (
+                        each(piece, piece, piece, now, cache=cache, **how)
+                        for each, cache in zip((layer, ours), caches, strict=True)
+                    )
+                    assert_matches(lambda x=actual: x, lambda x=expected: x)
+assert_gradients(layer, x, x, x, mask=mask)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-work" points=1 read="kv-caching#cost-of-a-step"
 # Keys and values are computed for the new tokens alone
-layer = CachedAttention(8, 2).to(device)
-tokens = torch.randn(3, 6, 8).to(device)
-cache = call_beside(RecordingCache, beside=layer)
-with torch.no_grad():
-    for piece in tokens.split([3, 1, 2], dim=1):
-        layer(piece, piece, piece, cache=cache)
-assert_equal(
-    [tuple(keys) for keys, _ in cache.shapes],
-    [(3, 2, 3, 4), (3, 2, 1, 4), (3, 2, 2, 4)],
-    what="the shapes of the keys that the cache was given for 3, 1 and 2 new tokens",
-    hint="give update the new keys and values, cut into heads: "
-    "(batch, num_heads, new_len, head_dim)",
-)
+layer = CachedAttention(8, 2)
+cache, x = call_beside(RecordingCache, beside=layer), torch.zeros(3, 6, 8)
+for piece in x.split([3, 1, 2], dim=1):
+    layer(piece, piece, piece, cache=cache)
+keys = [tuple(shapes[0]) for shapes in cache.shapes]  # that the cache was given
+assert_equal(keys, [(3, 2, 3, 4), (3, 2, 1, 4), (3, 2, 2, 4)], what="shapes of the new keys")
 ### BEGIN HIDDEN TESTS
-hint = "one update a step, (batch, num_heads, new_len, head_dim) for keys and for values"
-layer = CachedAttention(12, 3).to(device)
-cache = call_beside(RecordingCache, beside=layer)
-lengths = torch.randint(1, 4, (5,)).tolist()
-with torch.no_grad():
-    for length in lengths:
-        piece = torch.randn(2, length, 12).to(device)
-        layer(piece, piece, piece, cache=cache)
-expected = [((2, 3, length, 4),) * 2 for length in lengths]
-actual = [tuple(tuple(shape) for shape in shapes) for shapes in cache.shapes]
-assert_equal(actual, expected, what="the shapes of what the cache was given", hint=hint)
+from course_lib.analysis.recorders import projected_tokens
 
-# The projections map what is new, whatever happens behind the scenes.
-layer, past = CachedAttention(12, 3).to(device), 50
-layer.eval()
-text, token = torch.randn(1, past, 12).to(device), torch.randn(1, 1, 12).to(device)
-cache = call_beside(RecordingCache, beside=layer)
+layer, ours = CachedAttention(12, 3), reference.CachedAttention(12, 3)
+load_parameters(layer, fix_weights(ours))
+caches = call_beside(RecordingCache, beside=layer), RecordingCache()
+text, token = torch.randn(1, 50, 12), torch.randn(1, 1, 12)
 with torch.no_grad():
-    layer(text, text, text, cache=cache)
-    counts = call_beside(projected_tokens, layer, token, token, token, cache=cache)
-for name, count in counts.items():
-    if checked_number(count, what="a number of tokens") >= past:
-        hint = "with a cache, work on the new tokens alone; the cache has the rest"
-        raise CheckFailure(f"after {past} tokens, one more has {name} map {count}", hint=hint)
-
-# What the cache holds stays as it is when the projections change; who maps all again tells so.
-cache, whole = call_beside(RecordingCache, beside=layer), torch.cat([text, token], dim=1)
-with torch.no_grad():
-    layer(text, text, text, cache=cache)
-    layer.load_state_dict({name: tensor.flip(0) for name, tensor in layer.state_dict().items()})
-    last, anew = layer(token, token, token, cache=cache), layer(whole, whole, whole)
-fit = isinstance(last, Tensor) and isinstance(anew, Tensor) and last.shape == anew[:, -1:].shape
-if not fit:
-    forgive("the output has not the shape of the query", "CachedAttention-chunks")
-elif torch.allclose(last, anew[:, -1:], atol=1e-5):
-    hint = "attend to what update returns: the cache has the keys and values of what came before"
-    raise CheckFailure("keys and values of earlier tokens are computed anew", hint=hint)
+    for each, cache in ((layer, caches[0]), (ours, caches[1])):
+        each(text, text, text, cache=cache)
+    counts = call_beside(projected_tokens, layer, token, token, token, cache=caches[0])
+    most = max(counts[name] for name in counts)
+    assert_equal(most < 50, True, what="projecting the new token alone")
+    ours(token, token, token, cache=caches[1])
+    # What the cache holds stays as it is when the projections change.
+    for p in ours.parameters():
+        p.copy_(p.flip(0))
+    load_parameters(layer, ours)
+    assert_matches(
+        lambda x: layer(x, x, x, cache=caches[0]), lambda x: ours(x, x, x, cache=caches[1]), token
+    )
+shapes = [[tuple(shape) for shape in pair] for pair in caches[0].shapes]
+expected = [[(1, 3, 50, 4)] * 2, [(1, 3, 1, 4)] * 2, [(1, 3, 1, 4)] * 2]
+assert_equal(shapes, expected, what="shapes of what the cache was given")
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-cross" points=1 read="kv-caching#cross-attention-cache"
 # In cross-attention the source is read at the first step alone
-layer = CachedAttention(8, 2).to(device)
-target, source = torch.randn(3, 4, 8).to(device), torch.randn(3, 6, 8).to(device)
-cache = call_beside(RecordingCache, fixed=True, beside=layer)
+layer = fix_weights(CachedAttention(8, 2))
+x, source = torch.arange(16.0).sin().view(1, 2, 8), torch.arange(24.0).cos().view(1, 3, 8)
+cache = call_beside(RecordingCache, fixed=True, beside=layer)  # what comes first is final
 with torch.no_grad():
-    at_once = layer(target, source, source)
-    first = layer(target[:, :1], source, source, cache=cache)
-    second = layer(target[:, 1:], source, source, cache=cache)
-hint = "attend to what update returns, keys and values, and in later steps to cache.final"
-what = "output in two pieces"
-pieces = [checked(first, (3, 1, 8), what=what), checked(second, (3, 3, 8), what=what)]
-in_two = torch.cat(pieces, dim=1)
-assert_close(in_two, at_once, what=what, hint=hint)
-hint = "where cache.final has the keys and values, project none and update nothing"
-assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
-project_none = (
-    "ask cache.final first: where it has the keys and values, do not project key and value"
-)
-with torch.no_grad():
-    counts = call_beside(projected_tokens, layer, target, source, source, cache=cache)
-for name in ("key_projection", "value_projection"):
-    what = f"the number of tokens that {name} maps once the cache is filled"
-    assert_equal(counts[name], 0, what=what, hint=project_none)
+    pieces = [layer(token, source, source, cache=cache) for token in x.split(1, dim=1)]
+    assert_close(torch.cat(pieces, dim=1), layer(x, source, source), what="output")
+assert_equal(len(cache.shapes), 1, what="number of updates")
 ### BEGIN HIDDEN TESTS
-layer = CachedAttention(12, 3).to(device)
-layer.eval()
-query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
-nothing = torch.full((2, 1, 5), math.nan).to(device)  # of a width that can't be projected
+from course_lib.analysis.recorders import projected_tokens
+
+layer, ours = CachedAttention(12, 3), reference.CachedAttention(12, 3)
+load_parameters(layer, fix_weights(ours))
+query, key, value = (torch.randn(2, length, 12) for length in (4, 6, 6))
+nothing = torch.full((2, 1, 5), math.nan)  # a filled cache has the source: this is not looked at
 mask = torch.rand(2, 1, 1, 6) < 0.6
 mask[..., 0], mask[0, ..., -1] = True, False
-mask = mask.to(device)
-cache = call_beside(RecordingCache, fixed=True, beside=layer)
 with torch.no_grad():
-    at_once = checked(layer(query, key, value, mask), query.shape, what="output without a cache")
-    other = layer(query, key.flip(0), value.flip(0), mask)
-    first = layer(query[:, :2], key, value, mask, cache=cache)
-    # A filled cache has the source: what is given for it is not looked at.
-    second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
-    alone = layer(query[:, 3:], nothing, nothing, mask, cache=cache)
-    empty = call_beside(RecordingCache, fixed=True, beside=layer)
-    begun = layer(query, key, value, mask, cache=empty, return_weights=True)
-    later = layer(query[:, 2:], nothing, nothing, mask, cache=cache, return_weights=True)
-hint = "attend to what update returns, keys and values, and in later steps to cache.final"
-if torch.equal(other, at_once):
-    raise CheckFailure("the output is the same for another source", hint=hint)
-assert_close(first, at_once[:, :2], what="output of the first step", hint=hint)
-assert_close(second, at_once[:, 2:], what="output of the second step", hint=hint)
-alone = checked(alone, (2, 1, 12), what="output for a single query", hint=hint)
-if not torch.allclose(alone, at_once[:, 3:], atol=1e-5):
-    forgive("for a single query the mask is not handed on", "CachedAttention-chunks")
-assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
-in_order = isinstance(begun, tuple | list) and [getattr(x, "shape", ()) for x in begun]
-if in_order == [(2, 4, 12), (2, 3, 4, 6)] and torch.allclose(begun[0], at_once, atol=1e-5):
-    both = "output and weights: what is asked for by return_weights"
-    output, weights = two_tensors(later, "the second step with return_weights", hint=both)
-    assert_close(output, second, what="output with return_weights", hint=both)
-    assert_close(weights, begun[1][:, :, 2:], what="weights of the second step", hint=both)
-else:
-    elsewhere = ("CachedAttention-uncached", "CachedAttention-chunks")
-    forgive("with return_weights the output is another, or no pair", *elsewhere)
+    for training in (True, False):
+        layer.train(training)
+        caches = call_beside(RecordingCache, fixed=True, beside=layer), RecordingCache(fixed=True)
+        for rows, source in (
+            (slice(2), (key, value)),
+            (slice(2, 4), (nothing, nothing)),
+            (slice(3, 4), (nothing, nothing)),
+        ):
+            for how in ({}, {"return_weights": True}):
+                actual, expected = (
+                    each(query[:, rows], *source, mask, cache=cache, **how)
+                    for each, cache in zip((layer, ours), caches, strict=True)
+                )
+                assert_matches(lambda x=actual: x, lambda x=expected: x)
+                source = (nothing, nothing)
+        assert_equal(len(caches[0].shapes), 1, what="number of updates")
+        counts = call_beside(projected_tokens, layer, query, key, value, cache=caches[0])
+        used = [counts[f"{name}_projection"] for name in ("key", "value")]
+        assert_equal(used, [0, 0], what="tokens that are projected once the cache is filled")
 ### END HIDDEN TESTS
+
+# %% variants="CachedAttention"
+# fmt: off
+right("loops", '''
+class CachedAttention(MultiHeadAttention):
+    """The formula written out, head by head."""
+
+    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def cut(self, x, projection, turn=False, offset=0):
+        heads = torch.stack(projection(x).chunk(self.num_heads, dim=-1), dim=1)
+        return self.rotary(heads, offset=offset) if turn and self.rotary else heads
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
+        if mask is not None and mask.dtype != torch.bool:
+            raise TypeError("boolean masks only")
+        past = cache.length if cache is not None else 0
+        q = self.cut(query, self.query_projection, True, past)
+        final = cache.final if cache is not None else None
+        if final is not None and self.rotary:
+            raise ValueError("no positions across texts")
+        if final is not None:
+            k, v = final
+        else:
+            k = self.cut(key, self.key_projection, True, past)
+            v = self.cut(value, self.value_projection)
+            if cache is not None:
+                k, v = cache.update(k, v)
+        outputs, all_weights = [], []
+        for head in range(self.num_heads):
+            scores = q[:, head] @ k[:, head].mT / math.sqrt(q.shape[-1])
+            if mask is not None:
+                of_head = mask.expand(q.shape[0], self.num_heads, q.shape[2], k.shape[2])[:, head]
+                scores = scores.masked_fill(~of_head, -math.inf)
+            weights = scores.softmax(-1).nan_to_num(0.0)
+            outputs.append(weights @ v[:, head])
+            all_weights.append(weights)
+        output = self.output_projection(torch.cat(outputs, dim=-1))
+        return (output, torch.stack(all_weights, dim=1)) if return_weights else output
+''')
+right("one buffer, or in few lines", '''
+class CachedAttention(MultiHeadAttention):
+    """With einsum, and without a word more than needed."""
+
+    def __init__(self, d_model, num_heads, bias=True, rotary=None):
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def forward(self, query, key, value, mask=None, return_weights=False, cache=None):
+        if cache is None and self.rotary is None:
+            return super().forward(query, key, value, mask, return_weights=return_weights)
+        past = 0 if cache is None else cache.length
+        turn = (lambda x: x) if self.rotary is None else (lambda x: self.rotary(x, offset=past))
+        split = lambda x: x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1)
+        q = turn(split(self.query_projection(query)))
+        pair = getattr(cache, "final", None)
+        if pair is None:
+            pair = turn(split(self.key_projection(key))), split(self.value_projection(value))
+            pair = pair if cache is None else cache.update(*pair)
+        elif self.rotary is not None:
+            raise ValueError("rotary")
+        k, v = pair
+        out, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
+        out = self.output_projection(torch.einsum("bhqd->bqhd", out).flatten(2))
+        return (out, weights) if return_weights else out
+''')
+right("smaller pieces", '''
+class CachedAttention(MultiHeadAttention):
+    """PyTorch's kernel where no weights are asked for."""
+
+    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def new_pair(self, key, value, offset):
+        k = self._split_heads(self.key_projection(key))
+        v = self._split_heads(self.value_projection(value))
+        return (k if self.rotary is None else self.rotary(k, offset=offset)), v
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
+        offset = cache.length if cache else 0
+        q = self._split_heads(self.query_projection(query))
+        if self.rotary is not None:
+            q = self.rotary(q, offset=offset)
+        if cache and cache.final:
+            k, v = cache.final
+            if self.rotary is not None:
+                raise ValueError("rotary positions across texts")
+        else:
+            k, v = self.new_pair(key, value, offset)
+            k, v = cache.update(k, v) if cache else (k, v)
+        if return_weights:
+            attended, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
+            return self.output_projection(self._join_heads(attended)), weights
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.output_projection(self._join_heads(attended))
+''')
+CALL = "scaled_dot_product_attention(\n            queries, keys, values, mask, return_weights=True\n        )"
+ATTEND = f"        output, weights = {CALL}\n"
+PROJECT = "        output = self.output_projection(self._join_heads(output))\n"
+RETURN = "return (output, weights) if return_weights else output"
+UPDATED = "                keys, values = cache.update(keys, values)\n"
+ASKED = "if cache is not None and cache.final is not None:\n            keys"
+TURNED = "            queries = self.rotary(queries, offset=offset)\n"
+TURNED_KEYS = "            if self.rotary is not None:\n                keys = self.rotary(keys, offset=offset)\n"
+KEY, VALUE = "self._split_heads(self.key_projection(key))", "self._split_heads(self.value_projection(value))"
+CUT = "You cut the gradient; without a cache it flows, so leave detach(), .data and no_grad() out."
+OTHER = "You project another tensor; queries come from query, keys from key, values from value."
+AS_IT_IS = "You do not hand the mask on as it is; do, with a cache and without."
+BLIND = "You give weights to a query that may attend to nothing; scaled_dot_product_attention sets them to 0."
+for name, edits, hint in (
+    ("keys of the queries", [("key_projection(key)", "key_projection(query)")], OTHER),
+    ("values of the keys", [("value_projection(value)", "value_projection(key)")], OTHER),
+    ("the mask not used", [("values, mask, return", "values, None, return")], AS_IT_IS),
+    ("no mask in evaluation", [("values, mask, return", "values, mask if self.training else None, return")], AS_IT_IS),
+    ("the mask of the first head for all",
+     [("values, mask, return", "values, None if mask is None else mask[:, :1], return")], AS_IT_IS),
+    ("causal where there is no mask", [("values, mask, return",
+      "values, causal_mask(query.size(1), max(query.size(1), keys.size(2)))[..., :keys.size(2)] if mask is None else mask, return")],
+     "You hide the future where no mask is given (is_causal); without a mask everything is seen."),
+    *((f"{what} for a query with nothing to look at", [(f"output, weights = {CALL}",
+       "scores = queries @ keys.mT / math.sqrt(queries.size(-1))\n        if mask is not None:\n"
+       f"            scores = scores.masked_fill(~mask, {hidden})\n        weights = scores.softmax(dim=-1)\n"
+       "        output = weights @ values")], BLIND) for what, hidden in (("NaN", "-math.inf"), ("the mean of all values", "-1e9"))),
+    ("softmax without dim", [(f"output, weights = {CALL}",
+      "scores = queries @ keys.mT / math.sqrt(queries.size(-1))\n        if mask is not None:\n"
+      "            scores = scores.masked_fill(~mask, -math.inf)\n"
+      "        weights = nn.functional.softmax(scores).nan_to_num(0.0)\n        output = weights @ values")],
+     "You give softmax no dim, and it chooses one; let it run over the keys: dim=-1."),
+    ("a dimension too many", [(RETURN, "return (output[None], weights) if return_weights else output[None]")],
+     "You return a dimension too many; the output has the shape of query."),
+    ("no output projection", [(PROJECT, "        output = self._join_heads(output)\n")],
+     "You leave output_projection out; it comes last."),
+    ("the weights not returned", [(RETURN, "return output")], "You return the output alone; with return_weights, return both."),
+    ("the weights first", [(RETURN, "return (weights, output) if return_weights else output")],
+     "You return the weights first; return output, weights."),
+    ("the weights always returned", [(RETURN, "return output, weights")], "You return a pair always; look at return_weights."),
+    ("bias not handed on", [("num_heads, bias=bias)", "num_heads)")], "You do not hand bias on to super().__init__; do."),
+    ("the output detached", [(RETURN, RETURN.replace("else output", "else output.detach()"))], CUT),
+    ("the values detached", [("self.value_projection(value)", "self.value_projection(value).detach()")], CUT),
+    ("zeros", [(RETURN, RETURN.replace("(output", "(0 * output").replace("else output", "else 0 * output"))],
+     "You return zeros, whatever comes in; follow the steps of the text."),
+    ("the query", [(PROJECT, "        output = query\n")], "You return the query, whatever comes in; follow the steps of the text."),
+    ("moved to a GPU", [("self.query_projection(query)", "self.query_projection(query.cuda())")],
+     "You call .cuda(); leave tensors on the device on which they come."),
+):
+    wrong(name, *edits, lost="uncached", hint=hint)
+LAST = "You do not attend to all tokens; attend to what cache.update returns."
+ALONE = "You leave the mask out in some cases; hand it on whatever it is."
+for name, edits, hint in (
+    ("the new tokens alone attended to", [(UPDATED, "                cache.update(keys, values)\n")], LAST),
+    ("the cache not used", [(UPDATED, "                pass\n"), (ASKED, "if False:\n            keys")], LAST),
+    ("keys and values exchanged for the cache", [(UPDATED, UPDATED.replace("(keys, values)", "(values, keys)"))],
+     "You give update the values first; the keys come first."),
+    ("raw inputs for the cache",
+     [(UPDATED, UPDATED.replace("(keys, values)", "(*map(self._split_heads, (key, value)))"))],
+     "You give update what comes in; project it to keys and values first."),
+    ("no mask with a cache", [("values, mask, return", "values, mask if cache is None else None, return")], ALONE),
+    ("no mask for a token alone",
+     [("values, mask, return", "values, mask if cache is None or query.size(1) > 1 else None, return")], ALONE),
+    ("no mask for a text alone",
+     [("values, mask, return", "values, mask if cache is None or query.size(0) > 1 else None, return")], ALONE),
+    ("no mask with a cache in evaluation",
+     [("values, mask, return", "values, mask if cache is None or self.training else None, return")], ALONE),
+    ("no mask for a token alone in a text alone",
+     [("values, mask, return", "values, None if cache is not None and query.shape[:2] == (1, 1) else mask, return")], ALONE),
+    ("the mask of the first head for all that a cache holds",
+     [("values, mask, return", "values, mask if mask is None or cache is None else mask[:, :1], return")], ALONE),
+    ("a causal mask of its own with a growing cache",
+     [(ATTEND, "        if mask is not None and cache is not None and cache.final is None:\n"
+       f"            mask = causal_mask(query.size(1), keys.size(2), device=query.device)\n{ATTEND}")],
+     "You make a mask of your own; hand on the one that is given."),
+    ("is_causal where there is no mask, with a cache", [("values, mask, return",
+      "values, causal_mask(query.size(1), keys.size(2)) if mask is None and cache is not None and keys.size(2) >= query.size(1) else mask, return")],
+     "You hide the future where no mask is given (is_causal); without a mask everything is seen."),
+    ("other weights with a cache", [(ATTEND, f"{ATTEND}        if cache is not None:\n"
+      "            weights = 0 * weights + 1 / weights.size(-1)\n")],
+     "You return other weights with a cache; return those of scaled_dot_product_attention."),
+    ("a text and a token alone without their dimensions",
+     [(RETURN, "output = output[(0,) * (2 * (query.shape[:2] == (1, 1)))]\n        " + RETURN)],
+     "You drop dimensions of size 1; each has its meaning, and stays."),
+    ("state kept in the layer", [("        offset = 0 if cache",
+      "        cache = None if cache is None else self.__dict__.setdefault('mine', cache)\n        offset = 0 if cache")],
+     "You keep a cache in the layer; use the one that is given."),
+):
+    wrong(name, *edits, lost="chunks", hint=hint)
+PLACE = "You turn by the wrong places; the new tokens begin at offset=cache.length, as it is before the update."
+for name, edits, hint in (
+    ("keys from position 0", [("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys)")], PLACE),
+    ("queries from position 0", [(TURNED, TURNED.replace(", offset=offset", ""))], PLACE),
+    ("offset after the update", [(f"        if self.rotary is not None:\n{TURNED}", ""),
+      (ATTEND, "        if self.rotary is not None:\n"
+       f"            offset = 0 if cache is None else cache.length\n{TURNED}{ATTEND}")], PLACE),
+    ("from position 0 in evaluation", [("offset = 0 if cache is None else cache.length",
+      "offset = cache.length if cache is not None and self.training else 0")], PLACE),
+    ("cached keys turned again", [(TURNED_KEYS, ""), (ATTEND, "        if self.rotary is not None:\n"
+      f"            keys = self.rotary(keys, offset=offset)\n{ATTEND}")],
+     "You turn keys that are cached again; turn the new ones alone, before the update."),
+    ("values turned too", [("keys = self.rotary(keys, offset=offset)\n",
+      "keys = self.rotary(keys, offset=offset)\n                values = self.rotary(values, offset=offset)\n")],
+     "You turn the values too; turn queries and keys alone."),
+    ("rotary not used", [("self.rotary = rotary", "self.rotary = None")], "You do not use rotary; it turns queries and keys."),
+    ("queries not turned", [(TURNED, "            pass\n")], "You do not turn the queries; turn them like the keys."),
+    ("queries not turned where weights are asked for",
+     [(TURNED, f"            if not return_weights:\n    {TURNED}")],
+     "You do not turn the queries where weights are asked for; turn them always."),
+    ("turned before the heads are cut", [("queries = self._split_heads(self.query_projection(query))\n",
+      "queries = self.query_projection(query)\n"), (ATTEND, f"        queries = self._split_heads(queries)\n{ATTEND}")],
+     "You turn before the heads are cut; cut first."),
+    ("rotary with a cache alone", [("        queries = self._split",
+      "        if cache is None:\n            return super().forward(\n"
+      "                query, key, value, mask, return_weights=return_weights\n            )\n        queries = self._split")],
+     "You use rotary with a cache alone; it turns queries and keys without one too."),
+    ("no mask beside rotary positions", [(ATTEND, f"        mask = None if self.rotary else mask\n{ATTEND}")], AS_IT_IS),
+    ("no mask beside rotary positions and a cache",
+     [(ATTEND, f"        mask = None if self.rotary and cache is not None else mask\n{ATTEND}")], AS_IT_IS),
+    ("keys detached beside rotary positions", [("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys, offset=offset).detach()")], CUT),
+):
+    wrong(name, *edits, lost="rotary", hint=hint)
+NEW = "You work on all tokens at each step; project the new ones alone, the cache has the rest."
+for name, edits, hint in (
+    ("inputs cached, projected again at each step", [(UPDATED,
+      "                keys, values = cache.update(key[:, None], value[:, None])\n"
+      "                keys = self._split_heads(self.key_projection(keys[:, 0]))\n"
+      "                values = self._split_heads(self.value_projection(values[:, 0]))\n"
+      "                if self.rotary is not None:\n                    keys = self.rotary(keys)\n")], NEW),
+    ("everything computed anew behind the scenes", [(UPDATED, f"{UPDATED}"
+      "            self.seen = query if offset == 0 else torch.cat([self.seen, query], dim=1)\n"
+      "            if cache is not None:\n"
+      "                MultiHeadAttention.forward(self, self.seen, self.seen, self.seen)\n")], NEW),
+    ("everything projected anew by hand", [(UPDATED,
+      "                seen = vars(cache).setdefault('seen', [])\n                seen.append((key, value))\n"
+      "                cache.update(keys, values)\n"
+      "                parts = self.key_projection, self.value_projection\n"
+      "                keys, values = (\n"
+      "                    self._split_heads(torch.cat(x, 1) @ part.weight.T + part.bias)\n"
+      "                    for x, part in zip(zip(*seen), parts)\n                )\n"
+      "                keys = keys if self.rotary is None else self.rotary(keys)\n")], NEW),
+):
+    wrong(name, *edits, lost="work", hint=hint)
+FIRST = "You project key and value though cache.final has them; ask it first, and then project none."
+for name, edits, hint in (
+    ("final not asked for", [(ASKED, "if False:\n            keys")], FIRST),
+    ("the source read anew in evaluation", [(ASKED, "if self.training and cache is not None and cache.final is not None:\n            keys")], FIRST),
+    ("keys projected before final is asked for",
+     [(f"        {ASKED}", f"        new = self.key_projection(key), self.value_projection(value)\n        {ASKED}")], FIRST),
+    ("keys projected outside", [(f"        {ASKED}", f"        new_keys = {KEY}\n        {ASKED}"), (f"            keys = {KEY}\n", "            keys = new_keys\n")], FIRST),
+    ("no mask once the cache is filled", [(ATTEND, "        if cache is not None and cache.final is not None:\n"
+      f"            mask = None\n{ATTEND}")], ALONE),
+    ("no weights once the cache is filled", [(RETURN, "if cache is not None and cache.final is not None and cache.length != key.size(1):\n"
+      "            return output\n        " + RETURN)], "You return the output alone once the cache is filled; look at return_weights."),
+):
+    wrong(name, *edits, lost="cross", hint=hint)
+same("offset = 1 if cache is None", "rotary positions tell distances alone")
+# fmt: on
 
 # %% [markdown]
 # ## Part 3: a model that reads on
 #
-# A language model is an embedding, positions, a stack of layers, and a projection to the
-# vocabulary. The layer is ready, around your attention:
+# A language model is an embedding, positions, layers, and a projection to the vocabulary. `Layer`, the
+# next cell, is your attention and a feed-forward layer. What is left to you is what changes when a
+# text is read in pieces. How many tokens came before? Which *positions* do the new ones have? Which
+# *mask* do they need: `causal_mask(query_len, key_len)` knows, if you tell it both lengths. And whose
+# cache is whose? See [A model with a cache](book:kv-caching#a-model-with-a-cache).
 
 
 # %% setup="layer"
-class Layer(nn.Module):
-    """One layer: your attention, then a feed-forward layer, each pre-norm with a residual."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.self_attention = CachedAttention(d_model, num_heads)
-        self.feed_forward = FeedForward(d_model, 4 * d_model, activation="gelu_tanh")
-        self.attention_residual = Residual(LayerNorm(d_model), norm_position="pre")
-        self.feed_forward_residual = Residual(LayerNorm(d_model), norm_position="pre")
-
-    def forward(self, x, mask=None, *, cache=None):
-        """Map (batch, length, d_model) to the same shape; the cache is that of this layer."""
-        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
-        return self.feed_forward_residual(x, self.feed_forward)
-
-
-# %% [markdown]
-# What is left to you is what changes when a text is read in pieces. How many tokens came before?
-# Which *positions* do the new ones have? Which *mask* do they need: `causal_mask(query_len,
-# key_len)` knows, if you tell it both lengths. And whose cache is whose? The chapter goes through
-# it in [A model with a cache](book:kv-caching#a-model-with-a-cache).
+def Layer(d_model, num_heads):
+    return SelfAttentionLayer(CachedAttention(d_model, num_heads), d_model)
 
 
 # %% solution="TextModel"
 class TextModel(nn.Module):
-    """A language model that can read on from where it stopped.
+    """A language model that can read on from where it stopped."""
 
-    Args:
-        vocab_size: Number of token ids.
-        d_model: Width of a token's vector; divisible by ``num_heads``.
-        num_heads: Number of attention heads.
-        num_layers: Number of layers.
-        max_length: Most tokens of a text.
-
-    Attributes:
-        embedding: ``TokenEmbedding``.
-        positions: ``LearnedPositions``; called with ``offset``, the position of the first token.
-        layers: ``Layer``, first to last.
-        norm: ``LayerNorm``, after the last layer.
-        output_projection: ``nn.Linear(d_model, vocab_size)`` without bias.
-    """
-
-    def __init__(
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_heads: int,
-        *,
-        num_layers: int = 2,
-        max_length: int = 512,
-    ) -> None:
+    def __init__(self, vocab_size, d_model, num_heads, *, num_layers=2, max_length=512):
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, d_model)
-        self.positions = LearnedPositions(max_length, d_model)
+        self.positions = LearnedPositions(max_length, d_model)  # called with offset=
         self.layers = nn.ModuleList(Layer(d_model, num_heads) for _ in range(num_layers))
         self.norm = LayerNorm(d_model)
         self.output_projection = nn.Linear(d_model, vocab_size, bias=False)
 
-    def new_caches(self) -> "list[GrowingCache]":
-        """Make what is needed to read one batch of texts in pieces.
-
-        Returns:
-            An empty ``GrowingCache`` for each layer.
-        """
+    def new_caches(self):
+        """Return a list: an empty GrowingCache for each layer."""
         ### BEGIN SOLUTION
         return [GrowingCache() for _ in self.layers]
         ### END SOLUTION
 
-    def forward(self, token_ids: Tensor, caches: "list[GrowingCache] | None" = None) -> Tensor:
-        """Say for each token what comes next, given what came before it.
+    def forward(self, token_ids, caches=None):
+        """Return logits (batch, length, vocab_size) of what comes after each token.
 
-        Args:
-            token_ids: ``(batch, length)``; with caches, those after what they hold.
-            caches: One for each layer; they take in the new tokens. None reads at once.
-
-        Returns:
-            Logits ``(batch, length, vocab_size)``.
+        With caches, one for each layer, ``token_ids`` come after what these hold.
         """
         ### BEGIN SOLUTION
         length = token_ids.size(1)
@@ -1122,730 +1366,631 @@ class TextModel(nn.Module):
 
 # %% test="TextModel-uncached" points=1 read="transformer-families#decoder-only"
 # Without caches: embedding, positions, layers, norm, projection, and nobody sees the future
-model = TextModel(11, 8, 2).to(device)
-token_ids = torch.randint(11, (3, 5)).to(device)
-with torch.no_grad():
-    logits = model(token_ids)
-    assert_shape(logits, (3, 5, 11), what="logits", hint="one distribution for each token")
-    changed = token_ids.clone()
-    changed[:, 3:] = (changed[:, 3:] + 1) % 11
-    hint = "a token must not see what follows: hand each layer a causal_mask"
-    after = checked(model(changed), (3, 5, 11), what="logits")
-    assert_close(after[:, :3], logits[:, :3], what="logits of the past", hint=hint)
+model, token_ids = fix_weights(TextModel(11, 8, 2)), torch.tensor([[5, 7, 4, 2]])
+x, mask = model.positions(model.embedding(token_ids)), causal_mask(4)
+x = model.layers[1](model.layers[0](x, mask), mask)
+expected = model.output_projection(model.norm(x))
+assert_close(model(token_ids), expected, what="logits, against your own parts put together")
 ### BEGIN HIDDEN TESTS
-from course_lib.models.gpt import DecoderLMConfig, DecoderLM
-
-config = DecoderLMConfig(
-    vocab_size=13, max_length=9, d_model=12, num_heads=3, d_ff=48, num_layers=3, dropout=0.0
-)
-reference = DecoderLM(config).to(device)
-reference.output_projection = nn.Linear(12, 13, bias=False).to(device)  # with weights of its own
-with torch.no_grad():  # at its start a model hardly listens: nothing but the last norm would count
-    for parameter in reference.parameters():
-        parameter.add_(0.3 * torch.randn(parameter.shape).to(device))
-model = TextModel(13, 12, 3, num_layers=3, max_length=9).to(device)
-if bool((model.embedding.weight == 0).all(dim=-1).any()):
-    like_any = "id 0 is a token like any other: no padding_idx"
-    raise CheckFailure("a token's embedding is zero", hint=like_any)
-model.load_state_dict(reference.state_dict())
-token_ids = torch.randint(13, (2, 9)).to(device)
-
-
-def without(part):
-    """Return the reference's logits with one of its parts left out."""
-    x = reference.embedding(token_ids)
-    x = x if part == "positions" else reference.positions(x)
-    for layer in reference.layers:
-        x = layer(x, None if part == "mask" else causal_mask(9, device=device))
-    x = x if part == "norm" else reference.norm(x)
-    return reference.output_projection(x)
-
-
-with torch.no_grad():
-    assert_close(
-        model(token_ids),
-        reference(token_ids),
-        what="logits",
-        hint="embedding, positions, every layer with the mask, norm, output_projection",
-        mistakes={
-            "the positions are not added": without("positions"),
-            "there is no causal mask": without("mask"),
-            "the last norm is missing": without("norm"),
-        },
-    )
-assert_gradients_like(reference, model, {"token_ids": token_ids})
-with torch.no_grad():
-    hint = "eval() changes nothing here: logits come out, not probabilities, and the mask stays"
-    what = "logits in evaluation"
-    assert_close(model.eval()(token_ids), reference(token_ids), what=what, hint=hint)
+how = {"num_layers": 3, "max_length": 9}
+model, ours = (kind(13, 12, 3, **how) for kind in (TextModel, reference.TextModel))
+is_zero = bool((model.embedding.weight == 0).all(dim=-1).any())
+assert_equal(is_zero, False, what="a token whose embedding is zero")
+load_parameters(model, fix_weights(ours))
+token_ids = torch.randint(13, (2, 9))
+for training in (True, False):
+    model.train(training)
+    assert_matches(model, ours, token_ids)
+model = fix_weights(TextModel(13, 6, 2).double())
+assert_equal(model(token_ids).dtype, torch.float64, what="dtype of the logits")
+assert_gradients(lambda: model(token_ids), module=model)
 ### END HIDDEN TESTS
-
 
 # %% test="TextModel-chunks" points=1 read="kv-caching#a-model-with-a-cache"
 # However a text is cut into pieces, the logits are those of reading at once
-def model_in_pieces(model, token_ids, lengths, caches):
-    """Read a text piece by piece, and join the logits."""
-    logits, one_each = [], "one distribution for each new token"
-    for piece in token_ids.split(lengths, dim=1):
-        shape = (*piece.shape, model.embedding.num_embeddings)
-        what = f"logits of {piece.size(1)} tokens"
-        logits.append(checked(model(piece, caches), shape, what=what, hint=one_each))
-    return torch.cat(logits, dim=1)
-
-
-def read_otherwise(model, token_ids, lengths, *, offset=None, mask=causal_mask, cached=True):
-    """Read piece by piece with a model's parts, rightly or in one of the usual wrong ways."""
-    number = len(model.layers)
-    caches = [call_beside(RecordingCache, beside=model) if cached else None for _ in range(number)]
-    logits, past = [], 0
-    for piece in token_ids.split(lengths, dim=1):
-        length = piece.size(1)
-        x = model.embedding(piece)
-        x = model.positions(x, offset=past if offset is None else offset(past))
-        seen = mask(length, past + length)
-        for i, cache in enumerate(caches):
-            x = model.layers[i](x, None if seen is None else seen.to(device), cache=cache)
-        logits.append(model.output_projection(model.norm(x)))
-        past += length
-    return torch.cat(logits, dim=1)
-
-
-def usual_mistakes(model, token_ids, lengths, at_once):
-    """Name the usual mistakes, and the logits that they lead to."""
-    right = checked(
-        read_otherwise(model, token_ids, lengths), at_once.shape, what="logits by parts"
-    )
-    if not torch.allclose(right, at_once, rtol=1e-4, atol=1e-5):
-        return {}  # then it is not, or not alone, the reading in pieces that is wrong
-    otherwise = {
-        "each piece begins at position 0 again: give positions offset=past": (
-            {"offset": lambda past: 0}
-        ),
-        "the positions are one too low: offset=past counts the tokens before": (
-            {"offset": lambda past: max(past - 1, 0)}
-        ),
-        "the positions are one too high: offset=past counts the tokens before": (
-            {"offset": lambda past: past + bool(past)}
-        ),
-        "the mask begins with the first key of all: causal_mask(length, past + length)": (
-            {"mask": lambda length, total: causal_mask(total)[..., :length, :]}
-        ),
-        "once there is a past there is no mask: causal_mask(length, past + length)": (
-            {"mask": lambda length, total: None if total > length else causal_mask(length)}
-        ),
-        "with caches there is no mask at all: causal_mask(length, past + length)": (
-            {"mask": lambda length, total: None}
-        ),
-        "what came before is not seen: hand each layer its own cache": (
-            {"cached": False, "mask": lambda length, total: causal_mask(length)}
-        ),
-        "each piece is read as a text of its own: use the caches": {
-            "cached": False,
-            "mask": lambda length, total: causal_mask(length),
-            "offset": lambda past: 0,
-        },
-    }
-    return {
-        words: read_otherwise(model, token_ids, lengths, **settings)
-        for words, settings in otherwise.items()
-    }
-
-
-def read_at_once(model, token_ids):
-    """Read a text whole; with caches, if without them there is an error."""
-    try:
-        return model(token_ids)
-    except (TypeError, AttributeError):
-        forgive("without caches there is an error", "TextModel-uncached")
-        return model(token_ids, [call_beside(RecordingCache, beside=model) for _ in model.layers])
-
-
-model = TextModel(11, 8, 2).to(device)
-token_ids = torch.randint(11, (3, 5)).to(device)
-hint = "what a piece gives depends on how the text was cut"
+model, token_ids = fix_weights(TextModel(11, 8, 2)), torch.tensor([[5, 7, 4, 2, 9]])
+caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]  # one for each layer
 with torch.no_grad():
-    at_once = read_at_once(model, token_ids)
-    at_once = checked(at_once, (3, 5, 11), what="logits", hint="one distribution for each token")
-    for lengths in ([1, 1, 1, 1, 1], [3, 2]):
-        caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]  # one a layer
-        in_pieces = model_in_pieces(model, token_ids, lengths, caches)
-        is_right = torch.allclose(in_pieces, at_once, rtol=1e-4, atol=1e-5)
-        assert_close(
-            in_pieces,
-            at_once,
-            what=f"logits for pieces of {lengths}",
-            hint=hint,
-            mistakes={} if is_right else usual_mistakes(model, token_ids, lengths, at_once),
-        )
+    pieces = [model(piece, caches) for piece in token_ids.split([2, 1, 2], dim=1)]
+    assert_equal([cache.length for cache in caches], [5, 5], what="lengths of the caches")
+    assert_close(torch.cat(pieces, dim=1), model(token_ids), what="logits of all pieces")
 ### BEGIN HIDDEN TESTS
-model = TextModel(13, 12, 3, num_layers=3, max_length=20).to(device)
-model.load_state_dict(
-    {name: tensor + 0.3 * torch.randn(tensor.shape).to(device)
-     for name, tensor in model.state_dict().items()}
-)  # fmt: skip
-token_ids = torch.randint(13, (2, 5)).to(device)
-with torch.no_grad():
-    at_once = read_at_once(model, token_ids)
-    other = torch.cat([(token_ids[:, :1] + 1) % 13, token_ids[:, 1:]], dim=1)
-    after = checked(read_at_once(model, other), (2, 5, 13), what="logits")
-    if torch.equal(after[:, -1], at_once[:, -1]):
-        not_read = "without caches, each layer reads all tokens so far: begin with that"
-        raise CheckFailure("the logits are the same for other tokens before them", hint=not_read)
-    in_use = checked(read_at_once(model.eval(), token_ids), (2, 5, 13), what="logits")
-    is_alike = torch.allclose(in_use, at_once, rtol=1e-4, atol=1e-5)
-    if not is_alike:
-        forgive("in evaluation the logits without caches are others", "TextModel-uncached")
-    for count, lengths in enumerate(chunkings(5)):  # one text or two, in training or evaluation
-        model.train(not is_alike or len(lengths) % 2 == 0)
-        texts = 1 + count % 2
-        caches = [call_beside(RecordingCache, beside=model) for _ in range(3)]
-        in_pieces = model_in_pieces(model, token_ids[:texts], lengths, caches)
-        assert_close(in_pieces, at_once[:texts], what=f"logits for pieces of {lengths}", hint=hint)
-        for number, cache in enumerate(caches):
-            of_shapes = f"layer {number} has its own cache, which takes in each token once"
-            assert_equal(len(cache.shapes), len(lengths), what="updates", hint=of_shapes)
-            assert_equal(cache.length, 5, what="length of a layer's cache", hint=of_shapes)
-    model = TextModel(13, 8, 2, num_layers=1).to(device)
-    caches = [call_beside(RecordingCache, beside=model)]
-    in_pieces = model_in_pieces(model, token_ids, [2, 3], caches)
-    at_once = read_at_once(model, token_ids)
-    assert_close(in_pieces, at_once, what="logits of a model with one layer", hint=hint)
+for num_layers, texts, lengths in (
+    (3, 2, [1, 1, 1, 1, 1]),
+    (3, 1, [1, 3, 1]),
+    (2, 2, [2, 3]),
+    (1, 2, [4, 1]),
+    (3, 1, [5]),
+):
+    how = {"num_layers": num_layers, "max_length": 20}
+    model, ours = (kind(13, 12, 3, **how) for kind in (TextModel, reference.TextModel))
+    load_parameters(model, fix_weights(ours))
+    token_ids = torch.randint(13, (texts, 5))
+    with torch.no_grad():
+        for training in (True, False):
+            model.train(training)
+            caches = [call_beside(RecordingCache, beside=model) for _ in range(num_layers)]
+            for piece, right in zip(
+                token_ids.split(lengths, dim=1), ours(token_ids).split(lengths, dim=1), strict=True
+            ):
+                assert_close(model(piece, caches), right, what="logits of a piece")
+            held = [cache.length for cache in caches]
+            assert_equal(held, [5] * num_layers, what="lengths of the caches")
 ### END HIDDEN TESTS
 
 # %% test="TextModel-separate" points=1 read="kv-caching#a-model-with-a-cache"
 # Each layer has a cache of its own, and each reading begins with empty ones
-model = TextModel(11, 8, 2, num_layers=3).to(device)
+model = TextModel(11, 8, 2, num_layers=3)
 caches = model.new_caches()
-hint = "a new GrowingCache for each layer"
-if not isinstance(caches, list | tuple):
-    raise CheckFailure("new_caches should return a list", hint=hint)
-assert_equal(len(caches), 3, what="the number of caches of a model with 3 layers", hint=hint)
-with torch.no_grad():
-    pair = draw_pair(1, 2, 1, 4)
-    caches[0].update(*pair)
-    shared = "these are one cache under several names: make a new one for each layer"
-    lengths, mistakes = [cache.length for cache in caches], {shared: [1, 1, 1]}
-    assert_equal(lengths, [1, 0, 0], what="lengths", hint="a new cache is empty", mistakes=mistakes)
-    fresh = [cache.length for cache in model.new_caches()]
-    hint = "new_caches makes new ones each time: a reading must not begin with another's tokens"
-    assert_equal(fresh, [0, 0, 0], what="the lengths of new caches", hint=hint)
+caches[0].update(torch.zeros(1, 2, 1, 4), torch.zeros(1, 2, 1, 4))
+assert_equal([cache.length for cache in caches], [1, 0, 0], what="lengths after one update")
+assert_equal([cache.length for cache in model.new_caches()], [0, 0, 0], what="lengths of new ones")
 ### BEGIN HIDDEN TESTS
 for num_layers in (1, 4):
-    model = TextModel(7, 8, 2, num_layers=num_layers).to(device)
+    model = TextModel(7, 8, 2, num_layers=num_layers)
     caches, others = list(model.new_caches()), list(model.new_caches())
-    hint = "a new GrowingCache for each layer"
-    assert_equal(len(caches), num_layers, what="the number of caches", hint=hint)
     own = [call_beside(isinstance, cache, GrowingCache) for cache in caches]
-    assert_equal(own, [True] * num_layers, what="which caches are your GrowingCache", hint=hint)
+    assert_equal(own, [True] * num_layers, what="which caches are your GrowingCache")
     for number, cache in enumerate(caches):
-        pair = draw_pair(1, 2, number + 1, 4)
-        cache.update(*pair)
-    expected = list(range(1, num_layers + 1))
-    assert_equal([cache.length for cache in caches], expected, what="lengths", hint=shared)
-    hint = "new_caches makes new ones each time: a reading must not begin with another's tokens"
-    lengths = [cache.length for cache in (*others, *model.new_caches())]
-    assert_equal(lengths, [0] * 2 * num_layers, what="the lengths of new caches", hint=hint)
+        cache.update(*torch.zeros(2, 1, 2, number + 1, 4))
+    lengths = [cache.length for cache in (*caches, *others, *model.new_caches())]
+    expected = [*range(1, num_layers + 1), *[0] * 2 * num_layers]
+    assert_equal(lengths, expected, what="lengths of filled, other and new caches")
 # Two texts, read in turn: neither may hear of the other.
-model = TextModel(7, 8, 2).to(device)
-model.eval()
-texts = [torch.randint(7, (1, 4)).to(device)]
-texts.append((texts[0] + 1) % 7)
+model, ours = TextModel(7, 8, 2), reference.TextModel(7, 8, 2)
+load_parameters(model, fix_weights(ours))
+texts = torch.randint(7, (2, 1, 4))
 with torch.no_grad():
-    alone, in_turn = [], ([], [])
-    for text in texts:
-        caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]
-        logits = [model(token, caches) for token in text.split(1, dim=1)]
-        one = "one distribution for each token: (batch, length, vocab_size)"
-        logits = [checked(each, (1, 1, 7), what="logits of one token", hint=one) for each in logits]
-        alone.append(torch.cat(logits, dim=1))
-    if torch.equal(*alone):
-        raise CheckFailure("the logits are the same for another text", hint="read the token_ids")
     both = [[call_beside(RecordingCache, beside=model) for _ in range(2)] for _ in texts]
-    for tokens in zip(*(text.split(1, dim=1) for text in texts), strict=True):
-        for logits, token, caches in zip(in_turn, tokens, both, strict=True):
-            logits.append(checked(model(token, caches), (1, 1, 7), what="logits of one token"))
-    hint = "keep nothing in the model or the layer: all that a reading remembers is in its caches"
-    for logits, expected in zip(in_turn, alone, strict=True):
-        assert_close(torch.cat(logits, dim=1), expected, what="logits, read in turn", hint=hint)
+    right = [ours(text) for text in texts]
+    for place in range(4):
+        for text, caches, logits in zip(texts, both, right, strict=True):
+            actual = model(text[:, place : place + 1], caches)
+            assert_close(actual, logits[:, place : place + 1], what="logits, read in turn")
 ### END HIDDEN TESTS
+
+# %% variants="TextModel"
+# fmt: off
+PAST = "past = 0 if caches is None else caches[0].length"
+MASK = "mask = causal_mask(length, past + length, device=x.device)"
+LOOP = "            x = layer(x, mask, cache=None if caches is None else caches[number])\n"
+LOGITS = "self.output_projection(self.norm(x))"
+NEW = "return [GrowingCache() for _ in self.layers]"
+BODY = '''        length = token_ids.size(1)
+        past = 0 if caches is None else caches[0].length
+        x = self.positions(self.embedding(token_ids), offset=past)  # (batch, length, d_model)
+        mask = causal_mask(length, past + length, device=x.device)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, cache=None if caches is None else caches[number])
+'''
+right("loops",
+    ('return [GrowingCache() for _ in self.layers]', '''caches = []
+        while len(caches) < len(self.layers):
+            caches.append(GrowingCache(capacity=16))
+        return caches'''),
+    (BODY, '''        if caches is None:
+            caches, offset = [None] * len(self.layers), 0
+        else:
+            offset = caches[0].length
+        n = token_ids.shape[1]
+        x = self.positions(self.embedding(token_ids), offset=offset)
+        rows = [[j <= offset + i for j in range(offset + n)] for i in range(n)]
+        mask = torch.tensor([[rows]], device=token_ids.device)
+        for i in range(len(self.layers)):
+            x = self.layers[i](x, mask, cache=caches[i])
+'''))
+right("in few lines",
+    ('return [GrowingCache() for _ in self.layers]', 'return list(map(lambda _: GrowingCache(), self.layers))'),
+    (BODY, '''        past = caches[0].length if caches else 0
+        x = self.positions(self.embedding(token_ids), offset=past)
+        n = token_ids.size(1)
+        mask = None if n == 1 else causal_mask(n, past + n, device=token_ids.device)
+        for layer, cache in zip(self.layers, caches or [None] * len(self.layers)):
+            x = layer(x, mask, cache=cache)
+'''))
+right("a method more",
+    (BODY, '''        caches = [None] * len(self.layers) if caches is None else caches
+        x = self.read(self.embedding(token_ids), caches)
+'''),
+    ('    def new_caches(self)', '''    def read(self, x, caches):
+        start = 0 if caches[0] is None else caches[0].length
+        stop = start + x.size(1)
+        x = self.positions(x, offset=start)
+        places = torch.arange(stop, device=x.device)
+        mask = (places[None, :] <= places[start:, None])[None, None]
+        for layer, cache in zip(self.layers, caches):
+            x = layer(x, mask, cache=cache)
+        return x
+
+    def new_caches(self)'''))
+right("no mask for a token alone", ("mask = causal_mask(", "mask = None if length == 1 else causal_mask("))
+right("caches in reverse order", (LOOP, LOOP.replace("caches[number]", "caches[-1 - number]")))
+for name, edits, hint in (
+    ("no positions", [("self.positions(self.embedding(token_ids), offset=past)", "self.embedding(token_ids)")],
+     "You do not add positions; self.positions(...) does."),
+    ("no mask", [(MASK, "mask = None")], "You let a token see what follows; hand a causal_mask to each layer."),
+    ("no mask in evaluation", [(MASK, f"{MASK} if self.training else None")],
+     "You use the mask in training only; it holds in evaluation too."),
+    ("probabilities in evaluation", [(f"return {LOGITS}", f"logits = {LOGITS}\n        return logits if self.training else logits.softmax(dim=-1)")],
+     "You return probabilities; return logits."),
+    ("probabilities", [(LOGITS, f"{LOGITS}.softmax(-1)")], "You return probabilities; return logits."),
+    ("no last norm", [(LOGITS, "self.output_projection(x)")], "You leave the last norm out; it comes before output_projection."),
+    ("the last token's logits alone", [(LOGITS, f"{LOGITS}[:, -1]")], "You return the last token's logits alone; return those of each token."),
+    ("the first layer alone", [("enumerate(self.layers)", "enumerate(self.layers[:1])")], "You run the first layer alone; run all."),
+    ("caches that are None not thought of", [(PAST, "past = caches[0].length")],
+     "You ask caches for a length though they are None; there is no past then."),
+    ("an embedding with padding", [("TokenEmbedding(vocab_size, d_model)", "nn.Embedding(vocab_size, d_model, padding_idx=0)")],
+     "You give the embedding a padding_idx; id 0 is a token like any other."),
+    ("the hidden vectors detached", [(LOGITS, "self.output_projection(self.norm(x.data))")],
+     "You cut the gradient; leave detach(), .data and no_grad() out."),
+    ("zeros", [(LOGITS, f"0 * {LOGITS}")], "You return zeros, whatever comes in; return the logits."),
+    ("float32 whatever comes in", [(LOGITS, f"{LOGITS}.float()")], "You cast to float32; keep the dtype."),
+    ("argmax", [(LOGITS, f"{LOGITS}.argmax(-1)")], "You return token ids; return the logits."),
+    ("another name for output_projection", [("self.output_projection = ", "self.head = "), (LOGITS, "self.head(self.norm(x))")],
+     "You call a part by another name; keep the names of __init__."),
+    ("moved to a GPU", [("self.embedding(token_ids)", "self.embedding(token_ids.cuda())")],
+     "You call .cuda(); leave tensors on the device on which they come."),
+):
+    wrong(name, *edits, lost="uncached", hint=hint)
+BEGIN = "You count positions otherwise; the new tokens begin at offset=past, the number of tokens before."
+COVER = "You give the new tokens another mask; it is causal_mask(length, past + length)."
+CACHES = "You do not hand the caches on; each layer gets its own, caches[number]."
+for name, edits, hint in (
+    ("positions begin anew with each piece", [(", offset=past)", ", offset=0)")], BEGIN),
+    ("one position too far", [(", offset=past)", ", offset=max(past - 1, 0))")], BEGIN),
+    ("counted from 1 once there is a past", [(", offset=past)", ", offset=past + bool(past))")], BEGIN),
+    ("mask of the new tokens alone", [(MASK, "mask = causal_mask(length, device=x.device)")], COVER),
+    ("mask aligned with the first key", [(MASK, "mask = causal_mask(past + length, device=x.device)[..., :length, :]")], COVER),
+    ("no mask once there is a past", [(MASK, "mask = None if past else causal_mask(length, device=x.device)")], COVER),
+    ("no mask with caches", [(MASK, "mask = None if caches else causal_mask(length, device=x.device)")], COVER),
+    ("no mask with caches in evaluation", [(MASK, f"{MASK} if caches is None or self.training else None")], COVER),
+    ("probabilities with caches in evaluation", [(f"return {LOGITS}", f"logits = {LOGITS}\n"
+      "        return logits.softmax(dim=-1) if caches is not None and not self.training else logits")],
+     "You return probabilities; return logits."),
+    ("the last token's logits alone with caches", [(LOGITS, "self.output_projection(self.norm(x if caches is None else x[:, -1:]))")],
+     "You return the last token's logits alone; return those of each token."),
+    ("caches not handed on", [(LOOP, "            x = layer(x, mask[..., -length:])\n")], CACHES),
+    ("caches counted and not handed on", [(LOOP, "            x = layer(x, mask[..., -length:])\n"
+      "        if caches is not None:\n            caches[0].update(*2 * (torch.zeros(1, 1, length, 1),))\n")], CACHES),
+    ("the first cache for all layers", [(LOOP, LOOP.replace("caches[number]", "caches[0]"))],
+     "You give all layers one cache, caches[0]; each has its own, caches[number]."),
+    ("raw caches", [(LOOP, LOOP.replace("caches[number]", "caches"))], CACHES),
+):
+    wrong(name, *edits, lost="chunks", hint=hint)
+FRESH = "You do not make a new GrowingCache for each layer, each time; do."
+for name, edits, hint in (
+    ("one cache under several names", [(NEW, "return [GrowingCache()] * len(self.layers)")], FRESH),
+    ("one cache for the whole model", [(NEW, "return [GrowingCache()]")], FRESH),
+    ("caches of another kind", [(NEW, "return [RecordingCache() for _ in self.layers]")], FRESH),
+    ("caches made once and kept", [(NEW, "if not hasattr(self, 'kept'):\n"
+      "            self.kept = [GrowingCache() for _ in self.layers]\n        return self.kept")], FRESH),
+    ("a generator", [(NEW, "return (GrowingCache() for _ in self.layers)")],
+     "You return a generator, which can be read once; return a list."),
+    ("a past of the model's own", [(PAST, "past = 0 if caches is None or not caches[0].length else self.past\n"
+      "        self.past = past + length")], "You keep the past in the model; ask the caches for it."),
+):
+    wrong(name, *edits, lost="separate", hint=hint)
+same("causal_mask(length, past + length)", "shows on a GPU alone; the tests run there too")
+same("caches[-1].length", "all layers hold as many tokens")
+same("num_layers=1", "given to students, not asked of them")
+same("max_length=51", "likewise")
+# fmt: on
 
 # %% [markdown]
 # ## Part 4: which word comes next
 #
-# The model gives a distribution over the vocabulary, and somebody must choose. Always the likeliest
-# word: dull, and soon in circles. A word by chance: among fifty thousand words the unlikely ones
-# are many, and one nonsense word spoils the rest. So one draws by chance, but **from the top**:
-# from the `k` likeliest words, or from the fewest words whose probabilities sum to `p`. What is
-# ruled out gets a logit of $-\infty$. See [Drawing by chance](book:decoding#drawing-by-chance).
+# The model gives a distribution over the vocabulary. Always the likeliest word is dull, and soon goes
+# in circles; any word by chance is nonsense now and then. So one draws by chance, but **from the
+# top**: from the `k` likeliest words, or from the fewest words whose probabilities sum to `p`. What
+# is ruled out gets a logit of $-\infty$. See [Drawing by chance](book:decoding#drawing-by-chance).
 
-# %% solution="keep_top_k" of="course_lib.generation.sampling"
+
+# %% solution="keep_top_k" withholds="course_lib.generation.sampling.keep_top_k"
+def keep_top_k(logits, k):
+    """Return the logits (..., vocab_size), -inf for all but the k largest of each row.
+
+    Those that equal the k-th largest are kept too; k may exceed vocab_size."""
+    ### BEGIN SOLUTION
+    last_kept = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]  # (..., 1)
+    return logits.masked_fill(logits < last_kept, -math.inf)
+    ### END SOLUTION
+
 
 # %% test="keep_top_k-values" points=1 read="decoding#drawing-by-chance"
 # All but the k largest logits become minus infinity
-logits = torch.tensor([1.0, 3.0, 2.0, 0.0]).to(device)
-assert_close(
-    keep_top_k(logits, 2),
-    torch.tensor([out, 3.0, 2.0, out]).to(device),
-    what="keep_top_k([1, 3, 2, 0], 2)",
-    hint="keep the order of the vocabulary, and the logits that are kept",
-    mistakes={
-        "return as many logits as came in; what is ruled out becomes -inf": torch.tensor(
-            [3.0, 2.0]
-        ).to(device),
-        "0 is a logit like any other: rule out with -inf": torch.tensor([0.0, 3.0, 2.0, 0.0]).to(
-            device
-        ),
-        "the smallest are kept; keep the largest": torch.tensor([1.0, out, out, 0.0]).to(device),
-        "the last of the k is ruled out too": torch.tensor([out, 3.0, out, out]).to(device),
-        "return logits, not probabilities": torch.tensor([out, 3.0, 2.0, out])
-        .softmax(0)
-        .to(device),
-        "sorted: the order of the vocabulary is lost": torch.tensor([3.0, 2.0, out, out]).to(
-            device
-        ),
-    },
-)
+kept = keep_top_k(torch.tensor([1.0, 3.0, 2.0, 0.0]), 2)
+assert_close(kept, torch.tensor([-math.inf, 3.0, 2.0, -math.inf]), what="the two largest of four")
 ### BEGIN HIDDEN TESTS
-from course_lib.generation.sampling import keep_top_k as reference_top_k
-
-logits = torch.randn(2, 3, 7).double().to(device)
+logits = torch.randn(2, 3, 7).double()
 for k in (1, 3, 7):
-    smallest = logits.masked_fill(logits > logits.topk(k, largest=False).values[..., -1:], out)
-    assert_close(
-        keep_top_k(logits, k),
-        reference_top_k(logits, k),
-        what=f"keep_top_k with k = {k}",
-        hint="compare each logit with the k-th largest of its own row",
-        mistakes={
-            "the smallest are kept; keep the largest": smallest,
-            "these are the k largest of all rows together; take those of each": logits.masked_fill(
-                logits < logits.flatten().topk(k).values[-1], out
-            ),
-            "return logits, not probabilities": reference_top_k(logits, k).softmax(dim=-1),
-        },
-    )
+    assert_matches(keep_top_k, reference.keep_top_k, logits, k)
+    assert_matches(keep_top_k, reference.keep_top_k, logits[0, 0].float(), k)
 ### END HIDDEN TESTS
 
 # %% test="keep_top_k-edges" points=1 read="decoding#drawing-by-chance"
-# More than all is all, equals are kept together, less than one is refused
-logits = torch.tensor([1.0, 2.0, 1.0, -1.0]).to(device)
-left_alone = "the logits that are given stay as they are: masked_fill, not masked_fill_"
-assert_keeps_inputs(keep_top_k, logits, 2, hint=left_alone)
-last_too = "the last of the k is ruled out too"
-assert_close(
-    keep_top_k(logits, 9),
-    logits,
-    what="keep_top_k of 4 logits, k = 9",
-    hint="with more asked for than there are, keep all: topk takes at most vocab_size",
-    mistakes={last_too: logits.masked_fill(logits < 0, out)},
-)
-
-
-assert_equal(
-    which_stay(keep_top_k(logits, 2), logits, "keep_top_k-values"),
-    [True, True, True, False],
-    what="which of [1, 2, 1, -1] are kept with k = 2",
-    hint="those as probable as the last are kept too",
-    mistakes={last_too: [False, True, False, False]},
-)
-assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise ValueError")
+# More than all is all, and equals are kept together
+logits = torch.tensor([1.0, 2.0, 1.0, -1.0])
+assert_close(keep_top_k(logits, 9), logits, what="nine of four")
+expected = torch.tensor([1.0, 2.0, 1.0, -math.inf])
+assert_close(keep_top_k(logits, 2), expected, what="two, and one that equals the second")
+assert_keeps_inputs(keep_top_k, logits, 2)
 ### BEGIN HIDDEN TESTS
-assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=left_alone)
-from course_lib.generation.sampling import keep_top_k as reference_top_k
-
-falling = 1 + torch.randperm(9)[:4].sort(descending=True).values.double()  # and no zero
+falling = 1 + torch.randperm(9)[:4].sort(descending=True).values.double()
 row = falling.repeat_interleave(torch.tensor([1, 3, 2, 2]))  # equals, also where k ends
-# The same in each row, in other places: whose row is the threshold's, is asked in -values alone.
-logits = torch.stack([row[torch.randperm(8)] for _ in range(4)]).to(device)
+logits = torch.stack([row[torch.randperm(8)] for _ in range(4)])
 for k in (1, 2, 5, 8, 20):
-    last = logits.topk(min(k, 8), dim=-1).values[..., -1:]
-    of_all = logits.flatten().topk(k).values[-1]
-    assert_equal(
-        which_stay(keep_top_k(logits, k), logits, "keep_top_k-values"),
-        (reference_top_k(logits, k) == logits).tolist(),
-        what=f"which logits are kept with k = {k}",
-        hint="those as probable as the last are kept too, and more than all is all",
-        mistakes={
-            last_too: (logits > last).tolist(),
-            "these are the k largest of all rows together; take those of each": (
-                (logits >= of_all).tolist()
-            ),
-        },
-    )
-assert_raises(ValueError, keep_top_k, logits, -1, hint="k is at least 1: raise ValueError")
+    assert_matches(keep_top_k, reference.keep_top_k, logits, k)
+assert_keeps_inputs(keep_top_k, torch.randn(4, 8), 2)
 ### END HIDDEN TESTS
 
-# %% solution="keep_top_p" of="course_lib.generation.sampling"
+# %% variants="keep_top_k"
+# fmt: off
+right("loops", '''
+def keep_top_k(logits, k):
+    """Row by row."""
+    if k <= 0:
+        raise ValueError("k")
+    rows = []
+    for row in logits.reshape(-1, logits.shape[-1]):
+        values = sorted(row.tolist(), reverse=True)
+        last = values[min(k, len(values)) - 1]
+        rows.append([x if x >= last else float("-inf") for x in row.tolist()])
+    return torch.tensor(rows, dtype=logits.dtype, device=logits.device).reshape(logits.shape)
+''')
+right("one buffer, or in few lines", '''
+def keep_top_k(logits, k):
+    """By sorting."""
+    if not k >= 1:
+        raise ValueError(k)
+    k = min(k, logits.shape[-1])
+    last = torch.sort(logits, dim=-1, descending=True).values[..., k - 1 : k]
+    return torch.where(logits >= last, logits, float("-inf"))
+''')
+right("smaller pieces", '''
+def keep_top_k(logits, k):
+    """Count how many are larger."""
+    if k < 1:
+        raise ValueError("k")
+    larger = (logits[..., None, :] > logits[..., :, None]).sum(-1)
+    return logits.masked_fill(larger >= k, -math.inf)
+''')
+LAST = "logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]"
+RESULT = "logits.masked_fill(logits < last_kept, -math.inf)"
+right("by kthvalue and where", (LAST, "logits.kthvalue(max(logits.size(-1) - k + 1, 1), keepdim=True).values"),
+    (RESULT, "torch.where(logits >= last_kept, logits, -math.inf)"))
+ROW = "You compare with a threshold of all rows; each row has its own k-th largest."
+for name, edits, hint in (
+    ("the k largest returned", [("    last_kept", "    return logits.topk(min(k, logits.size(-1)), dim=-1).values\n    last_kept")],
+     "You return the k largest; return all logits, -inf for the others."),
+    ("zero for what is ruled out", [("-math.inf)", "0.0)")], "You set what is ruled out to 0, a logit like any other; set it to -inf."),
+    ("a small number for what is ruled out", [("-math.inf)", "-1e4)")], "You set what is ruled out to a small number; set it to -inf."),
+    ("float32 whatever comes in", [(RESULT, f"{RESULT}.float()")], "You cast to float32; keep the dtype."),
+    ("the smallest kept", [("logits < last_kept", "logits > last_kept"), ("dim=-1).values", "dim=-1, largest=False).values")],
+     "You keep the smallest; keep the largest."),
+    ("the last of the k ruled out", [("logits < last_kept", "logits <= last_kept")], "You rule out the k-th largest too; keep it: <."),
+    ("sorted", [(f"return {RESULT}", f"return {RESULT}.sort(dim=-1, descending=True).values")],
+     "You return the logits sorted; keep the order of the vocabulary."),
+    ("of all rows together", [(LAST, "logits.flatten().topk(min(k, logits.size(-1))).values[-1]")], ROW),
+    ("a threshold over all rows", [(".values[..., -1:]", ".values.min()")], ROW),
+    ("probabilities", [(RESULT, f"{RESULT}.softmax(dim=-1)")], "You return probabilities; return logits."),
+    ("k - 1 tokens", [("min(k, logits.size(-1))", "max(1, min(k - 1, logits.size(-1)))")], "You keep k - 1 tokens; keep k."),
+    ("one for all", [(LAST, "logits.max(dim=-1, keepdim=True).values")], "You keep the largest alone; keep k."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+for name, edits, hint in (
+    ("no more than there are", [("min(k, logits.size(-1))", "k")],
+     "You ask topk for more than there are, which fails; take min(k, logits.size(-1))."),
+    ("topk, scattered back", [(f"    last_kept = {LAST}  # (..., 1)\n", "    values, indices = logits.topk(k)\n"),
+      (RESULT, "torch.full_like(logits, -math.inf).scatter(-1, indices, values)")],
+     "You ask topk for more than there are, which fails; take min(k, logits.size(-1))."),
+    ("exactly k of equals", [(f"    return {RESULT}", "    top = logits.topk(min(k, logits.size(-1)), dim=-1)\n"
+      "    return torch.full_like(logits, -math.inf).scatter(-1, top.indices, top.values)")],
+     "You keep exactly k; those that equal the last are kept too."),
+    ("in place", [("logits.masked_fill(", "logits.masked_fill_(")],
+     "You change the caller's logits; masked_fill without the underscore makes a copy."),
+):
+    wrong(name, *edits, lost="edges", hint=hint)
+same("topk(min(k, logits.size(-1))).values", "the last dimension is the default")
+same("min(logits.size(-1), k)", "the same minimum")
+# fmt: on
+
+
+# %% solution="keep_top_p" withholds="course_lib.generation.sampling.keep_top_p"
+def keep_top_p(logits, p):
+    """Return the logits (..., vocab_size), -inf for all but the fewest whose probabilities sum to p.
+
+    At least one of each row is kept; if p is 1, all are."""
+    ### BEGIN SOLUTION
+    if p == 1:  # a sum of rounded probabilities may reach 1 before the last of them
+        return logits
+    falling, order = logits.sort(dim=-1, descending=True, stable=True)
+    probabilities = falling.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities  # what more probable tokens sum to
+    falling = falling.masked_fill(before >= p, -math.inf)
+    return torch.empty_like(logits).scatter(-1, order, falling)  # back to the vocabulary's order
+    ### END SOLUTION
+
 
 # %% test="keep_top_p-values" points=1 read="decoding#drawing-by-chance"
 # The fewest tokens are kept whose probabilities sum to at least p
-logits = torch.tensor([0.05, 0.5, 0.15, 0.3]).log().to(device)
-falling, order = logits.sort(descending=True)
-gathered = "gather(-1, order) sorts once more; scatter(-1, order, ...) undoes the sorting"
-for p, kept in ((0.4, [1]), (0.6, [1, 3]), (0.9, [1, 2, 3])):
-    ruled_out = torch.ones(4, dtype=torch.bool)
-    ruled_out[kept] = False
-    without_last = ruled_out.clone()
-    without_last[kept if len(kept) == 1 else [{2: 3, 3: 2}[len(kept)]]] = True
-    beyond = (torch.arange(4) >= len(kept)).to(device)
-    sorted_ones = falling.masked_fill(beyond, out)
-    assert_close(
-        keep_top_p(logits, p),
-        logits.masked_fill(ruled_out.to(device), out),
-        what=f"keep_top_p of probabilities 0.05, 0.5, 0.15, 0.3, with p = {p}",
-        hint="from the largest down, until the sum has reached p; in the vocabulary's order again",
-        mistakes={
-            "the token with which the sum reaches p is kept too": logits.masked_fill(
-                without_last.to(device), out
-            ),
-            "sorted: bring the logits back to the order of the vocabulary": sorted_ones,
-            gathered: logits.masked_fill(beyond[order], out),
-            f"{gathered} ": sorted_ones[order],
-            "what is ruled out stands in falling order: scatter(-1, order, ...) brings it back": (
-                logits.masked_fill(beyond, out)
-            ),
-            "0 is a logit like any other: rule out with -inf": logits.masked_fill(
-                ruled_out.to(device), 0.0
-            ),
-            "return logits, not probabilities": logits.masked_fill(
-                ruled_out.to(device), out
-            ).softmax(dim=-1),
-        },
-    )
+logits = torch.tensor([0.05, 0.5, 0.15, 0.3]).log()
+for p, kept in ((0.4, [1]), (0.6, [1, 3]), (0.9, [1, 2, 3])):  # 0.5, 0.8, 0.95
+    expected = torch.full((4,), -math.inf)
+    expected[kept] = logits[kept]
+    assert_close(keep_top_p(logits, p), expected, what=f"the logits kept with p = {p}")
 ### BEGIN HIDDEN TESTS
-logits = 1.5 * torch.randn(2, 4, 9).double().to(device)
-falling = logits.softmax(dim=-1).sort(dim=-1, descending=True).values
+logits = 1.5 * torch.randn(2, 4, 9).double()
+sums = logits.softmax(dim=-1).sort(dim=-1, descending=True).values.cumsum(dim=-1)
 for p in (0.15, 0.4, 0.7, 0.95):
-    while bool(((falling.cumsum(dim=-1) - p).abs() < 1e-3).any()):
+    while bool(((sums - p).abs() < 1e-3).any()):
         p += 2e-3  # not on the border, where rounding decides
-    number = 1 + (falling.cumsum(dim=-1) < p).sum(dim=-1, keepdim=True)  # (2, 4, 1)
-
-    def keeping(number):
-        """Keep the given number of the largest logits of each row."""
-        last = logits.sort(dim=-1, descending=True).values.gather(-1, (number - 1).clamp(min=0))
-        return logits.masked_fill((logits < last) | (number < 1), out)
-
-    smallest = -logits
-    assert_close(
-        keep_top_p(logits, p),
-        keeping(number),
-        what="keep_top_p",
-        hint="each row has its own number of tokens: sort, softmax, cumsum, and scatter back",
-        mistakes={
-            "the token with which the sum reaches p is kept too": keeping(number - 1),
-            "one token too many is kept: stop when the sum has reached p": keeping(
-                (number + 1).clamp(max=9)
-            ),
-            "return logits, not probabilities": keeping(number).softmax(dim=-1),
-        },
-    )
+    assert_matches(keep_top_p, reference.keep_top_p, logits, p)
 ### END HIDDEN TESTS
 
 # %% test="keep_top_p-edges" points=1 read="decoding#drawing-by-chance"
-# One token is always kept, with p = 1 all are, and other p are refused
-logits = torch.tensor([-1.0, 1.0, 0.5]).to(device)
-left_alone = "the logits that are given stay as they are: work on a copy"
-assert_keeps_inputs(keep_top_p, logits, 0.5, hint=left_alone)
-
-
-def kept_of(logits, p):
-    """Say which logits stay as they are."""
-    return which_stay(keep_top_p(logits, p), logits, "keep_top_p-values")
-
-
-assert_equal(
-    kept_of(logits, 1e-6),
-    [False, True, False],
-    what="which of [-1, 1, 0.5] are kept with p = 1e-6",
-    hint="the most probable token is always kept, in its own place",
-)
-hint = "with p = 1 nothing is ruled out, however the sum is rounded"
-assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
-assert_raises(ValueError, keep_top_p, logits, 0.0, hint="p is above 0: raise ValueError")
-assert_raises(ValueError, keep_top_p, logits, 1.5, hint="p is at most 1: raise ValueError")
+# One token is always kept, and with p = 1 all are
+logits = torch.tensor([-1.0, 1.0, 0.5])
+expected = torch.tensor([-math.inf, 1.0, -math.inf])
+assert_close(keep_top_p(logits, 1e-6), expected, what="the logits kept with p = 1e-6")
+assert_close(keep_top_p(logits, 1.0), logits, what="the logits kept with p = 1")
+assert_keeps_inputs(keep_top_p, logits, 0.5)
 ### BEGIN HIDDEN TESTS
-logits = torch.randn(4, 9).to(device)
-assert_keeps_inputs(keep_top_p, logits, 0.5, hint=left_alone)
-hint = "with p = 1 nothing is ruled out, however the sum is rounded"
-logits = 8 * torch.randn(50, 200).to(device)
-assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
-assert_close(keep_top_p(logits, 1), logits, what="keep_top_p with p = 1, an int", hint=hint)
-best = logits.argmax(dim=-1, keepdim=True)
-expected = (torch.arange(200).to(device) == best).tolist()
-hint = "the most probable token is always kept, and fewer are not possible"
-assert_equal(kept_of(logits, 1e-9), expected, what="which are kept with a small p", hint=hint)
-equals = torch.ones(3, 4).to(device)  # a probability of 1/4 each
-for p in (0.4, 0.5):
-    assert_equal(
-        [sum(row) for row in kept_of(equals, p)],
-        [2, 2, 2],
-        what=f"the number of tokens kept of four equals, with p = {p}",
-        hint="of equals keep only as many as are needed",
-        mistakes={
-            "a sum that equals p has reached it: compare with >=, not with >": [3, 3, 3]
-            if p == 0.5
-            else None,
-            "the token with which the sum reaches p is kept too": [1, 1, 1],
-        },
-    )
-half = torch.tensor([[out, 2.0, 1.0, out]]).to(device)  # as keep_top_k leaves it
-hint = "what is ruled out already stays so, and makes no NaN"
+assert_keeps_inputs(keep_top_p, torch.randn(4, 9), 0.5)
+logits = 8 * torch.randn(50, 200)
+for p in (1.0, 1, 1e-9):
+    assert_matches(keep_top_p, reference.keep_top_p, logits, p)
+for p in (0.4, 0.5):  # of four equals, with 1/4 each, two are enough
+    count = (keep_top_p(torch.ones(3, 4), p) == 1).sum(dim=-1)
+    assert_close(count, torch.tensor([2, 2, 2]), what="number of tokens kept of four equals")
+half = torch.tensor([[-math.inf, 2.0, 1.0, -math.inf]])  # as keep_top_k leaves it
 left = keep_top_p(half, 0.99)
-assert_shape(left, (1, 4), what="keep_top_p after keep_top_k", hint=hint)
-if bool(left.isnan().any()):
-    raise CheckFailure("keep_top_p after keep_top_k gives NaN", hint=hint)
-stay = which_stay(left, half, "keep_top_p-values")[0]
-assert_equal(stay[1:3], [True, True], what="what keep_top_k had kept", hint=hint)
-for p in (-0.5, 0, 1.0001):
-    hint = "p is above 0 and at most 1: raise ValueError"
-    assert_raises(ValueError, keep_top_p, logits, p, hint=hint)
+assert_close(left[:, 1:3], half[:, 1:3], what="what keep_top_k had kept")
+assert_equal(bool(left.isnan().any()), False, what="NaN")
 ### END HIDDEN TESTS
 
+# %% variants="keep_top_p"
+# fmt: off
+right("loops", '''
+def keep_top_p(logits, p):
+    """Add up from the top, row by row."""
+    if p <= 0 or p > 1:
+        raise ValueError("p")
+    result = torch.full_like(logits, float("-inf"))
+    flat, kept = logits.reshape(-1, logits.shape[-1]), result.view(-1, logits.shape[-1])
+    for row, out_row in zip(flat, kept):
+        probabilities = row.softmax(-1).tolist()
+        total = 0.0
+        for i in sorted(range(len(probabilities)), key=lambda i: -probabilities[i]):
+            if total >= p and p < 1:
+                break
+            out_row[i] = row[i]
+            total += probabilities[i]
+    return result
+''')
+right("one buffer, or in few lines", '''
+def keep_top_p(logits, p):
+    """Scatter a mask back, and shift the sums by one."""
+    if not 0 < p <= 1:
+        raise ValueError(p)
+    if p == 1:
+        return logits.clone()
+    sorted_logits, order = torch.sort(logits, descending=True, dim=-1)
+    sums = torch.cumsum(torch.softmax(sorted_logits, dim=-1), dim=-1)
+    remove = sums >= p
+    remove = torch.cat([torch.zeros_like(remove[..., :1]), remove[..., :-1]], dim=-1)
+    mask = torch.zeros_like(remove).scatter(-1, order, remove)
+    return logits.masked_fill(mask, float("-inf"))
+''')
+right("smaller pieces", '''
+def keep_top_p(logits, p):
+    """Find the smallest kept number of tokens, then the rank of each."""
+    if not 0 < p <= 1:
+        raise ValueError("p")
+    if p == 1:
+        return logits
+    order = logits.argsort(dim=-1, descending=True)
+    rank = order.argsort(dim=-1)
+    sums = logits.softmax(-1).gather(-1, order).cumsum(-1)
+    number = 1 + (sums < p).sum(-1, keepdim=True)
+    return torch.where(rank < number, logits, torch.tensor(-math.inf, dtype=logits.dtype))
+''')
+hugging = right("as in Hugging Face", '''
+def keep_top_p(logits, p):
+    """As in Hugging Face."""
+    if p <= 0 or p > 1:
+        raise ValueError("p")
+    if p == 1:
+        return logits.clone()
+    sorted_logits, sorted_indices = torch.sort(logits, descending=True)
+    cumulative = torch.cumsum(torch.softmax(sorted_logits, dim=-1), dim=-1)
+    remove = cumulative >= p
+    remove[..., 1:] = remove[..., :-1].clone()
+    remove[..., 0] = False
+    remove = remove.scatter(-1, sorted_indices, remove)
+    return logits.masked_fill(remove, float("-inf"))
+''')
+BACK = "torch.empty_like(logits).scatter(-1, order, falling)"
+SORTED = "You do not bring the logits back to the vocabulary's order; scatter(-1, order, ...) does."
+for name, edits, hint in (
+    ("the token that reaches p is ruled out", [("probabilities.cumsum(dim=-1) - probabilities", "probabilities.cumsum(dim=-1)")],
+     "You rule out the token with which the sum reaches p; it is kept too."),
+    ("one token too many", [("masked_fill(before >= p", "masked_fill(before - probabilities >= p")],
+     "You keep one token too many; stop when the sum has reached p."),
+    ("not brought back to order", [(BACK, "falling")], SORTED),
+    ("gathered, not scattered", [(BACK, "falling.gather(-1, order)")], SORTED),
+    ("from the smallest up", [("descending=True", "descending=False")], "You begin with the smallest; begin with the largest."),
+    ("logits added up", [("probabilities = falling.softmax(dim=-1)", "probabilities = falling")],
+     "You add up logits; add up probabilities."),
+    ("probabilities returned", [("scatter(-1, order, falling)", "scatter(-1, order, falling.softmax(dim=-1))")],
+     "You return probabilities; return logits."),
+    ("tokens less probable than 1 - p ruled out", [("    falling, order",
+      "    return logits.masked_fill(logits.softmax(dim=-1) < 1 - p, -math.inf)\n    falling, order")],
+     "You compare each probability with 1 - p; compare the sum of the more probable ones with p."),
+    ("of all rows together", [("probabilities.cumsum(dim=-1)", "probabilities.flatten().cumsum(0).view_as(probabilities)")],
+     "You add up over all rows; each row has its own sum."),
+    ("zero for what is ruled out", [("before >= p, -math.inf)", "before >= p, 0.0)")],
+     "You set what is ruled out to 0, a logit like any other; set it to -inf."),
+    ("a small number for what is ruled out", [("before >= p, -math.inf)", "before >= p, -1e4)")],
+     "You set what is ruled out to a small number; set it to -inf."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+hugging.wrong("ruled out in falling order", ("    remove = remove.scatter(-1, sorted_indices, remove)\n", ""), lost="values", hint=SORTED)
+for name, edits, hint in (
+    ("1 is not special", [("    if p == 1:", "    if False:")], "You trust a rounded sum; with p = 1 keep everything."),
+    ("more than p where p would do", [("before >= p", "before > p")], "You go on though the sum equals p; it has reached it then: >=."),
+    ("all equals kept", [(f"    return {BACK}", "    last = falling.masked_fill(before >= p, math.inf).min(dim=-1, keepdim=True).values\n"
+      f"    return logits.masked_fill(logits < last, -math.inf)\n    return {BACK}")],
+     "You keep all equals; keep only as many as are needed."),
+    ("in place", [(f"return {BACK}", f"return logits.copy_({BACK})")], "You change the caller's logits; work on a copy."),
+):
+    wrong(name, *edits, lost="edges", hint=hint)
+hugging.wrong("Hugging Face's >", ("cumulative >= p", "cumulative > p"), lost="edges",
+    hint="You go on though the sum equals p; it has reached it then: >=.")
+same("logits.sort(descending=True, stable=True)", "the last dimension is the default")
+same("logits.sort(dim=-1, descending=True)", "which of two equals is kept is left open")
+same("descending=True, stable=False", "likewise")
+same("falling.masked_fill_(before", "in place, but on a tensor that nothing else holds")
+# fmt: on
+
 # %% [markdown]
-# Now the loop. A `StepModel` has one method that matters here: `advance(tokens)` reads
-# `(batch, new_len)` tokens and returns the logits of what may follow, `(batch, vocab_size)`. It
-# remembers what it has read, by a cache for instance. So it is given the prompt once, and then one
-# new token at a time.
-#
-# - Chance comes from `generator`, which `torch.multinomial` takes: so that a text can be written
-#   again, and so that nobody else's dice are touched.
-# - Temperature first, then the top k, then the top p of what is left.
-# - The hypotheses are made by `cut_at_eos`, which is there: give it the tokens and the
-#   log-probabilities, `(batch, len)` each. These are the *model's own*, as if nothing had been
-#   ruled out. It also refuses what is NaN; the tests give you sound logits.
-
-# %% solution="sample" of="course_lib.generation.sampling"
+# Now the loop. A `StepModel` has one method that matters: `advance(tokens)` reads `(batch, new_len)`
+# tokens and returns the logits of what may follow, `(batch, vocab_size)`. It remembers what it has
+# read: so it is given the prompt once, then one new token at a time. Chance comes from `generator`,
+# which `torch.multinomial` takes. Temperature first, then the top k, then the top p of what is left.
+# `cut_at_eos` makes the hypotheses of the tokens and the model's own log-probabilities of them.
 
 
-# %% setup="watched"
-def watched(scores, seen, beside):
-    """Make a model that notes all it has read and gives the logits of scores(step).
+# %% solution="sample" withholds="course_lib.generation.sampling.sample"
+@torch.no_grad()
+def sample(
+    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
+):
+    """Draw each token from the model's distribution, read it, and so on until the end token.
 
-    Graded, your code runs in a process of its own; the model is made beside it.
+    ``model`` is a ``StepModel`` that has read nothing of the prompt, ``(batch, prompt_len)``. A text
+    stops at ``eos_id``, if that is not None, or after ``max_new_tokens``. Returns a ``Hypothesis``
+    for each prompt: the new tokens, and the model's own log-probability of them.
     """
-
-    def language_model(tokens):
-        logits = scores(len(seen))  # (batch, vocab_size)
-        is_ids = tokens.dim() == 2 and tokens.dtype in (torch.int32, torch.int64)
-        if not is_ids or len(tokens) != len(logits):
-            hint = "advance reads token ids, whole numbers, (batch, new_len)"
-            raise CheckFailure("the model was given something else to read", hint=hint)
-        seen.append(tokens.cpu().clone())
-        return logits[:, None].to(tokens.device)  # (batch, 1, vocab_size)
-
-    return call_beside(UncachedModel, language_model, beside=beside)
-
-
-def dice(seed):
-    """Make a source of chance."""
-    return torch.Generator(device=device).manual_seed(seed)
+    ### BEGIN SOLUTION
+    tokens, log_probabilities = [], []
+    is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
+    logits = model.advance(prompt)  # (batch, vocab_size)
+    while True:
+        kept = logits / temperature
+        if top_k is not None:
+            kept = keep_top_k(kept, top_k)
+        if top_p is not None:
+            kept = keep_top_p(kept, top_p)
+        token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)  # (batch, 1)
+        tokens.append(token)
+        log_probabilities.append(logits.log_softmax(dim=-1).gather(1, token))
+        if len(tokens) == max_new_tokens:
+            break
+        if eos_id is not None:
+            is_open &= token[:, 0] != eos_id
+            if not bool(is_open.any()):
+                break
+        logits = model.advance(token)
+    return cut_at_eos(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)
+    ### END SOLUTION
 
 
 # %% test="sample-steps" points=1 read="decoding#drawing-by-chance"
 # The model reads the prompt once, then one token a step, and no more than it needs
-def check_steps(prompt, steps, vocab_size):
-    """Write a text and look at what the model was given to read."""
-    seen, scores = [], torch.randn(steps, len(prompt), vocab_size)
-    written = sample(
-        watched(lambda step: scores[min(step, steps - 1)], seen, sample),
-        prompt,
-        eos_id=None,
-        max_new_tokens=steps,
-        generator=dice(1),
-    )
-    start = prompt.size(1)
-    assert_equal(
-        [tokens.size(1) for tokens in seen],
-        list(range(start, start + steps)),
-        what="the number of tokens read after each step",
-        hint="advance(prompt) once, then advance(token) with the new token alone, (batch, 1)",
-        mistakes={
-            "the last token is written, and need not be read": list(
-                range(start, start + steps + 1)
-            ),
-            "a step is missing: max_new_tokens tokens are drawn": list(
-                range(start, start + steps - 1)
-            ),
-            "the prompt is read twice": [start, *range(2 * start, 2 * start + steps)],
-        },
-    )
-    tokens = tokens_of(written, len(prompt), vocab_size)
-    what, hint = (
-        "the number of tokens written",
-        "max_new_tokens for each prompt; nothing ends before",
-    )
-    assert_equal([len(row) for row in tokens], [steps] * len(prompt), what=what, hint=hint)
-    read = [row[start:].tolist() for row in seen[-1]]
-    hint = "each text goes on with the token that was drawn for it"
-    assert_equal(read, [row[:-1] for row in tokens], what="the tokens read", hint=hint)
-
-
-check_steps(torch.tensor([[1, 2, 3], [4, 5, 6]]).to(device), 4, 10)
+table = 20.0 * torch.eye(9).roll(1, dims=1)  # after each number comes the next
+model = call_beside(UncachedModel, lambda tokens: table[tokens], beside=sample)
+dice = torch.Generator(torch.get_default_device()).manual_seed(1)
+(text,) = sample(model, torch.tensor([[1, 2]]), eos_id=None, max_new_tokens=3, generator=dice)
+assert_equal(text.tokens, (3, 4, 5), what="tokens written")
+assert_equal(model.tokens.tolist(), [[1, 2, 3, 4]], what="all that was read")
 ### BEGIN HIDDEN TESTS
-check_steps(torch.randint(9, (3, 1)).to(device), 6, 9)
-check_steps(torch.randint(9, (1, 5)).to(device), 1, 9)
-prompt, even = torch.zeros(4, 1, dtype=torch.long).to(device), torch.zeros(4, 50)
+for rows, start, steps in ((3, 1, 6), (1, 5, 1), (2, 2, 4)):
+    read, prompt = [], torch.randint(1, 3, (rows, start))
+    count_up = lambda tokens, read=read: read.append(tokens.tolist()) or table[tokens]
+    model = call_beside(UncachedModel, count_up, beside=sample)
+    texts = sample(model, prompt, eos_id=None, max_new_tokens=steps, generator=dice)
+    after = [[last + 1 + i for i in range(steps)] for last in prompt[:, -1].tolist()]
+    assert_equal([list(text.tokens) for text in texts], after, what="tokens written")
+    whole = [line + new for line, new in zip(prompt.tolist(), after, strict=True)]
+    expected = [[line[:end] for line in whole] for end in range(start, start + steps)]
+    assert_equal(read, expected, what="texts read")
+prompt = torch.zeros(4, 1, dtype=torch.int64)
 
 
 def draw(seed, texts=1):
-    """Write ten equally likely tokens by the dice of this seed, and more texts by the same dice."""
-    options = {"eos_id": None, "max_new_tokens": 10, "generator": dice(seed)}
-    write = call_beside(partial, sample, **options)  # so beside your code, they are the same dice
-    texts = [write(watched(lambda step: even, [], sample), prompt) for _ in range(texts)]
-    return [tokens_of(written, 4, 50) for written in texts]
+    """Write ten tokens of fifty that are equally likely, by the dice of this seed."""
+    dice = torch.Generator(torch.get_default_device()).manual_seed(seed)
+    write = call_beside(partial, sample, eos_id=None, max_new_tokens=10, generator=dice)
+    even = lambda tokens: torch.zeros(*tokens.shape, 50)
+    found = [write(call_beside(UncachedModel, even, beside=sample), prompt) for _ in range(texts)]
+    return [[list(text.tokens) for text in written] for written in found]
 
 
 others = call_beside(torch.get_rng_state, beside=sample)
 first, second = draw(1, texts=2)
-hint = "hand generator on to torch.multinomial"
-assert_equal(draw(1), [first], what="a text written again with the same dice", hint=hint)
-if draw(2) == [first]:
-    raise CheckFailure("other dice give the same text", hint="use the generator that is given")
-if second == first:
-    hint = "draw from the generator itself, which goes on; its seed stays as it is"
-    raise CheckFailure("thrown again, the same dice give the same text", hint=hint)
-if not torch.equal(call_beside(torch.get_rng_state, beside=sample), others):
-    hint = "chance comes from the generator alone: no manual_seed, no draw without it"
-    raise CheckFailure("PyTorch's own dice are touched", hint=hint)
-if first[0] == first[1]:
-    hint = "draw a token for each text of the batch on its own"
-    raise CheckFailure("two texts of a batch are alike", hint=hint)
-for name, values in (
-    ("max_new_tokens", (0, -1)),
-    ("temperature", (0.0, -1.0, math.inf)),
-    ("top_k", (0,)),
-    ("top_p", (0.0, 1.5)),
-):
-    for value in values:
-        options = {"eos_id": None, "max_new_tokens": 2, "generator": dice(1), name: value}
-        hint = f"{name}={value} makes no sense: raise ValueError, as the docstring says"
-        model = watched(lambda step: even, [], sample)
-        assert_raises(ValueError, sample, model, prompt, hint=hint, **options)
-options = {"eos_id": None, "max_new_tokens": 2, "generator": dice(1)}
-for empty in (prompt[:, :0], prompt[:0], prompt[0]):
-    hint = "a prompt has rows and tokens, (batch, prompt_len): raise ValueError for anything else"
-    model = watched(lambda step: even, [], sample)
-    assert_raises(ValueError, sample, model, empty, hint=hint, **options)
+assert_equal(draw(1) == [first], True, what="the same dice giving the same text")
+assert_equal(draw(2) == [first], False, what="other dice giving the same text")
+assert_equal(second == first, False, what="dice that go on giving the same text")
+assert_equal(first[0] == first[1], False, what="two texts of a batch being alike")
+is_left = torch.equal(call_beside(torch.get_rng_state, beside=sample), others)
+assert_equal(is_left, True, what="leaving PyTorch's own dice alone")
 ### END HIDDEN TESTS
 
 # %% test="sample-distribution" points=1 read="decoding#drawing-by-chance"
 # Tokens are drawn from the distribution that temperature, top k and top p make
-chances = torch.tensor([0.15, 0.4, 0.05, 0.1, 0.3])
-
-
-def drawn(chances, number=4000, **options):
-    """Draw that many tokens from a model whose next token never depends on the past."""
-    prompt = torch.zeros(80, 1, dtype=torch.long).to(device)
-    logits = chances.log().expand(80, -1)
-    seed = int(torch.randint(2**31, ()))
-    written = sample(
-        watched(lambda step: logits, [], sample),
-        prompt,
-        eos_id=None,
-        max_new_tokens=number // 80,
-        generator=dice(seed),
-        **options,
-    )
-    tokens = [token for row in tokens_of(written, 80, len(chances)) for token in row]
-    if len(tokens) != number:
-        forgive("too few tokens are written, or too many", "sample-steps")
-    if len(tokens) < number // 2:
-        raise CheckFailure("too few tokens to tell what they are drawn from", hint="max_new_tokens")
-    return tokens
-
-
-assert_drawn_from(
-    drawn(chances),
-    chances,
-    what="no temperature, no top",
-    hint="draw by torch.multinomial from the softmax of the logits",
-    mistakes={
-        "always the likeliest token: draw by chance": torch.eye(5)[1],
-        "all tokens are equally likely: draw from the softmax of the logits": torch.full((5,), 0.2),
-    },
-)
-assert_drawn_from(
-    drawn(chances, temperature=0.5),
-    chances.square() / chances.square().sum(),
-    what="temperature 0.5",
-    hint="divide the logits by the temperature, before the softmax",
-    mistakes={
-        "the temperature is not used": chances,
-        "the logits are multiplied by the temperature; divide": chances.sqrt()
-        / chances.sqrt().sum(),
-    },
-)
+logits = torch.tensor([0.1, 0.6, 0.3]).log()
+model = call_beside(UncachedModel, lambda x: logits.expand(*x.shape, 3), beside=sample)
+dice = torch.Generator(torch.get_default_device()).manual_seed(1)
+prompt = torch.zeros(4000, 1, dtype=torch.int64)  # so many draws at once
+texts = sample(model, prompt, eos_id=None, max_new_tokens=1, generator=dice, top_k=2)
+share = [text.tokens for text in texts].count((1,)) / 4000
+assert_equal(0.6 < share < 0.73, True, what="drawing the best of two in two of three draws")
 ### BEGIN HIDDEN TESTS
-chances = chances[torch.randperm(5)]
+chances = torch.cat([torch.tensor([0.05]), torch.tensor([0.15, 0.4, 0.1, 0.3])[torch.randperm(4)]])
 
 
-def top(temperature, k, p):
-    """Return the distribution that the student's own keep_top_k and keep_top_p leave."""
-    logits = (chances.log() / temperature).repeat(100, 1).to(device)
-    logits = logits if k is None else left_by(keep_top_k, logits, k)
-    logits = logits if p is None else left_by(keep_top_p, logits, p)
-    return logits[0].softmax(dim=-1).cpu()
+def fits(**how):
+    """Tell whether 4000 tokens are distributed as they should be, to six deviations."""
+    table = lambda tokens: chances.log().expand(*tokens.shape, 5)
+    model, prompt = call_beside(UncachedModel, table, beside=sample), torch.zeros(800, 1)
+    seed = int(torch.randint(2**31, ()))
+    dice = torch.Generator(torch.get_default_device()).manual_seed(seed)
+    options = {"eos_id": None, "max_new_tokens": 5, "generator": dice}
+    texts = sample(model, prompt.long(), **options, **how)
+    tokens = torch.tensor([token for text in texts for token in text.tokens]).clamp(max=5)
+    kept = chances.log()[None] / how.get("temperature", 1.0)
+    if "top_k" in how:
+        kept = reference.keep_top_k(kept, how["top_k"])
+    if "top_p" in how:
+        kept = reference.keep_top_p(kept, how["top_p"])
+    right = kept[0].softmax(dim=-1).double()
+    frequencies = torch.bincount(tokens, minlength=5).double() / len(tokens)
+    room = 6 * (right * (1 - right) / 4000).sqrt() + 1e-9
+    return len(frequencies) == 5 and bool(((frequencies - right).abs() <= room).all())
 
 
-def left_by(keep, logits, limit):
-    """Return the logits that are left, once they are rows of logits: mended elsewhere if wrong."""
-    left = keep(logits, limit)
-    if type(left) is not Tensor or left.dim() != 2 or not 0 < left.size(1) <= 5:
-        raise CheckFailure("what keep_top_k or keep_top_p gives is no logits")
-    return left
-
-
-def top_p_first(k, p):
-    """Return the distribution of the wrong order."""
-    logits = chances.log().repeat(100, 1).to(device)
-    return left_by(keep_top_k, left_by(keep_top_p, logits, p), k)[0].softmax(dim=-1).cpu()
-
-
-def hot_afterwards(p):
-    """Return the distribution of a temperature of 2 that comes last."""
-    logits = chances.log().repeat(100, 1).to(device)
-    return (left_by(keep_top_p, logits, p)[0] / 2).softmax(dim=-1).cpu()
-
-
-for temperature, k, p, mistakes in (
-    (1.0, None, None, {"always the likeliest token": torch.eye(5)[chances.argmax()]}),
-    (0.5, None, None, {"multiplied by the temperature; divide": top(2.0, None, None)}),
-    (2.0, None, None, {"multiplied by the temperature; divide": top(0.5, None, None)}),
-    (1.0, 2, None, {"top_k is not used": chances}),
-    (1.0, None, 0.6, {"top_p is not used": chances}),
-    (1.0, 3, 0.8, {"the top k come first, then the top p of what is left": top_p_first(3, 0.8)}),
-    (2.0, None, 0.6, {"the temperature comes first": hot_afterwards(0.6)}),
-    (2.0, 1, None, {}),
+for how in (
+    {},
+    {"temperature": 0.5},
+    {"temperature": 2.0},
+    {"top_k": 2},
+    {"top_p": 0.6},
+    {"top_k": 3, "top_p": 0.8},
+    {"temperature": 2.0, "top_p": 0.6},
+    {"temperature": 2.0, "top_k": 1},
 ):
-    mistakes["the temperature is not used"] = top(1.0, k, p)
-    assert_drawn_from(
-        drawn(chances, temperature=temperature, top_k=k, top_p=p),
-        top(temperature, k, p),
-        what=f"temperature {temperature}, top_k {k}, top_p {p}",
-        hint="divide by the temperature, keep the top k, keep the top p of these, softmax, draw",
-        mistakes=mistakes,
-    )
+    assert_equal(fits(**how), True, what=f"drawing from the right distribution, with {how}")
 ### END HIDDEN TESTS
 
 # %% test="sample-end" points=1 read="decoding#drawing-by-chance"
 # A text ends with its end token, and its probability is the model's own
-scores = torch.tensor([[[0.0, 2.0, 1.0]], [[0.0, 1.0, 3.0]], [[5.0, 0.0, 0.0]]])  # three steps
-seen = []
-written = sample(
-    watched(lambda step: scores[min(step, 2)], seen, sample),
-    torch.tensor([[1]]).to(device),
-    eos_id=2,
-    max_new_tokens=5,
-    generator=dice(1),
-    top_k=1,  # always the likeliest: 1, then 2, which is the end
-)
-hint = "it ends with its end token"
-assert_equal(tokens_of(written, 1, 3), [[1, 2]], what="the texts", hint=hint)
-assert_equal(len(seen), 2, what="the number of steps", hint="stop when all texts have ended")
-own = scores[:2, 0].log_softmax(dim=-1).max(dim=-1).values.sum().item()
-if abs(checked_number(written[0].log_probability, what="log_probability") - own) > 1e-4:
-    hint = "take log_softmax of the logits as the model gave them, and of the token that was drawn"
-    raise CheckFailure("log_probability is not the model's own", hint=hint)
+up, zero = torch.eye(9).roll(1, dims=1), torch.eye(9)[0]  # the next number has 3/4, 0 has 1/4
+model = UncachedModel, lambda tokens: (0.75 * up + 0.25 * zero).log()[tokens]
+dice = torch.Generator(torch.get_default_device()).manual_seed(1)
+how = {"eos_id": 4, "max_new_tokens": 9, "generator": dice, "top_k": 1}  # always the likeliest
+(text,) = sample(call_beside(*model, beside=sample), torch.tensor([[1, 2]]), **how)
+assert_equal(text.tokens, (3, 4), what="tokens written")
+assert_equal(text.log_probability, 2 * math.log(0.75), rel_tol=1e-4, what="log-probability")
 ### BEGIN HIDDEN TESTS
 for eos_id, ends in ((3, [2, 5, 3]), (0, [4, 3, 4]), (1, [3, 7, 1]), (None, [7, 7, 7])):
     # Row r has its end token as the likeliest at step ends[r] for the first time, or never.
@@ -1853,92 +1998,311 @@ for eos_id, ends in ((3, [2, 5, 3]), (0, [4, 3, 4]), (1, [3, 7, 1]), (None, [7, 
     for row, end in enumerate(ends):
         if end <= 6:
             likeliest[end - 1, row] = eos_id
-    scores = torch.randn(6, 3, 8) + 9 * torch.nn.functional.one_hot(likeliest, 8)
-    seen = []
-    written = sample(
-        watched(lambda step, scores=scores: scores[min(step, 5)], seen, sample),
-        torch.full((3, 2), eos_id or 0).to(device),  # the end token stands in the prompt, too
+    scores, steps = torch.randn(6, 3, 8) + 9 * nn.functional.one_hot(likeliest, 8), []
+
+    def model(tokens, scores=scores, steps=steps):
+        steps.append(1)
+        return scores[min(len(steps), 6) - 1][:, None].expand(*tokens.shape, 8)
+
+    texts = sample(
+        call_beside(UncachedModel, model, beside=sample),
+        torch.full((3, 2), eos_id or 0),  # the end token stands in the prompt, too
         eos_id=eos_id,
         max_new_tokens=6,
-        generator=dice(1),
+        generator=dice,
         temperature=3.0,
         top_k=1,
     )
     expected = [likeliest[:end, row].tolist() for row, end in enumerate(ends)]
-    tokens = tokens_of(written, 3, 8)
-    hint = "one hypothesis for each prompt, up to its end token and with it: see cut_at_eos"
-    stop = "stop when all texts have ended, not when one has"
-    mistakes = {
-        stop: [text[: min(ends)] for text in expected],
-        "an end token of the prompt ends nothing: ask the new ones": [row[:1] for row in expected],
-    }
-    assert_equal(tokens, expected, what="the texts", hint=hint, mistakes=mistakes)
-    if max(ends) <= 6:
-        hint = stop
-        mistakes = {"stop when all texts have ended": 6}
-        if eos_id == 0:
-            mistakes = {"0 is an id like any other: ask `eos_id is not None`": 6}
-        steps = "the number of steps"
-        assert_equal(len(seen), max(ends), what=steps, hint=hint, mistakes=mistakes)
+    assert_equal([list(text.tokens) for text in texts], expected, what="tokens written")
+    assert_equal(len(steps), min(max(ends), 6), what="number of steps")
     logs = scores.log_softmax(dim=-1).gather(-1, likeliest[..., None])[..., 0]
-    for row, (hypothesis, end) in enumerate(zip(written, ends, strict=True)):
-        own = logs[:end, row].sum().item()
-        for name in ("log_probability", "score"):
-            if abs(checked_number(getattr(hypothesis, name), what=name) - own) > 1e-3:
-                hint = "the log-probabilities are those of the logits before temperature and top k"
-                raise CheckFailure(f"{name} is not the model's own", hint=hint)
-        assert_equal(hypothesis.finished, end <= 6, what="finished", hint="see cut_at_eos")
+    own = [logs[:end, row].sum().item() for row, end in enumerate(ends)]
+    for name in ("log_probability", "score"):
+        assert_equal([getattr(text, name) for text in texts], own, rel_tol=1e-3, what=name)
+    finished = [text.finished for text in texts]
+    assert_equal(finished, [end <= 6 for end in ends], what="finished")
 ### END HIDDEN TESTS
+
+# %% variants="sample"
+# fmt: off
+right("loops", '''
+@torch.no_grad()
+def sample(
+    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
+):
+
+    if prompt.dim() != 2 or prompt.numel() == 0:
+        raise ValueError("no prompt")
+    if max_new_tokens < 1 or temperature <= 0 or math.isinf(temperature):
+        raise ValueError("out of range")
+
+    written, logs = [[] for _ in prompt], [[] for _ in prompt]
+    ended = [False for _ in prompt]
+    following = prompt
+    for _ in range(max_new_tokens):
+        logits = model.advance(following)
+        scores = logits / temperature
+        scores = scores if top_k is None else keep_top_k(scores, top_k)
+        scores = scores if top_p is None else keep_top_p(scores, top_p)
+        following = torch.multinomial(torch.softmax(scores, -1), 1, generator=generator)
+        own = torch.log_softmax(logits, -1)
+        for row, (token,) in enumerate(following.tolist()):
+            if not ended[row]:
+                written[row].append(token)
+                logs[row].append(own[row, token].item())
+                ended[row] = token == eos_id
+        if all(ended):
+            break
+    return [
+        Hypothesis(tokens=tuple(w), log_probability=sum(p), score=sum(p), finished=e)
+        for w, p, e in zip(written, logs, ended)
+    ]
+''')
+right("one buffer, or in few lines", '''
+@torch.no_grad()
+def sample(
+    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
+):
+
+    if prompt.dim() != 2 or prompt.numel() == 0:
+        raise ValueError("no prompt")
+    if max_new_tokens < 1 or temperature <= 0 or math.isinf(temperature):
+        raise ValueError("out of range")
+
+    def choose(logits):
+        logits = logits / temperature
+        if top_k:
+            logits = keep_top_k(logits, top_k)
+        elif top_k is not None:
+            raise ValueError("top_k")
+        if top_p is not None:
+            logits = keep_top_p(logits, top_p)
+        return torch.multinomial(logits.softmax(-1), 1, generator=generator)
+
+    tokens = torch.empty(len(prompt), 0, dtype=torch.long, device=prompt.device)
+    logs = torch.empty(len(prompt), 0, device=prompt.device)
+    logits = model.advance(prompt)
+    while True:
+        token = choose(logits)
+        tokens = torch.cat([tokens, token], dim=1)
+        logs = torch.cat([logs, logits.log_softmax(-1).gather(1, token)], dim=1)
+        ended = eos_id is not None and (tokens == eos_id).any(dim=1).all()
+        if ended or tokens.size(1) == max_new_tokens:
+            return cut_at_eos(tokens, logs, eos_id)
+        logits = model.advance(token)
+''')
+right("smaller pieces", '''
+@torch.no_grad()
+def sample(
+    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
+):
+
+    if prompt.dim() != 2 or prompt.numel() == 0:
+        raise ValueError("no prompt")
+    if max_new_tokens < 1 or temperature <= 0 or math.isinf(temperature):
+        raise ValueError("out of range")
+
+    steps = []
+    logits = model.advance(prompt)
+    alive = torch.ones(prompt.shape[0], dtype=torch.bool, device=prompt.device)
+    while alive.any() and len(steps) < max_new_tokens:
+        if steps:
+            logits = model.advance(steps[-1][0])
+        scores = logits / temperature
+        for limit, keep in ((top_k, keep_top_k), (top_p, keep_top_p)):
+            if limit is not None:
+                scores = keep(scores, limit)
+        probabilities = scores.exp() / scores.exp().sum(-1, keepdim=True)
+        token = probabilities.multinomial(1, generator=generator)
+        steps.append((token, (logits - logits.logsumexp(-1, keepdim=True)).gather(-1, token)))
+        alive = alive & (token.squeeze(1) != (-1 if eos_id is None else eos_id))
+    tokens, logs = (torch.cat(column, dim=1) for column in zip(*steps))
+    return cut_at_eos(tokens, logs, eos_id)
+''')
+one_loop = right("one loop", """
+@torch.no_grad()
+def sample(
+    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
+):
+    if prompt.dim() != 2 or prompt.numel() == 0:
+        raise ValueError("no prompt")
+    if max_new_tokens < 1 or temperature <= 0 or math.isinf(temperature):
+        raise ValueError("out of range")
+    finished = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
+    ids, logps = [], []
+    inputs = prompt
+    for _ in range(max_new_tokens):
+        logits = model.advance(inputs)
+        logp = torch.log_softmax(logits, dim=-1)
+        z = logits / temperature
+        if top_k is not None:
+            z = keep_top_k(z, top_k)
+        if top_p is not None:
+            z = keep_top_p(z, top_p)
+        inputs = torch.multinomial(torch.softmax(z, dim=-1), num_samples=1, generator=generator)
+        ids.append(inputs)
+        logps.append(torch.gather(logp, -1, inputs))
+        if eos_id is not None:
+            finished = finished | (inputs.squeeze(-1) == eos_id)
+            if finished.all():
+                break
+    return cut_at_eos(torch.hstack(ids), torch.hstack(logps), eos_id)
+""")
+DRAW = "token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)"
+TEMPERED = "kept = logits / temperature"
+OWN = "logits.log_softmax(dim=-1).gather(1, token)"
+WRITTEN = "return cut_at_eos(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)"
+READ = "        logits = model.advance(token)\n"
+TOP_K = "        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n"
+TOP_P = "        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n"
+BEGIN = "    tokens, log_probabilities = [], []\n"
+ANEW = WRITTEN.replace("return", "found =") + """
+    return [
+        Hypothesis(tokens={}, log_probability=h.log_probability, score=h.score, finished=h.finished)
+        for h in found
+    ]"""
+NEW = "You give the model more than the new token; call advance(token), (batch, 1)."
+DICE = "You do not draw from the generator alone; hand it on to torch.multinomial."
+EACH = "You draw one token for all texts; draw one for each."
+FORM = "You return something else than a Hypothesis with plain ints for each prompt; cut_at_eos makes them."
+for name, edits, hint in (
+    ("the global dice", [(DRAW, DRAW.replace(", generator=generator", ""))], DICE),
+    ("the dice's seed, not the dice",
+     [(BEGIN, "    generator = torch.Generator(prompt.device).manual_seed(generator.initial_seed())\n" + BEGIN)], DICE),
+    ("the global dice, with a seed that is drawn",
+     [(BEGIN, "    torch.manual_seed(int(torch.randint(2**31, (), generator=generator, device=prompt.device)))\n" + BEGIN),
+      (DRAW, DRAW.replace(", generator=generator", ""))], DICE),
+    ("its own dice",
+     [(DRAW, DRAW.replace("generator=generator", "generator=torch.Generator(kept.device).manual_seed(len(tokens))"))], DICE),
+    ("one token for all texts", [(DRAW, DRAW + "[:1].expand(len(kept), 1)")], EACH),
+    ("the prompt read at each step", [(READ, READ.replace("token)", "prompt)"))], NEW),
+    ("the whole text read at each step", [(READ, READ.replace("token)", "torch.cat([prompt, *tokens], dim=1))"))], NEW),
+    ("the last token read too", [("        if len(tokens) == max_new_tokens",
+      "        if len(tokens) == max_new_tokens:\n            model.advance(token)\n        if len(tokens) == max_new_tokens")],
+     "You read the last token too; nothing comes after it."),
+    ("a token too few", [(" == max_new_tokens:", " >= max_new_tokens - 1:")], "You write a token too few; write max_new_tokens."),
+    ("a token too many", [(" == max_new_tokens:", " == max_new_tokens + 1:")], "You write a token too many; write max_new_tokens."),
+    ("floats read", [(READ, READ.replace("token)", "token.float())"))], "You give the model floats; give it token ids."),
+    ("the prompt returned too", [(WRITTEN, ANEW.format("(*prompt[found.index(h)].tolist(), *h.tokens)"))],
+     "You return the prompt too; return the new tokens alone."),
+    ("token ids far beyond the vocabulary", [(WRITTEN, ANEW.format("tuple(400_000_000 + t for t in h.tokens)"))], FORM),
+    ("floats for tokens", [(WRITTEN, ANEW.format("tuple(map(float, h.tokens))"))], FORM),
+    ("tensors for tokens", [(WRITTEN, ANEW.format("torch.tensor(h.tokens)"))], FORM),
+    ("the tokens alone returned", [(WRITTEN, "return torch.cat(tokens, dim=1)")], FORM),
+    ("the prompt first in a tensor", [(WRITTEN, "return torch.cat([prompt, *tokens], dim=1)")], FORM),
+):
+    wrong(name, *edits, lost="steps", hint=hint)
+one_loop.wrong("all that was written read again",
+    ("        ids.append(inputs)\n", "        ids.append(inputs)\n        prompt = torch.cat([prompt, inputs], dim=1)\n"),
+    ("model.advance(inputs)", "model.advance(prompt)"), lost="steps", hint=NEW)
+for name, edits, hint in (
+    ("the likeliest each time", [(DRAW, "token = kept.argmax(dim=-1, keepdim=True)")],
+     "You take the likeliest token; draw by torch.multinomial."),
+    ("drawn from all tokens alike", [(DRAW, "token = torch.multinomial(torch.ones_like(kept), 1, generator=generator)")],
+     "You draw from all tokens alike; draw from the softmax of the logits."),
+    ("logits to draw from", [("kept.softmax(dim=-1)", "kept")], "You draw from logits; take their softmax first."),
+    ("multiplied by the temperature", [(TEMPERED, "kept = logits * temperature")], "You multiply by the temperature; divide."),
+    ("no temperature", [(TEMPERED, "kept = logits")], "You do not use the temperature; divide the logits by it."),
+    ("top_k not used", [(TOP_K, "")], "You do not use top_k; call keep_top_k."),
+    ("top_p not used", [(TOP_P, "")], "You do not use top_p; call keep_top_p."),
+    ("top p first", [(TOP_K + TOP_P, TOP_P + TOP_K)], "You take the top p first; the top k come first."),
+    ("temperature last", [(TEMPERED, "kept = logits"), ("kept.softmax", "(kept / temperature).softmax")],
+     "You use the temperature last; it comes first."),
+):
+    wrong(name, *edits, lost="distribution", hint=hint)
+STOP = "You stop at another time; stop when all texts have ended."
+MODELS = "You take another log-probability; take log_softmax of the logits as the model gave them."
+for name, edits, hint in (
+    ("an end token of 0 not seen", [("if eos_id is not None:", "if eos_id:")], "You test whether eos_id is true, and 0 is not; compare with None."),
+    ("log-probability after temperature and top k", [(OWN, OWN.replace("logits.log", "kept.log"))], MODELS),
+    ("probabilities in place of their logarithms", [(OWN, OWN.replace("log_softmax", "softmax"))], MODELS),
+    ("a log-probability that is no number", [(WRITTEN, ANEW.format("h.tokens").replace("h.log_probability", "math.nan"))], MODELS),
+    ("the end token does not end", [("        if eos_id is not None:\n            is_open &= token[:, 0] != eos_id\n            if", "        if eos_id is not None:\n            if")], STOP),
+    ("one end ends all", [("not bool(is_open.any())", "not bool(is_open.all())")], STOP),
+    ("the end of this step alone", [("is_open &= token[:, 0] != eos_id", "is_open = token[:, 0] != eos_id")], STOP),
+    ("nothing cut at the end", [(WRITTEN, WRITTEN.replace("eos_id)", "None)"))],
+     "You do not cut at the end token; hand eos_id on to cut_at_eos."),
+    ("an end token of the prompt ends the text", [("    is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)",
+      "    is_open = (prompt != eos_id).all(dim=1) if eos_id is not None else torch.ones(len(prompt), dtype=torch.bool)")],
+     "You let an end token of the prompt end the text; ask the new ones alone."),
+    ("what never ends is finished", [(WRITTEN, ANEW.format("h.tokens").replace("h.finished", "eos_id is not None"))],
+     "You call a text finished that has no end token; cut_at_eos knows."),
+):
+    wrong(name, *edits, lost="end", hint=hint)
+same("torch.ones(prompt.size(0), dtype=torch.bool)", "shows on a GPU alone; the tests run there too")
+same("softmax(dim=--1)", "the last of two dimensions")
+same("token[:, -1] != eos_id", "one token a row")
+# fmt: on
 
 # %% [markdown]
 # ## Part 5: what the memory costs
-#
-# Nothing is free: what is not computed again must be kept. How much is it? Count with a pencil
-# first: what does *one* layer keep for *one* token?
 
-# %% solution="kv_cache_bytes" of="course_lib.analysis.complexity"
+
+# %% solution="kv_cache_bytes" withholds="course_lib.analysis.complexity.kv_cache_bytes"
+def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
+    """Return the bytes, an int, of the keys and values that all layers keep of ``batch`` texts."""
+    ### BEGIN SOLUTION
+    return 2 * batch * length * num_layers * d_model * bytes_per_number
+    ### END SOLUTION
+
 
 # %% test="kv_cache_bytes-formula" points=1 read="kv-caching#memory-of-the-cache"
 # A key and a value for each text, token and layer
-half = kv_cache_bytes(3, 100, 5, 64, bytes_per_number=2)
-by_default = {"a number takes 4 bytes where bytes_per_number does not say otherwise": 384_000}
-assert_equal(
-    kv_cache_bytes(3, 100, 5, 64),
-    768_000,
-    what="kv_cache_bytes(3, 100, 5, 64)",
-    mistakes=(by_default if half == 384_000 else {})
-    | {
-        "a key and a value are two vectors": 384_000,
-        "bytes_per_number is missing": 192_000,
-        "each layer keeps its own": 153_600,
-        "each text of the batch has its own": 256_000,
-        "each token has its own": 7_680,
-        "a key is a vector, d_model wide, and so is a value": 12_000,
-        "what is kept grows with the length, not with its square": 76_800_000,
-        "keys and values are kept, not the matrices that project them": 49_152_000,
-        "count bytes, not bits": 6_144_000,
-        "no later token asks for an old query: only keys and values are kept": 1_152_000,
-        "count bytes, not kilobytes": 750,
-    },
-    hint="take one layer and one token with a pencil; then all tokens, texts and layers; an int",
-)
-hint = "a number takes bytes_per_number bytes; 4 is only what it is by default"
-assert_equal(half, 384_000, what="in half precision", hint=hint)
+assert_equal(kv_cache_bytes(3, 100, 5, 64), 768_000, what="bytes of float32")
+assert_equal(kv_cache_bytes(3, 100, 5, 64, bytes_per_number=2), 384_000, what="in half precision")
 ### BEGIN HIDDEN TESTS
-from course_lib.analysis.complexity import kv_cache_bytes as reference_bytes
-
 for _ in range(4):
     sizes = (torch.randint(2, 9, (4,)) * torch.tensor([1, 1, 1, 8])).tolist()
-    for width in (1, 2, 4):
-        hint = "a product of batch, length, layers, width, 2 for key and value, bytes_per_number"
-        actual = kv_cache_bytes(*sizes, bytes_per_number=width)
-        expected = reference_bytes(*sizes, bytes_per_number=width)
-        assert_equal(actual, expected, what="bytes", hint=hint)
-    hint = "without bytes_per_number, a number takes 4 bytes"
-    assert_equal(
-        kv_cache_bytes(*sizes), reference_bytes(*sizes), what="bytes of float32", hint=hint
-    )
+    for how in ({}, {"bytes_per_number": 1}, {"bytes_per_number": 2}):
+        assert_matches(kv_cache_bytes, reference.kv_cache_bytes, *sizes, **how)
 ### END HIDDEN TESTS
+
+# %% variants="kv_cache_bytes"
+# fmt: off
+right("loops", '''
+def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
+    """Add up, layer by layer."""
+    total = 0
+    for _ in range(num_layers):
+        keys = batch * length * d_model
+        values = batch * length * d_model
+        total += keys + values
+    return total * bytes_per_number
+''')
+right("one buffer, or in few lines", '''
+def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
+    """With math.prod."""
+    return math.prod((2, batch, length, num_layers, d_model, bytes_per_number))
+''')
+right("smaller pieces", '''
+def kv_cache_bytes(
+    batch: int, length: int, num_layers: int, d_model: int, *, bytes_per_number: int = 4
+) -> int:
+    """Ask PyTorch."""
+    token = torch.empty(2, num_layers, d_model, device="meta")
+    return token.numel() * length * batch * bytes_per_number
+''')
+BYTES = "2 * batch * length * num_layers * d_model * bytes_per_number"
+for name, formula, hint in (
+    ("keys alone", BYTES.removeprefix("2 * "), "You count keys alone; values are kept too."),
+    ("numbers, not bytes", BYTES.removesuffix(" * bytes_per_number"), "You count numbers; multiply by bytes_per_number."),
+    ("one layer", BYTES.replace(" * num_layers", ""), "You count one layer; each keeps its own."),
+    ("one text", BYTES.replace(" * batch", ""), "You count one text; each of the batch has its own."),
+    ("one token", BYTES.replace(" * length", ""), "You count one token; each has its own."),
+    ("no width", BYTES.replace(" * d_model", ""), "You count a key as one number; it is d_model wide."),
+    ("length squared", BYTES.replace("length", "length**2"), "You square the length; what is kept grows with the length itself."),
+    ("width squared", BYTES.replace("d_model", "d_model**2"), "You count the projections; keys and values are d_model wide."),
+    ("bits", f"8 * {BYTES}", "You count bits; count bytes."),
+    ("queries too", BYTES.replace("2", "3"), "You count queries too; no later token asks for them."),
+    ("always four bytes", BYTES.replace("bytes_per_number", "4"), "You take 4 bytes always; take bytes_per_number."),
+    ("kilobytes", f"{BYTES} // 1024", "You count kilobytes; count bytes."),
+    ("a float", f"1.0 * {BYTES}", "You return a float; return an int."),
+):
+    wrong(name, (BYTES, formula), lost="formula", hint=hint)
+wrong("two bytes by default", ("bytes_per_number=4", "bytes_per_number=2"), lost="formula",
+    hint="You change a default; keep the signature as it is.")
+# fmt: on
 
 # %% [markdown] written="how-many-readers" points=3 read="kv-caching#memory-of-the-cache"
 # ### How many readers fit?
@@ -1979,140 +2343,68 @@ for _ in range(4):
 # %% [markdown]
 # ## And now: a story that grows
 #
-# A `Reader` is a text model part-way through a text: what `sample` asks for.
+# In *The House that Jack Built* every verse repeats all verses before it. A model learns the rhyme,
+# standing on your attention, and tells the story of the farmer, and one that nobody has told yet. The
+# picture shows what the cache is good for. (All of it takes about eight seconds.)
+
+# %% demo="jack" prints="that lay in the house that jack built ."
+import time
+
+import matplotlib.pyplot as plt
+
+from course_lib.data.house_that_jack_built import read_rhyme
+
+vocabulary, rhyme = read_rhyme()
+torch.manual_seed(0)
+storyteller = TextModel(len(vocabulary), 48, 4)
+optimizer = torch.optim.Adam(storyteller.parameters(), lr=3e-3)
+for _step in range(121):
+    loss = nn.functional.cross_entropy(storyteller(rhyme[:, :-1]).mT, rhyme[:, 1:])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 
 
-# %% setup="reader"
-class Reader:
-    """A StepModel: a text model with its caches."""
-
+class Reader:  # a StepModel: a text model with its caches
     def __init__(self, model):
         self.model, self.caches = model, model.new_caches()
 
     @torch.no_grad()
     def advance(self, tokens):
-        """Read more tokens, and give the logits of what may follow."""
         return self.model(tokens, self.caches)[:, -1]
 
-    def reorder(self, indices):
-        """Go on with chosen rows."""
-        for cache in self.caches:
-            cache.reorder(indices)
 
-
-# %% [markdown]
-# In *The House that Jack Built* every verse repeats all verses before it: the past grows, as in
-# your cache. For a few seconds a model learns the rhyme, standing on your attention. Then it tells
-# the story of the farmer, the likeliest word each time, and some that nobody has told yet, by
-# chance. The picture shows what the cache is good for. What shape do the two curves have? (All of
-# it takes about eight seconds.)
-#
-# Afterwards, call `tell` with a beginning and a temperature of your own.
-
-# %% demo="jack"
-import matplotlib.pyplot as plt
-
-RHYME = [
-    "the house that jack built",
-    "the malt that lay in",
-    "the rat that ate",
-    "the cat that killed",
-    "the dog that worried",
-    "the cow with the crumpled horn that tossed",
-    "the maiden all forlorn that milked",
-    "the man all tattered and torn that kissed",
-    "the priest all shaven and shorn that married",
-    "the cock that crowed in the morn that waked",
-    "the farmer sowing his corn that kept",
-]
-verses = [f"this is {' '.join(RHYME[i::-1])} .".split() for i in range(len(RHYME))]
-vocabulary = sorted({word for verse in verses for word in verse})
-longest = max(map(len, verses))
-padded = [verse + ["."] * (longest - len(verse)) for verse in verses]
-rhyme = torch.tensor([[vocabulary.index(word) for word in verse] for verse in padded])
-is_real = torch.tensor([[i < len(verse) for i in range(longest)] for verse in verses])
-
-torch.manual_seed(0)
-storyteller = TextModel(len(vocabulary), 48, 4)
-optimizer = torch.optim.Adam(storyteller.parameters(), lr=3e-3)
-for step in range(121):
-    logits = storyteller(rhyme[:, :-1])
-    losses = nn.functional.cross_entropy(logits.transpose(1, 2), rhyme[:, 1:], reduction="none")
-    loss = losses[is_real[:, 1:]].mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if step % 20 == 0:
-        print(f"step {step:3d}: loss {loss.item():.3f} nats a word")
-
-
-def tell(beginning, seed=0, **options):
-    """Tell a story that begins like this."""
+def tell(beginning, seed=0, **options):  # try others
     prompt = torch.tensor([[vocabulary.index(word) for word in beginning.split()]])
-    (story,) = sample(
-        Reader(storyteller),
-        prompt,
-        eos_id=vocabulary.index("."),
-        max_new_tokens=120,
-        generator=torch.Generator().manual_seed(seed),
-        **options,
-    )
+    options |= {"eos_id": vocabulary.index("."), "max_new_tokens": 120}
+    dice = torch.Generator().manual_seed(seed)
+    (story,) = sample(Reader(storyteller), prompt, generator=dice, **options)
     return f"{beginning} {' '.join(vocabulary[token] for token in story.tokens)}"
 
 
-print("\nAs it was told:\n")
 print(tell("this is the farmer", top_k=1))
-print("\nAs nobody told it:\n")
-for seed in range(3):
-    print("-", tell("this is the", seed, temperature=1.8, top_p=0.9))
-
-
-def seconds_a_token(model, length=300):
-    """Write a text, and return the seconds that each token took."""
-    token, seconds = torch.zeros(1, 1, dtype=torch.long), []
-    with torch.no_grad():
-        for _ in range(length):
-            start = time.perf_counter()
-            token = model.advance(token).argmax(dim=-1, keepdim=True)
-            seconds.append(time.perf_counter() - start)
-    return torch.tensor(seconds)
-
-
-writer = TextModel(1000, 128, 4, num_layers=3)
-figure, axes = plt.subplots(figsize=(7, 3))
+print(tell("this is the", temperature=1.8, top_p=0.9))  # as nobody told it
+writer, token = TextModel(1000, 128, 4, num_layers=3), torch.zeros(1, 1, dtype=torch.int64)
 for name, model in (("with your cache", Reader(writer)), ("without", UncachedModel(writer))):
-    seconds = seconds_a_token(model).view(-1, 10).median(dim=-1).values  # of ten tokens each
-    axes.plot(range(0, 300, 10), 1000 * seconds, label=name)
-axes.set_xlabel("tokens before")
-axes.set_ylabel("milliseconds a token")
-axes.set_ylim(bottom=0)
-axes.legend()
+    times = [(model.advance(token), time.perf_counter())[1] for _ in range(301)]
+    plt.plot(1000 * torch.tensor(times).diff().view(-1, 10).median(dim=-1).values, label=name)
+plt.gca().set(xlabel="tens of tokens before", ylabel="milliseconds a token")
+plt.legend()
 plt.show()
 
 # %% [markdown]
-# ## And then: your storyteller in the book
-#
 # Under [Writing, step by step](book:transformer-families#generation-step-by-step) a small language
-# model runs in the book's page. The next cell writes yours to a file, `my-language-model.json`,
-# with what your code computes for a few beginnings, through your cache. Open it under the figure
-# there: your model writes, word by word, its cache fills, and the page says how far its numbers are
-# from yours.
+# model runs in the book's page. The next cell writes yours to a file, `my-language-model.json`; open
+# it there, and the page says how far its numbers are from yours.
 
 # %% demo="my-language-model"
 from course_lib.training.export import export_language_model
 
 try:
-    file = export_language_model(
-        storyteller,
-        "my-language-model.json",
-        words=vocabulary,
-        start="this",
-        end=".",
-        num_heads=4,
-        begin=lambda: Reader(storyteller).advance,
-        texts=["this is the farmer sowing his corn", "this is the cat that killed the rat"],
-    )
-    print(f"written: {file}, {file.stat().st_size / 1000:.0f} kB")
+    texts = ["this is the farmer sowing his corn", "this is the cat that killed the rat"]
+    how = {"words": vocabulary, "texts": texts, "start": "this", "end": ".", "num_heads": 4}
+    how |= {"begin": lambda: Reader(storyteller).advance}
+    print("written:", export_language_model(storyteller, "my-language-model.json", **how))
 except (NameError, NotImplementedError):
     print("Nothing is written yet: your layers first, then the cell above, which trains the model.")
 except ValueError as error:

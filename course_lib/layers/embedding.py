@@ -85,6 +85,23 @@ class TokenEmbedding(nn.Embedding):
         return vectors if self.scale == 1.0 else vectors * self.scale
 
 
+def start_small(model: nn.Module) -> None:
+    """Draw a model's first weights so that vectors keep about their size from layer to layer.
+
+    A Transformer that starts otherwise learns late or never.
+
+    Args:
+        model: Holds token embeddings and linear layers; its other parameters are left as they are.
+    """
+    for module in model.modules():
+        if isinstance(module, TokenEmbedding):  # times its scale: entries of about 1
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
 def keep_tied(model: nn.Module) -> None:
     """Call a model's ``tie_weights`` now, and after each ``load_state_dict``.
 

@@ -3,7 +3,7 @@
 Dimensions: ... stands for any leading dimensions (batch, length); d_model.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 from torch import Tensor, nn
@@ -72,6 +72,46 @@ def final_norm(norm: nn.Module, norm_position: NormPosition) -> nn.Module:
     """
     check_norm_position(norm_position)
     return norm if norm_position == "pre" else nn.Identity()
+
+
+class LayerStack(nn.Module):
+    """Layers one after the other, and a last normalisation: a decoder of layers of one's own.
+
+    >>> import torch
+    >>> stack = LayerStack([nn.Linear(4, 4), nn.Linear(4, 4)], nn.LayerNorm(4))
+    >>> stack(torch.randn(3, 4)).shape
+    torch.Size([3, 4])
+
+    Args:
+        layers: Each is called as ``layer(x, *rest)``.
+        norm: What ``final_norm`` gives.
+
+    Attributes:
+        layers: As given, first to last.
+        norm: As given.
+
+    Source: chapter "Residual connections".
+    """
+
+    def __init__(self, layers: Iterable[nn.Module], norm: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(self, x: Tensor, *rest: Tensor | None, **settings: Tensor | None) -> Tensor:
+        """Run the layers.
+
+        Args:
+            x: ``(batch, len, d_model)``.
+            *rest: What each layer gets besides, such as a memory and masks.
+            **settings: Likewise, by name.
+
+        Returns:
+            ``(batch, len, d_model)``.
+        """
+        for layer in self.layers:
+            x = layer(x, *rest, **settings)
+        return self.norm(x)
 
 
 def check_norm_position(norm_position: str) -> None:

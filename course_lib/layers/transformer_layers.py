@@ -4,6 +4,8 @@ Dimensions: batch; src_len, tgt_len (tokens); d_model; d_ff. Masks are boolean, 
 may attend to a key; see ``masks.py``. Padding comes last in a sequence.
 """
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from course_lib.layers.attention import CachedAttention, MultiHeadAttention
@@ -157,6 +159,49 @@ class DecoderLayer(nn.Module):
         x = self.cross_attention_residual(
             x, lambda y: self.cross_attention(y, memory, memory, memory_mask, cache=source)
         )
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class SelfAttentionLayer(nn.Module):
+    """An attention of one's own, then a feed-forward layer, each pre-norm with its residual.
+
+    >>> import torch
+    >>> layer = SelfAttentionLayer(CachedAttention(d_model=8, num_heads=2), d_model=8)
+    >>> layer(torch.randn(3, 5, 8)).shape
+    torch.Size([3, 5, 8])
+
+    Args:
+        attention: Called as ``attention(x, x, x, mask, cache=cache)``.
+        d_model: Width of a token's vector.
+
+    Attributes:
+        self_attention: As given.
+        feed_forward: ``FeedForward``, four times as wide inside, with GELU.
+        attention_residual: ``Residual`` around the attention.
+        feed_forward_residual: ``Residual`` around the feed-forward layer.
+
+    Source: Radford et al. (2019); chapter "Transformer families".
+    """
+
+    def __init__(self, attention: nn.Module, d_model: int) -> None:
+        super().__init__()
+        self.self_attention = attention
+        self.feed_forward = FeedForward(d_model, 4 * d_model, activation="gelu_tanh")
+        self.attention_residual = Residual(LayerNorm(d_model), norm_position="pre")
+        self.feed_forward_residual = Residual(LayerNorm(d_model), norm_position="pre")
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, *, cache: Any = None) -> Tensor:
+        """Let the tokens read each other, and what the cache holds.
+
+        Args:
+            x: ``(batch, length, d_model)``.
+            mask: As the attention takes it.
+            cache: The attention's own; None if there were no earlier steps.
+
+        Returns:
+            ``(batch, length, d_model)``.
+        """
+        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
         return self.feed_forward_residual(x, self.feed_forward)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from course_lib.layers.embedding import TokenEmbedding, keep_tied
+from course_lib.layers.embedding import TokenEmbedding, keep_tied, start_small
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.kv_cache import KVCache
 from course_lib.layers.masks import CausalMask, padding_mask
@@ -141,7 +141,7 @@ class Transformer(nn.Module):
         self.output_projection = nn.Linear(
             config.d_model, config.tgt_vocab_size, bias=config.output_bias
         )
-        self._initialise()
+        start_small(self)
         keep_tied(self)
 
     def tie_weights(self) -> None:
@@ -221,13 +221,3 @@ class Transformer(nn.Module):
         if self.config.positions == "sinusoidal":
             return SinusoidalPositions(self.config.d_model)
         return LearnedPositions(self.config.max_length, self.config.d_model)
-
-    def _initialise(self) -> None:
-        """Start so that vectors keep about their size from layer to layer."""
-        for module in self.modules():
-            if isinstance(module, TokenEmbedding):  # times its scale: entries of about 1
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
-            elif isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)

@@ -11,15 +11,20 @@ from torch import nn
 
 from course_lib.testing import (
     CheckFailure,
+    NextTokenTable,
     assert_close,
+    assert_drops_like,
     assert_equal,
     assert_keeps_inputs,
+    assert_parameters,
     assert_raises,
     assert_rows_sum_to_one,
     assert_shape,
     call_beside,
     call_strided,
     call_without_dropout,
+    fix_weights,
+    plain_sgd,
 )
 
 X = torch.arange(6.0).view(2, 3)
@@ -455,3 +460,45 @@ def test_without_dropout_nothing_is_dropped_and_afterwards_it_is_again():
     with pytest.raises(ZeroDivisionError):
         call_without_dropout(lambda: 1 / 0)
     assert not torch.equal(layers[0](ones), ones)
+
+
+# --- layers whose weights and dropout are known --------------------------------------------------
+
+
+def test_named_parameters_depend_on_name_and_shape_alone():
+    first, second = (fix_weights(nn.TransformerEncoderLayer(8, 2)) for _ in range(2))
+    for one, other in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert not torch.equal(first.norm1.weight, first.norm2.weight)
+    assert first.norm1.bias.any()
+
+
+def test_drops_like_accepts_the_same_share_alone():
+    x, layer = torch.ones(40, 40), nn.Sequential(nn.Linear(40, 40), nn.Dropout(0.5))
+    fix_weights(layer)
+    assert_drops_like(layer, layer, x)
+    more = nn.Sequential(layer[0], nn.Dropout(0.6))
+    assert "what dropout leaves" in failure(assert_drops_like, more, layer, x).summary
+    none = nn.Sequential(layer[0], nn.Identity())
+    assert "nothing is dropped" in failure(assert_drops_like, none, none, x).summary
+
+
+def test_parameters_may_be_one_where_that_is_allowed():
+    layer = nn.ModuleDict({"a": nn.Linear(3, 3, bias=False), "b": nn.Linear(3, 3, bias=False)})
+    shapes = {"a.weight": (3, 3), "b.weight": (3, 3)}
+    assert_parameters(layer, shapes)
+    layer["b"].weight = layer["a"].weight
+    assert_parameters(layer, shapes, may_share=1)
+    assert "has 1 parameters" in failure(assert_parameters, layer, shapes).summary
+
+
+def test_a_table_learns_by_plain_gradient_descent():
+    model = NextTokenTable(3)
+    src, tgt = torch.tensor([[1]]), torch.tensor([[1]])
+    optimizer = plain_sgd(model)
+    assert torch.equal(model(src, tgt), torch.zeros(1, 1, 3))
+    F.cross_entropy(model(src, tgt)[0], torch.tensor([2])).backward()
+    optimizer.step()
+    expected = torch.tensor([-1 / 3, -1 / 3, 2 / 3])
+    assert torch.allclose(model.after[1], expected)
+    assert torch.allclose(model(src, tgt)[0, 0], 2 * expected)

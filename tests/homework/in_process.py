@@ -102,6 +102,8 @@ class Kernel:
     ) -> dict[str, CheckResult]:
         names, results = dict(self._names), {}
         for cell in self._homework.cells if checks else ():
+            if cell.kind is CellKind.SETUP:  # it may stand on solutions
+                run_setup(cell, names, "cpu")
             if cell.kind is CellKind.SOLUTION:
                 self._define(cell, sources.get(cell.grade_id, cell.source), names)
             if cell.kind is not CellKind.TEST:

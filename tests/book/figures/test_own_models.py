@@ -6,6 +6,7 @@ import json
 import math
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ import pytest
 import torch
 
 from autograder.homework_source.homework import CellKind
+from course_lib.data.toy_translation_pairs import token_ids
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.step_models import UncachedModel
 from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.training.export import export_parameters, export_translator
 from tests.book import living_figures as living
@@ -172,13 +176,15 @@ def test_the_translator_of_homework_5_runs_in_the_page(solve, page_of):
     offered = figure.get_by_label("or pick one").locator("option")
     for sentence in offered.all_text_contents():
         figure.get_by_label("or pick one").select_option(sentence)
-        src = solved["token_ids"]([sentence.split()], solved["ENGLISH"])
+        src = token_ids([sentence.split()], solved["ENGLISH"])
         run = run_in_page(page, src[0].tolist(), file=file.read_text())
         own = solved["translator"](src, torch.tensor([run["read"]]))[0]
         assert (torch.tensor(run["trace"]["output_projection"]) - own).abs().max() < living.CLOSE
         expected = computed(reference, src[0].tolist(), run["read"])
         assert largest_difference(run["trace"], expected) < living.CLOSE
-        words = [solved["FRENCH"][i] for i in solved["translate"](solved["translator"], src, 21)[0]]
+        model, start = UncachedModel(partial(solved["translator"], src)), torch.tensor([[1]])
+        (written,) = greedy(model, start, eos_id=2, max_new_tokens=20)
+        words = [solved["FRENCH"][i] for i in written.tokens]
         line = figure.locator(".living-result", has_text="French")
         expect(line).to_have_attribute("data-written", " ".join(w for w in words if "<" not in w))
     figure.get_by_role("button", name="Back to the course").click()

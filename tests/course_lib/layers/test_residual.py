@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from course_lib.layers.normalization import LayerNorm
-from course_lib.layers.residual import Residual, check_norm_position, final_norm
+from course_lib.layers.residual import LayerStack, Residual, check_norm_position, final_norm
 from tests.course_lib.parity import randomise
 
 D_MODEL = 4
@@ -80,3 +80,13 @@ def test_other_positions_are_refused(refuse):
 def test_dropout_must_be_a_share():
     with pytest.raises(ValueError, match=r"between 0 and 1, but got -0\.1"):
         build("pre", dropout=-0.1)
+
+
+def test_a_stack_hands_on_what_comes_beside_x():
+    class Scaled(nn.Module):
+        def forward(self, x, factor, *, plus=0.0):
+            return factor * x + plus
+
+    stack = LayerStack([Scaled(), Scaled()], nn.Identity())
+    assert torch.equal(stack(torch.ones(2), 3.0, plus=1.0), torch.full((2,), 13.0))
+    assert "layers.0.weight" in LayerStack([nn.Linear(2, 2)], nn.LayerNorm(2)).state_dict()

@@ -1,0 +1,105 @@
+"""A small world in English and French, to translate: animals, and what they do to each other.
+
+Nouns have a gender, and what belongs to a noun agrees with it; some adjectives stand before their
+noun, most behind it; a negation takes two words, one on each side of the verb. No frog is green.
+
+Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD`` fills short
+sentences, ``START`` begins what a decoder has written, ``END`` ends a sentence.
+"""
+
+import random
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+PAD, START, END = 0, 1, 2
+_NOUNS = {  # English: French, gender
+    "cat": ("chat", 0), "dog": ("chien", 0), "fox": ("renard", 0), "wolf": ("loup", 0),
+    "mouse": ("souris", 1), "frog": ("grenouille", 1), "cow": ("vache", 1), "hen": ("poule", 1),
+}  # fmt: skip
+_BEFORE = {"small": ("petit", "petite"), "big": ("grand", "grande")}
+_BEHIND = {
+    "green": ("vert", "verte"), "grey": ("gris", "grise"), "white": ("blanc", "blanche"),
+    "black": ("noir", "noire"),
+}  # fmt: skip
+_ARTICLES = {"the": ("le", "la"), "a": ("un", "une")}
+_VERBS = {"see": "voit", "like": "aime", "chase": "chasse", "bite": "mord"}
+_SPECIAL = ["<pad>", "<start>", "<end>"]
+
+ENGLISH: list[str] = [
+    *_SPECIAL, *_ARTICLES, *_BEFORE, *_BEHIND, *_NOUNS, *_VERBS,
+    *(f"{verb}s" for verb in _VERBS), "does", "not",
+]  # fmt: skip
+"""The English vocabulary; a token id is a word's place in it."""
+
+FRENCH: list[str] = [
+    *_SPECIAL, *_VERBS.values(), *(noun for noun, _ in _NOUNS.values()),
+    *(form for forms in (_ARTICLES | _BEFORE | _BEHIND).values() for form in forms), "ne", "pas",
+]  # fmt: skip
+"""The French vocabulary, likewise."""
+
+
+def draw_sentence(dice: random.Random) -> tuple[list[str], list[str]]:
+    """Draw a sentence and its translation.
+
+    Args:
+        dice: Where chance comes from.
+
+    Returns:
+        The English words and the French words.
+    """
+    (subject, sujet), (thing, objet) = _draw_noun_phrase(dice), _draw_noun_phrase(dice)
+    verb = dice.choice(list(_VERBS))
+    if dice.random() < 0.3:
+        english = [*subject, "does", "not", verb, *thing]
+        return english, [*sujet, "ne", _VERBS[verb], "pas", *objet]
+    return [*subject, f"{verb}s", *thing], [*sujet, _VERBS[verb], *objet]
+
+
+def _draw_noun_phrase(dice: random.Random) -> tuple[list[str], list[str]]:
+    article, noun = dice.choice(list(_ARTICLES)), dice.choice(list(_NOUNS))
+    name, gender = _NOUNS[noun]
+    english, french = [article, noun], [_ARTICLES[article][gender], name]
+    adjective = dice.choice([None, None, None, *_BEFORE, *_BEHIND])
+    if adjective and (adjective, noun) != ("green", "frog"):
+        english.insert(1, adjective)
+        forms = (_BEFORE | _BEHIND)[adjective]
+        french.insert(1 if adjective in _BEFORE else 2, forms[gender])
+    return english, french
+
+
+def token_ids(
+    sentences: Sequence[Sequence[str]], vocabulary: Sequence[str], *, start: Sequence[int] = ()
+) -> Tensor:
+    """Turn sentences into token ids.
+
+    Args:
+        sentences: The words of each.
+        vocabulary: ``ENGLISH`` or ``FRENCH``.
+        start: Token ids that stand before the words.
+
+    Returns:
+        ``(batch, length)``, int64: the words, ``END``, and ``PAD`` behind it.
+
+    Raises:
+        ValueError: A word is not in the vocabulary.
+    """
+    rows = [[*start, *map(vocabulary.index, words), END] for words in sentences]
+    longest = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
+
+
+def draw_batch(size: int) -> tuple[Tensor, Tensor]:
+    """Draw sentences and their translations, by torch's own random numbers.
+
+    Args:
+        size: Number of sentences.
+
+    Returns:
+        Source ``(batch, src_len)`` and target ``(batch, 1 + tgt_len)``, which begins with
+        ``START``; int64.
+    """
+    dice = random.Random(int(torch.randint(2**31, ())))  # noqa: S311 -- nothing secret
+    english, french = zip(*[draw_sentence(dice) for _ in range(size)], strict=True)
+    return token_ids(english, ENGLISH), token_ids(french, FRENCH, start=[START])
