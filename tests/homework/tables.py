@@ -1,7 +1,7 @@
 """Makes each homework's table of submissions, from the variants in its source.
 
 A homework that has none yet has a module of this folder, named as the homework:
-``hw04_transformer_blocks.py`` belongs to ``hw04-transformer-blocks`` and may hold:
+``hw07_bleu.py`` belongs to ``hw07-bleu`` and may hold:
 
 - ``SAMPLE_CLASS``: a class of students of every kind; ``make course`` grades hw03's.
 - ``MISTAKES``: further submissions: right ones in other styles, and wrong ones with one named
