@@ -1,17 +1,10 @@
 # %% [markdown]
 # # Homework 8: BERT
 #
-# Which word is missing?
-#
-# ```
-# the two dogs ___ all night
-# ```
-#
-# You looked to the left *and* to the right, and you knew more than the word: you knew that it is a
-# verb, that it stands in the plural, and what dogs do. Whoever fills such blanks all day must learn
-# grammar and a good deal of the world, and nobody needs to label anything. **That is how BERT
-# learns.** Here you write what it needs, and in the end a small BERT made of *your* parts fills in
-# the blanks that you give it.
+# Which word is missing in `the two dogs ___ all night`? You looked to the left *and* to the right,
+# and you knew more than the word: a verb, in the plural, that dogs do. Whoever fills such blanks all
+# day must learn grammar and a good deal of the world, and nobody needs to label anything. **That is
+# how BERT learns.** In the end a small BERT made of *your* parts fills in your blanks.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -22,147 +15,38 @@
 # | 5 | `SentenceClassifier` and `fine_tune`: put it to use | 3 |
 # | 6 | a question, answered in words | 3 |
 #
-# **Time:** about three hours if you have read the chapter [BERT](book:bert). Part 2 takes the
-# longest, part 4 is short. Nothing here needs a GPU.
-#
-# **Afterwards you can** tokenise with subwords, make training data from plain text, say what each
-# of BERT's embeddings is for, share weights between its two ends, and fine-tune it.
-
-# %% [markdown]
-# ## How this notebook works
-#
-# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
-#   contract: shapes, types, errors. Gradients flow back through all of the model: `detach()`,
-#   `.item()`, `float(...)` and `no_grad()` cut them. You may add cells, and functions of your own.
-# - The test cells check one thing each. One that passes says so, one that fails says first what
-#   is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers. It
-#   asks for nothing beyond the docstring, the text and the part that you see. Where the docstring
-#   says *at random*, the tests count, with bounds so wide that no honest solution is ever out of
-#   luck.
-# - Random numbers come from the `generator` that is handed in: `torch.rand(...,
-#   generator=generator)`. So the same generator gives the same result, and experiments can be
-#   repeated.
-# - A mistake in one part costs no points in another: when your work is graded, what stands on a
-#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
-# - `README.md`, beside this notebook, says how to open the course's book. Its page
-#   [For students](book:for-students) says how to begin, ask, hand in and read feedback.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
-#   fails; if your work is half done, go on below it by hand.
-#
-# **If you are stuck,** look at [Common mistakes](book:bert#bert-common-mistakes) in the chapter.
+# **Time:** about three hours if you have read the chapter [BERT](book:bert). Write your code where a
+# cell says `YOUR CODE HERE`, and leave arguments as they are. Draw random numbers from the
+# `generator` that is handed in, as in `torch.rand(..., generator=generator)`: so experiments can be
+# repeated. Tests count what is random, with bounds so wide that no right solution is out of luck.
+# [For students](book:for-students) explains how grading works; if you are stuck, see
+# [Common mistakes](book:bert#bert-common-mistakes).
 
 # %% setup="imports"
-import os
-from collections.abc import Container, Iterable, Sequence
-from functools import partial
-from itertools import pairwise
+import functools
+import math
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.checked_results import as_pair, checked
-from course_lib.gradient_checks import assert_gradients_like
-from course_lib.tokenization.basic import basic_tokenize
-from course_lib.models.bert import BertConfig, Pooler, init_weights
-from course_lib.data.bert_pretraining import (
-    NOT_MASKED,
-    MaskedTokens,
-    Sentence,
-    NextSentencePair,
-    draw_ordinary_tokens,
-    join_sentences,
-)
+from course_lib.data.bert_pretraining import draw_ordinary_tokens, join_sentences
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions
-from course_lib.notebook_tests import tell_what_passes
-from course_lib.testing import (
-    CheckFailure,
-    assert_close,
-    assert_equal,
-    assert_keeps_inputs,
-    assert_raises,
-    assert_shape,
-    call_beside,
-    forgive,
-)
 from course_lib.layers.transformer_layers import Encoder
+from course_lib.models.bert import BertConfig, Pooler, init_weights
+from course_lib.notebook_tests import prepare_notebook
+from course_lib.testing import assert_close, assert_equal, assert_keeps_inputs, assert_shape
+from course_lib.testing import call_beside, load_parameters
 from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
-from course_lib.tokenization.wordpiece import CONTINUATION
 
-device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
-torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
-tell_what_passes()  # a line under each test cell that ran to its end
+prepare_notebook()  # test cells say how they ended
 
 
-def new_generator():
-    """Give a source of random numbers, another one each time."""
-    return torch.Generator().manual_seed(int(torch.randint(2**31, ())))
-
-
-def bare(pieces):
-    """Give pieces in a list, without their marks."""
-    pieces = pieces.split() if isinstance(pieces, str) else pieces
-    if not isinstance(pieces, list | tuple):
-        return pieces
-    return [p.removeprefix("##") if isinstance(p, str) else p for p in pieces]
-
-
-def assert_pieces(actual, expected, *, what, hint):
-    """Check pieces, be it that they stand in no list, or lack their marks."""
-    is_list = isinstance(actual, list | tuple)
-    if not (is_list and [*actual] == expected) and bare(actual) == bare(expected):
-        forgive("the pieces stand in no list, or lack their marks", "split_word-pieces")
-        return
-    assert_equal(actual, expected, what=what, hint=hint)
-
-
-def ids_and_labels(result, token_ids, *, wanted=("token_ids", "labels")):
-    """Give the two tensors that were made of tokens; those wanted are known to be like them.
-
-    Where labels alone are wanted, either order will do: only labels hold -100.
-    """
-    hint = "return MaskedTokens(token_ids=..., labels=...)"
-    changed, labels = as_pair(result, "two results are expected", hint=hint)
-    holding = [isinstance(x, Tensor) and bool((x == NOT_MASKED).any()) for x in (changed, labels)]
-    if "token_ids" not in wanted and holding == [True, False]:
-        changed, labels = labels, changed
-        forgive("token_ids and labels have changed places", "corrupt_tokens-fates")
-    alike = "token_ids and labels have the shape and the dtype of the tokens that come in"
-    for what, ids in (("token_ids", changed), ("labels", labels)):
-        if what in wanted:
-            checked(ids, token_ids.shape, what=what, hint=alike, dtype=torch.int64)
-    return changed, labels
-
-
-def assert_share(part, whole, low, high, *, what, hint=""):
-    """Check that a share lies within bounds; they are wide enough for any luck."""
-    share = int(part.sum()) / max(int(whole.sum()), 1)
-    if not low <= share <= high:
-        raise CheckFailure(f"{what}: {share:.0%}, expected about {(low + high) / 2:.0%}", hint=hint)
-
-
-def parameters_of(module, part=""):
-    """Give the state of a module, or of a part of it, without buffers: of these it may have any."""
-    buffers = {name for name, _ in module.named_buffers()}
-    state = {name: x for name, x in module.state_dict().items() if name not in buffers}
-    return {name.removeprefix(part): x for name, x in state.items() if name.startswith(part)}
-
-
-def assert_parameters(actual, expected, *, what, hint):
-    """Check names and sizes of the parameters in a state; where many differ, a few are named."""
-    for verb, names in (
-        ("lacks", set(expected) - set(actual)),
-        ("has", set(actual) - set(expected)),
-    ):
-        if names:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            raise CheckFailure(f"{what} {verb} {', '.join(sorted(names)[:3])}{more}", hint=hint)
-    for name, tensor in expected.items():
-        assert_shape(actual[name], tensor.shape, what=name, hint=hint)
+def seeded(seed):
+    return torch.Generator(torch.get_default_device()).manual_seed(seed)
 
 
 # %% [markdown]
@@ -170,962 +54,1316 @@ def assert_parameters(actual, expected, *, what, hint):
 #
 # BERT's vocabulary of 30,000 entries holds *playful*, but not *playfulness*. WordPiece writes rare
 # words in pieces that are there: *playful ##ness*. A piece that does not begin a word carries the
-# mark `##` (its name here is `CONTINUATION`), so that *##able* in *payable* is another piece than
-# the word *able*. The chapter tells where the pieces come from:
-# [WordPiece](book:tokenization#wordpiece).
-#
-# The search is **greedy**: always the longest piece that fits, from the left, and never back. Try
-# *unwanted* on paper, with the pieces of the docstring's first example. And what about a word whose
-# longest first piece leads to a dead end?
+# mark `##`, so that *##able* in *payable* is another piece than the word *able*. The search is
+# **greedy**: always the longest piece that fits, from the left, and never back. What about a word
+# whose longest first piece leads to a dead end? See [WordPiece](book:tokenization#wordpiece).
 
-# %% solution="split_word" of="course_lib.tokenization.wordpiece"
+
+# %% solution="split_word" withholds="course_lib.tokenization.wordpiece.split_word"
+def split_word(word, vocabulary, *, unknown="[UNK]", max_characters=100):
+    """Return the pieces of ``word`` that are ``in vocabulary``, in order.
+
+    The whole word becomes ``[unknown]`` where the search ends without a piece that fits, and where
+    it has more than ``max_characters``. An empty word has no pieces.
+    """
+    ### BEGIN SOLUTION
+    if len(word) > max_characters:
+        return [unknown]
+    pieces = []
+    start = 0
+    while start < len(word):
+        mark = "##" if start > 0 else ""
+        for end in range(len(word), start, -1):
+            if mark + word[start:end] in vocabulary:
+                break
+        else:
+            return [unknown]
+        pieces.append(mark + word[start:end])
+        start = end
+    return pieces
+    ### END SOLUTION
+
 
 # %% test="split_word-pieces" points=1 read="tokenization#wordpiece"
 # A word is written in its longest pieces, from the left
-pieces = {"play", "pl", "##ing", "##in", "##g", "un", "##play", "##ed", "##p", "##l", "ed"}
-for word, expected in (
-    ("play", ["play"]),
-    ("playing", ["play", "##ing"]),
-    ("unplayed", ["un", "##play", "##ed"]),
-):
-    assert_equal(
-        split_word(word, pieces),
-        expected,
-        what=f"the pieces of {word!r}",
-        hint="try the longest piece first; all but the first carry the mark ##, and the last one "
-        "reaches to the end of the word",
-        mistakes={
-            "pieces inside a word begin with ##": [p.removeprefix("##") for p in expected],
-            "the longest piece that fits, not the shortest": ["pl"],
-            "these are the letters, not the pieces": list(word),
-        },
-    )
+pieces = {"play", "pl", "##ing", "##in", "##g", "un", "##play", "##ed", "ed"}
+assert_equal(split_word("play", pieces), ["play"], what="pieces of 'play'")
+assert_equal(split_word("playing", pieces), ["play", "##ing"], what="pieces of 'playing'")
+assert_equal(split_word("unplayed", pieces), ["un", "##play", "##ed"], what="pieces of 'unplayed'")
 ### BEGIN HIDDEN TESTS
-from course_lib.tokenization.wordpiece import split_word as reference_split
-
 letters = [*"abc"]
 for _ in range(8):
     drawn = ["".join(letters[i] for i in torch.randint(3, (n,))) for n in (1, 2, 2, 3, 3, 4)]
     pieces = {*letters, *(f"##{x}" for x in letters), *drawn, *(f"##{x}" for x in drawn[::2])}
-    pieces = Vocabulary(tokens=(*pieces,), specials=(), unknown=None)  # knows `in`, and no order
+    pieces = Vocabulary(tokens=(*sorted(pieces),), specials=(), unknown=None)  # knows `in` alone
     word = "".join(letters[i] for i in torch.randint(3, (9,)))
-    expected = reference_split(word, pieces)
-    assert_equal(
-        split_word(word, pieces),
-        expected,
-        what="the pieces of a word",
-        hint="the longest piece that fits, again and again; ## before all but the first",
-        mistakes={
-            "pieces inside a word begin with ##": [p.removeprefix("##") for p in expected],
-            "the first piece does not begin with ##": [f"##{expected[0]}", *expected[1:]],
-            "the pieces are in the wrong order": expected[::-1],
-        },
-    )
-hint = "a word is looked for as it is written; lower case is another function's business"
-assert_equal(split_word("Un", {"Un", "un"}), ["Un"], what="a word with a capital", hint=hint)
+    assert_equal(split_word(word, pieces), reference.split_word(word, pieces), what="pieces")
+assert_equal(split_word("Un", {"Un", "un"}), ["Un"], what="pieces of a word with a capital")
 begins_inside = split_word("cd", {"##cd", "##c", "##d"}) == ["##cd"]
-hint = "a piece with ## stands inside a word alone"
-assert_equal(begins_inside, False, what="whether a word begins with a piece with ##", hint=hint)
+assert_equal(begins_inside, False, what="whether a word begins with a piece that has a mark")
 ### END HIDDEN TESTS
 
 # %% test="split_word-unknown" points=1 read="tokenization#wordpiece"
 # A word that can't be written in pieces is unknown, the whole of it
 pieces = {"un", "##want", "##wan", "##ted", "##ed"}
-assert_equal(
-    split_word("unwantedX", pieces),
-    ["[UNK]"],
-    what="the pieces of 'unwantedX'",
-    hint="one unknown for the whole word, also when its first pieces were found",
-    mistakes={
-        "the pieces that were found must go too": ["un", "##want", "##ed", "[UNK]"],
-        "one unknown for the whole word": ["un", "##want", "##ed"],
-    },
-)
+assert_equal(split_word("unwantedX", pieces), ["[UNK]"], what="pieces of 'unwantedX'")
+assert_equal(split_word("xyz", pieces, unknown="<?>"), ["<?>"], what="pieces of 'xyz'")
 ### BEGIN HIDDEN TESTS
-hint = "one unknown for the whole word, also when its first pieces were found"
 pieces = {"ab", "##cd", "##c", "a", "##a", "abc", "e", "##e"}
-for word in ("xab", "abx", "abxcd"):
-    assert_equal(split_word(word, pieces), ["[UNK]"], what="a word without pieces", hint=hint)
-greedy = "greedy search never goes back: after the longest first piece there is no way on here"
-assert_equal(split_word("abcd", pieces), ["[UNK]"], what="a dead end", hint=greedy)
-known = "what is written in pieces to its end is not unknown"
-assert_pieces(split_word("ae", pieces), ["a", "##e"], what="a word with pieces", hint=known)
-hint = "the argument unknown says what to write, wherever that is"
-for word, most in (("xyz", 100), ("abx", 100), ("xyxyx", 3)):
-    named = split_word(word, pieces, unknown="<?>", max_characters=most)
-    assert_equal(named, ["<?>"], what="an unknown word", hint=hint)
+for word in ("xab", "abx", "abxcd", "abcd", "ae"):  # abcd: after the longest piece no way on
+    for how in ({}, {"unknown": "<?>"}):
+        found, expected = split_word(word, pieces, **how), reference.split_word(word, pieces, **how)
+        assert_equal(found, expected, what="pieces")
+assert_equal(split_word("xyxyx", pieces, unknown="<?>", max_characters=3), ["<?>"], what="pieces")
 ### END HIDDEN TESTS
 
 # %% test="split_word-limits" points=1 read="tokenization#wordpiece"
 # Words that are too long are unknown, and an empty word has no pieces
-pieces = {"a", "##a"}
+pieces = {"a", "##a", "aaaa"}
 found = split_word("aaa", pieces, max_characters=3)
-assert_pieces(found, ["a", "##a", "##a"], what="a word of 3", hint="3 are allowed, 4 are too long")
-found = split_word("aaaa", pieces, max_characters=3)
-assert_equal(found, ["[UNK]"], what="a word of 4", hint="3 are allowed, 4 are too long")
-assert_pieces(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
+assert_equal(found, ["a", "##a", "##a"], what="pieces of a word at the limit")
+assert_equal(split_word("aaaa", pieces, max_characters=3), ["[UNK]"], what="pieces of a long word")
+assert_equal(split_word("", pieces), [], what="pieces of an empty word")
 ### BEGIN HIDDEN TESTS
-most = int(torch.randint(4, 30, ()))
-for length, expected in ((most, ["a", *["##a"] * (most - 1)]), (most + 1, ["[UNK]"])):
-    found = split_word("a" * length, pieces, max_characters=most)
-    assert_pieces(found, expected, what="a word near the limit", hint="longer than max_characters")
-hint = "100 are allowed unless max_characters says otherwise"
-found = split_word("a" * 100, pieces)
-assert_pieces(found, ["a", *["##a"] * 99], what="the pieces of a word of 100", hint=hint)
-assert_equal(
-    split_word("a" * 101, pieces), ["[UNK]"], what="a word of 101", hint="100 is the limit"
-)
-assert_pieces(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
-hint = "only a word that is longer than max_characters is too long"
-found = split_word("a", pieces, max_characters=1)
-assert_pieces(found, ["a"], what="a word of 1, at the limit", hint=hint)
-hint = "max_characters must be at least 1: raise ValueError"
-for word in ("", "a"):
-    assert_raises(ValueError, split_word, word, pieces, max_characters=0, hint=hint)
-hint = "too long is unknown, also when the vocabulary holds the word"
-found = split_word("aaaa", {*pieces, "aaaa"}, max_characters=3)
-assert_equal(found, ["[UNK]"], what="a word of the vocabulary that is too long", hint=hint)
+pieces, most = {"a", "##a"}, int(torch.randint(4, 30, ()))
+for length, how in ((most, {"max_characters": most}), (most + 1, {"max_characters": most}),
+                    (100, {}), (101, {}), (1, {"max_characters": 1}), (0, {"max_characters": 1})):  # fmt: skip
+    found = split_word("a" * length, pieces, **how)
+    assert_equal(found, reference.split_word("a" * length, pieces, **how), what="pieces")
 ### END HIDDEN TESTS
+
+# %% variants="split_word"
+# fmt: off
+right("loops", '''
+def split_word(word, vocabulary, *, unknown="[UNK]", max_characters=100):
+    """Shorten the candidate from the right until it fits."""
+    if max_characters <= 0:
+        raise ValueError(max_characters)
+    if len(word) > max_characters:
+        return [unknown]
+    rest, pieces = word, []
+    while rest:
+        candidate = rest
+        while candidate and ("##" if pieces else "") + candidate not in vocabulary:
+            candidate = candidate[:-1]
+        if not candidate:
+            return [unknown]
+        pieces.append(("##" if pieces else "") + candidate)
+        rest = rest[len(candidate):]
+    return pieces
+''')
+right("in vectors", '''
+def split_word(word: str, vocabulary, *, unknown: str = "[UNK]", max_characters: int = 100):
+    """Recursively."""
+    if max_characters < 1:
+        raise ValueError
+
+    def rest_of(start):
+        if start == len(word):
+            return []
+        marks = "" if start == 0 else "##"
+        ends = range(start + 1, len(word) + 1)
+        fitting = [end for end in ends if marks + word[start:end] in vocabulary]
+        if not fitting:
+            return None
+        later = rest_of(max(fitting))
+        return None if later is None else [marks + word[start : max(fitting)], *later]
+
+    found = rest_of(0) if len(word) <= max_characters else None
+    return [unknown] if found is None else found
+''')
+right("in small steps", '''
+def split_word(word, vocabulary, unknown="[UNK]", max_characters=100):
+    """A while loop with two pointers."""
+    if max_characters < 1:
+        raise ValueError("at least one")
+    if len(word) > max_characters: return [unknown]
+    i, result = 0, []
+    while i < len(word):
+        j = len(word)
+        while j > i:
+            piece = word[i:j] if i == 0 else "##%s" % word[i:j]
+            if piece in vocabulary:
+                result += [piece]
+                break
+            j -= 1
+        if j == i:
+            result = [unknown]
+            break
+        i = j
+    return result
+''')
+ELSE = "        else:\n            return [unknown]\n"
+SEARCH = ("        for end in range(len(word), start, -1):\n"
+          "            if mark + word[start:end] in vocabulary:\n                break\n")
+MARK = '"##" if start > 0 else ""'
+APPEND = "pieces.append(mark + word[start:end])"
+LONG = "    if len(word) > max_characters:\n        return [unknown]\n"
+MARKS = "all pieces but the first carry the mark ##."
+WHOLE = "one unknown stands for the whole word."
+for name, edits, hint in (
+    ("in lower case", (("    pieces = []\n", "    pieces, word = [], word.lower()\n"),), "You write the word in lower case; look for it as it is."),
+    ("shortest piece first", (("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),),
+     "You take the shortest piece that fits; take the longest."),
+    ("the whole vocabulary, longest first", ((SEARCH,
+        "        for piece in sorted(vocabulary, key=len, reverse=True):\n            end = start + len(piece) - len(mark)\n"
+        "            if end > start and piece == mark + word[start:end]:\n                break\n"),),
+     "You go through the whole vocabulary, which knows no order; ask with `in`."),
+    ("the last letter never reached", (("range(len(word), start, -1)", "range(len(word) - 1, start, -1)"),),
+     "You never reach the end of the word; the last piece does."),
+    ("no mark inside a word", ((MARK, '""'),), f"You leave out the marks; {MARKS}"),
+    ("the mark before every piece", ((MARK, '"##"'),), f"You mark the first piece too; {MARKS}"),
+    ("marks looked up but not written", ((APPEND, "pieces.append(word[start:end])"),), f"You leave out the marks in the result; {MARKS}"),
+    ("marks written but not looked up", (("if mark + word[start:end] in", "if word[start:end] in"),),
+     f"You look pieces up without their marks; {MARKS}"),
+    ("pieces in the wrong order", ((APPEND, "pieces.insert(0, mark + word[start:end])"),),
+     "You return the pieces in another order; they stand as in the word."),
+    ("pieces joined with spaces", (("start = end\n    return pieces", "start = end\n    return ' '.join(pieces)"),),
+     "You return a text; return a list of pieces."),
+):
+    wrong(name, *edits, lost="pieces", hint=hint)
+for name, edits, hint in (
+    ("what was found before the unknown is kept", ((ELSE, ELSE.replace("[unknown]", "[*pieces, unknown]")),),
+     f"You keep the pieces found before the unknown; {WHOLE}"),
+    ("what can't be written is left out", ((ELSE, ELSE.replace("[unknown]", "pieces")),), f"You leave out what can't be written; {WHOLE}"),
+    ("unknown letter by letter", ((ELSE, "        else:\n            pieces += [unknown]\n            start += 1\n            continue\n"),),
+     f"You write an unknown for each letter; {WHOLE}"),
+    ("the name of the unknown fixed", ((ELSE, ELSE.replace("[unknown]", "['[UNK]']")),), "You fix the name of the unknown; use the argument."),
+    ("the name of the unknown fixed for long words", ((LONG, LONG.replace("[unknown]", "['[UNK]']")),),
+     "You fix the name of the unknown; use the argument."),
+    ("the name of the unknown fixed behind a piece", ((ELSE, ELSE.replace("[unknown]", "['[UNK]'] if pieces else [unknown]")),),
+     "You fix the name of the unknown; use the argument."),
+):
+    wrong(name, *edits, lost="unknown", hint=hint)
+for name, edits, hint in (
+    ("too long by one", (("> max_characters", ">= max_characters"),), "You reject a word at the limit; only a longer one is too long."),
+    ("no limit", ((LONG, ""),), "You set no limit; a word longer than max_characters is unknown."),
+    ("cut at the limit", ((LONG, "    word = word[:max_characters]\n"),), "You cut a long word off; it is unknown, the whole of it."),
+    ("an empty word is unknown", (("start = end\n    return pieces", "start = end\n    return pieces or [unknown]"),),
+     "You return an unknown for an empty word; it has no pieces."),
+    ("another limit at the start", (("max_characters=100", "max_characters=99"),), "You start with another limit; it is 100 unless given."),
+):
+    wrong(name, *edits, lost="limits", hint=hint)
+right("a tuple of pieces", ("start = end\n    return pieces", "start = end\n    return tuple(pieces)"))
+# fmt: on
 
 # %% [markdown]
 # ## Part 2: blanks
 #
-# Some tokens are **chosen**, and the model has to guess what they were. If every chosen token
-# became `[MASK]`, the model could be lazy about all others, and would never meet a `[MASK]` again
-# once it is put to use. So, of the chosen tokens, 80 % become `[MASK]`, 10 % some random token,
-# and 10 % stay as they are: [Masking tokens](book:bert#masking-tokens).
-#
-# You write this in two steps. `corrupt_tokens` is handed everything that chance decides, so you can
-# check it by hand. `mask_tokens` then throws the dice. The labels say what each chosen token *was*;
-# at all other places they are -100 (`NOT_MASKED`), which PyTorch's cross-entropy leaves out.
+# Some tokens are **chosen**, and the model has to guess what they were. If all of them became
+# `[MASK]`, the model could be lazy about the others, and would never meet a `[MASK]` again once it
+# is put to use. So 80 % become `[MASK]`, 10 % some random token, and 10 % stay:
+# [Masking tokens](book:bert#masking-tokens). `corrupt_tokens` is handed everything that chance
+# decides. Its labels say what each chosen token *was*, and -100, which PyTorch's cross-entropy
+# leaves out, at all other places.
 
-# %% solution="corrupt_tokens" of="course_lib.data.bert_pretraining"
+
+# %% solution="corrupt_tokens" withholds="course_lib.data.bert_pretraining.corrupt_tokens"
+def corrupt_tokens(
+    token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
+):
+    """Return the changed token ids and the labels, both ``(batch, length)``, int64.
+
+    ``chosen`` is boolean; ``fate`` holds numbers from 0 to 1. With a fate below ``mask_share`` a
+    chosen token becomes ``mask_id``; from there on, below ``mask_share + random_share``, that of
+    ``random_ids``; above, it stays.
+    """
+    ### BEGIN SOLUTION
+    masked = chosen & (fate < mask_share)
+    replaced = chosen & (fate >= mask_share) & (fate < mask_share + random_share)
+    changed = token_ids.masked_fill(masked, mask_id)
+    labels = token_ids.masked_fill(~chosen, -100)
+    return torch.where(replaced, random_ids, changed), labels
+    ### END SOLUTION
+
 
 # %% test="corrupt_tokens-fates" points=1 read="bert#masking-tokens"
 # Chosen tokens are masked, replaced or kept, as their fate says; the others stay
-token_ids = torch.tensor([[11, 12, 13, 14, 15]]).to(device)
-chosen = torch.tensor([[True, True, True, False, True]]).to(device)
-fate = torch.tensor([[0.5, 0.85, 0.95, 0.1, 0.79]]).to(device)
-random_ids = torch.tensor([[21, 22, 23, 24, 25]]).to(device)
-changed, _ = ids_and_labels(
-    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4),
-    token_ids,
-    wanted=["token_ids"],
-)
-assert_close(
-    changed,
-    torch.tensor([[4, 22, 13, 14, 4]]).to(device),
-    what="token_ids",
-    hint="below 0.8 it becomes [MASK], from there below 0.9 a random token, above it stays",
-    mistakes={
-        "only chosen tokens may change": torch.tensor([[4, 22, 13, 4, 4]]).to(device),
-        "10 % stay as they are": torch.tensor([[4, 22, 23, 14, 4]]).to(device),
-        "every chosen token is masked; 80 % are": torch.tensor([[4, 4, 4, 14, 4]]).to(device),
-        "10 % become a random token": torch.tensor([[4, 12, 13, 14, 4]]).to(device),
-        "random and kept have changed places": torch.tensor([[4, 12, 23, 14, 4]]).to(device),
-        "-100 belongs in the labels alone: make them in a tensor of their own": torch.tensor(
-            [[4, 22, 13, -100, 4]]
-        ).to(device),
-        "these are the labels; token_ids come first": torch.tensor([[11, 12, 13, -100, 15]]).to(
-            device
-        ),
-    },
-)
+token_ids, random_ids = torch.tensor([[11, 12, 13, 14]]), torch.tensor([[21, 22, 23, 24]])
+chosen, fate = torch.tensor([[True, True, True, False]]), torch.tensor([[0.5, 0.85, 0.95, 0.1]])
+changed, _ = corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4)
+assert_close(changed, torch.tensor([[4, 22, 13, 14]]), what="token ids")
 ### BEGIN HIDDEN TESTS
-from course_lib.data.bert_pretraining import corrupt_tokens as reference_corrupt
-
-token_ids = torch.randint(5, 30, (6, 20)).to(device)
-random_ids = torch.randint(40, 60, (6, 20)).to(device)
-chosen, fate = (torch.rand(6, 20) < 0.7).to(device), torch.rand(6, 20).to(device)
-# The shares are whole eighths: as floats they are exact, and so are the borders between fates.
-fate[0, :4] = torch.tensor([0.5, 0.75, 0.4999, 0.7499]).to(device)
-chosen[0, :4] = True
-for pair in ((), (0.5, 0.25), (0.0, 0.1), (1.0, 0.0), (0.5, 0.0)):
-    shares = dict(zip(("mask_share", "random_share"), pair, strict=False))
-    arguments = {"fate": fate, "random_ids": random_ids, "mask_id": 3, **shares}
-    expected = reference_corrupt(token_ids, chosen, **arguments)
-    changed, _ = ids_and_labels(
-        corrupt_tokens(token_ids, chosen, **arguments), token_ids, wanted=["token_ids"]
-    )
-    everywhere = reference_corrupt(token_ids, torch.ones_like(chosen), **arguments)
-    assert_close(
-        changed,
-        expected.token_ids,
-        what="token_ids" if not shares else "token_ids, with other shares",
-        hint="below mask_share masked; below mask_share + random_share random; else kept",
-        mistakes={
-            "only chosen tokens may change": everywhere.token_ids,
-            "-100 belongs in the labels alone: make them in a tensor of their own": (
-                expected.token_ids.masked_fill(~chosen, -100)
-            ),
-            "these are the labels; token_ids come first": expected.labels,
-        },
-    )
+token_ids, random_ids = torch.randint(5, 30, (6, 20)), torch.randint(40, 60, (6, 20))
+chosen, fate = torch.rand(6, 20) < 0.7, torch.rand(6, 20)
+how = {"fate": fate, "random_ids": random_ids, "mask_id": 3}
+changed, _ = corrupt_tokens(token_ids, chosen, **how)
+assert_close(changed, reference.corrupt_tokens(token_ids, chosen, **how)[0], what="token ids")
 ### END HIDDEN TESTS
 
 # %% test="corrupt_tokens-labels" points=1 read="bert#masking-tokens"
 # The labels are the true tokens where one was chosen, and -100 elsewhere
-token_ids = torch.tensor([[11, 12, 13, 14]]).to(device)
-chosen = torch.tensor([[True, True, True, False]]).to(device)
-fate = torch.tensor([[0.5, 0.85, 0.95, 0.1]]).to(device)
-random_ids = torch.tensor([[21, 22, 23, 24]]).to(device)
-_, labels = ids_and_labels(
-    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4),
-    token_ids,
-    wanted=["labels"],
-)
-assert_close(
-    labels,
-    torch.tensor([[11, 12, 13, -100]]).to(device),
-    what="labels",
-    hint="also a chosen token that stays as it is must be guessed",
-    mistakes={
-        "a token that was not chosen has the label -100": token_ids,
-        "chosen tokens that stay must be guessed too": torch.tensor([[11, 12, -100, -100]]).to(
-            device
-        ),
-        "the label is what the token was, not what it became": torch.tensor([[4, 22, 13, -100]]).to(
-            device
-        ),
-        "the label is what the token was, before any was masked": torch.tensor(
-            [[4, 12, 13, -100]]
-        ).to(device),
-        "-100 belongs where nothing was chosen": torch.tensor([[-100, -100, -100, 14]]).to(device),
-        "0 is a token; -100 is what the loss leaves out": torch.tensor([[11, 12, 13, 0]]).to(
-            device
-        ),
-    },
-)
+token_ids, random_ids = torch.tensor([[11, 12, 13, 14]]), torch.tensor([[21, 22, 23, 24]])
+chosen, fate = torch.tensor([[True, True, True, False]]), torch.tensor([[0.5, 0.85, 0.95, 0.1]])
+_, labels = corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4)
+assert_close(labels, torch.tensor([[11, 12, 13, -100]]), what="labels")
 ### BEGIN HIDDEN TESTS
-token_ids = torch.randint(5, 30, (6, 20)).to(device)
-random_ids = torch.randint(40, 60, (6, 20)).to(device)
-chosen, fate = (torch.rand(6, 20) < 0.5).to(device), torch.rand(6, 20).to(device)
-expected = token_ids.masked_fill(~chosen, -100)
-kept = fate >= 0.9
-_, labels = ids_and_labels(
-    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=3),
-    token_ids,
-    wanted=["labels"],
-)
-assert_close(
-    labels,
-    expected,
-    what="labels",
-    hint="the true token where one was chosen, -100 elsewhere",
-    mistakes={
-        "a token that was not chosen has the label -100": token_ids,
-        "chosen tokens that stay must be guessed too": expected.masked_fill(kept, -100),
-        "the label is what the token was, before any was masked": expected.masked_fill(
-            chosen & (fate < 0.8), 3
-        ),
-        "-100 belongs where nothing was chosen": token_ids.masked_fill(chosen, -100),
-        "0 is a token; -100 is what the loss leaves out": token_ids.masked_fill(~chosen, 0),
-    },
-)
+token_ids, random_ids = torch.randint(5, 30, (6, 20)), torch.randint(40, 60, (6, 20))
+chosen, fate = torch.rand(6, 20) < 0.5, torch.rand(6, 20)
+_, labels = corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=3)
+assert_close(labels, token_ids.masked_fill(~chosen, -100), what="labels")
 ### END HIDDEN TESTS
 
-# %% test="corrupt_tokens-errors" points=1 read="bert#bert-common-mistakes"
-# The arguments are left as they are, and what does not fit is refused
-token_ids = torch.tensor([[11, 12]]).to(device)
-chosen = torch.tensor([[True, False]]).to(device)
-rest = {"fate": torch.zeros(1, 2).to(device), "random_ids": token_ids + 10, "mask_id": 4}
-hint = "methods that end in _ and assignments such as x[mask] = y change a tensor in place"
-assert_keeps_inputs(corrupt_tokens, token_ids, chosen, **rest, hint=hint)
-assert_raises(TypeError, corrupt_tokens, token_ids.int(), chosen, **rest, hint="int64 alone")
+# %% test="corrupt_tokens-shares" points=1 read="bert#masking-tokens"
+# The shares may be others, and the arguments are left as they are
+given = torch.tensor([[11, 12, 13, 14]]), torch.ones(1, 4, dtype=torch.bool)
+how = {"fate": torch.tensor([[0.1, 0.4, 0.6, 0.85]]), "random_ids": given[0] + 10, "mask_id": 4}
+changed, _ = corrupt_tokens(*given, **how, mask_share=0.25, random_share=0.5)
+assert_close(changed, torch.tensor([[4, 22, 23, 14]]), what="token ids")
+assert_keeps_inputs(corrupt_tokens, *given, **how)
 ### BEGIN HIDDEN TESTS
-everything = torch.ones_like(chosen)
-for fate in (0.1, 0.85, 0.95):
-    rest["fate"] = torch.full((1, 2), fate).to(device)
-    assert_keeps_inputs(corrupt_tokens, token_ids, everything, **rest, hint=hint)
-assert_raises(TypeError, corrupt_tokens, token_ids.float(), chosen, **rest, hint="int64 alone")
-assert_raises(TypeError, corrupt_tokens, token_ids.int(), chosen, **rest, hint="int64 alone")
-hint = "chosen must be boolean"
-assert_raises(TypeError, corrupt_tokens, token_ids, chosen.long(), **rest, hint=hint)
-hint = "no share may be negative, nor may the two make more than 1: ValueError"
-for mask_share, random_share in ((-0.25, 0.5), (0.5, -0.25), (0.75, 0.5)):
+token_ids, random_ids = torch.randint(5, 30, (6, 20)), torch.randint(40, 60, (6, 20))
+chosen, fate = torch.rand(6, 20) < 0.7, torch.rand(6, 20)
+# The shares are whole eighths: as floats they are exact, and so are the borders between fates.
+fate[0, :4], chosen[0, :4] = torch.tensor([0.5, 0.75, 0.4999, 0.7499]), True
+how = {"fate": fate, "random_ids": random_ids, "mask_id": 3}
+for mask_share, random_share in ((0.5, 0.25), (0.0, 0.1), (1.0, 0.0), (0.5, 0.0)):
     shares = {"mask_share": mask_share, "random_share": random_share}
-    assert_raises(ValueError, corrupt_tokens, token_ids, chosen, **rest, **shares, hint=hint)
+    changed, _ = corrupt_tokens(token_ids, chosen, **how, **shares)
+    expected, _ = reference.corrupt_tokens(token_ids, chosen, **how, **shares)
+    assert_close(changed, expected, what="token ids")
+assert_keeps_inputs(corrupt_tokens, token_ids, chosen, **how)
 ### END HIDDEN TESTS
+
+# %% variants="corrupt_tokens"
+# fmt: off
+right("loops", '''
+def corrupt_tokens(
+    token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
+):
+    """One token at a time."""
+    if token_ids.dtype != torch.int64 or chosen.dtype != torch.bool:
+        raise TypeError("dtypes")
+    if min(mask_share, random_share) < 0 or mask_share + random_share > 1:
+        raise ValueError("shares")
+    changed, labels = token_ids.clone(), torch.full_like(token_ids, -100)
+    for row, column in chosen.nonzero().tolist():
+        labels[row, column] = token_ids[row, column]
+        luck = float(fate[row, column])
+        if luck < mask_share:
+            changed[row, column] = mask_id
+        elif luck < mask_share + random_share:
+            changed[row, column] = random_ids[row, column]
+    return changed, labels
+''')
+right("in vectors", '''
+def corrupt_tokens(
+    token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
+):
+    """Where in where in where."""
+    if token_ids.dtype is not torch.long or chosen.dtype is not torch.bool:
+        raise TypeError
+    if mask_share < 0 or random_share < 0 or mask_share + random_share > 1:
+        raise ValueError
+    fated = torch.where(fate < mask_share + random_share, random_ids, token_ids)
+    fated = torch.where(fate < mask_share, torch.full_like(token_ids, mask_id), fated)
+    return (
+        torch.where(chosen, fated, token_ids), torch.where(chosen, token_ids, -100)
+    )
+''')
+right("in small steps", '''
+def corrupt_tokens(
+    token_ids: Tensor, chosen: Tensor, *, fate: Tensor, random_ids: Tensor, mask_id: int,
+    mask_share: float = 0.8, random_share: float = 0.1,
+):
+    """Integers instead of conditions."""
+    if token_ids.dtype != torch.int64: raise TypeError("token_ids")
+    if chosen.dtype != torch.bool: raise TypeError("chosen")
+    if not (0 <= mask_share and 0 <= random_share and mask_share + random_share <= 1):
+        raise ValueError("shares")
+    is_masked = (chosen & (fate < mask_share)).long()
+    is_random = (chosen & ~(fate < mask_share) & (fate < mask_share + random_share)).long()
+    is_kept = 1 - is_masked - is_random
+    return (
+        is_masked * mask_id + is_random * random_ids + is_kept * token_ids,
+        token_ids * chosen.long() - 100 * (~chosen).long(),
+    )
+''')
+MASKED, REPLACED = "masked = chosen & (fate < mask_share)", "replaced = chosen & (fate >= mask_share) & (fate < mask_share + random_share)"
+LABELS = "token_ids.masked_fill(~chosen, -100)"
+RESULT = "return torch.where(replaced, random_ids, changed), labels"
+SHARES = "80 % of the chosen are masked, 10 % random, 10 % kept."
+for name, edits, hint in (
+    ("always masked", ((MASKED, "masked = chosen"), (REPLACED, "replaced = chosen & (fate < 0)")), f"You mask every chosen token; {SHARES}"),
+    ("never random", ((RESULT, "return changed, labels"),), f"You never put in a random token; {SHARES}"),
+    ("never kept", ((REPLACED, "replaced = chosen & (fate >= mask_share)"),), f"You never keep a chosen token; {SHARES}"),
+    ("random and kept exchanged", ((REPLACED, "replaced = chosen & (fate >= mask_share + random_share)"),), "You exchange random and kept; the highest fates stay."),
+    ("masked where nothing was chosen", ((MASKED, "masked = fate < mask_share"),), "You mask tokens that were not chosen; only chosen ones may change."),
+    ("random where nothing was chosen", ((REPLACED, REPLACED.replace("chosen & ", "")),), "You replace tokens that were not chosen; only chosen ones may change."),
+    ("random over masked", ((REPLACED, "replaced = chosen & (fate < mask_share + random_share)"),),
+     "You put random tokens over the masked ones; they begin at mask_share."),
+    ("random_share measured from zero", ((REPLACED, "replaced = chosen & (fate >= mask_share) & (fate < random_share)"),),
+     "You measure random_share from 0; it begins at mask_share."),
+    ("labels first", ((RESULT, "return labels, torch.where(replaced, random_ids, changed)"),), "You return the labels first; token ids come first."),
+    ("labels made in token_ids", (("    changed = ", "    token_ids[~chosen] = -100\n    changed = "), (LABELS, "token_ids.clone()")),
+     "You write -100 into token_ids; make the labels in a tensor of their own."),
+):
+    wrong(name, *edits, lost="fates", hint=hint)
+for name, labels, hint in (
+    ("labels everywhere", "token_ids.clone()", "You label tokens that were not chosen; they have -100."),
+    ("labels where nothing was chosen", LABELS.replace("~", ""), "You put -100 where a token was chosen; it belongs where none was."),
+    ("no label for what was kept", "token_ids.masked_fill(~(masked | replaced), -100)", "You leave out chosen tokens that stay; they must be guessed too."),
+    ("labels of what they became", "torch.where(replaced, random_ids, changed).masked_fill(~chosen, -100)",
+     "You label what a token became; label what it was."),
+    ("labels of what is masked", "changed.masked_fill(~chosen, -100)", "You label a token after it was masked; label what it was before."),
+    ("labels that are no integers", f"{LABELS}.float()", "You return floats; labels are int64."),
+    ("labels with a dimension too much", f"{LABELS}[:, None]", "You return a dimension too many; labels have the shape of token_ids."),
+    ("label 0 for nothing", LABELS.replace("-100", "0"), "You put 0 where nothing was chosen, a token; put -100."),
+):
+    wrong(name, (LABELS, labels), lost="labels", hint=hint)
+wrong("labels after masking in place", ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"), lost="labels shares",
+    hint="You mask in place, and label afterwards; masked_fill makes a new tensor, masked_fill_ does not.")
+wrong("in place", ("    masked = ", "    labels = token_ids.masked_fill(~chosen, -100)\n    masked = "),
+    ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"), ("    labels = token_ids.masked_fill(~chosen, -100)\n    return", "    return"),
+    lost="shares", hint="You change the caller's token_ids; masked_fill makes a new tensor, masked_fill_ does not.")
+wrong("shares fixed", (MASKED, "masked = chosen & (fate < 0.8)"), (REPLACED, "replaced = chosen & (fate >= 0.8) & (fate < 0.9)"),
+    lost="shares", hint="You fix the shares; use the arguments.")
+# fmt: on
 
 # %% [markdown]
-# Now the dice. `draw_ordinary_tokens` of the course's library draws the random tokens for you: its
-# docstring says how (`help(draw_ordinary_tokens)`). What remains for you is *who is chosen*, and
-# that needs care with the special tokens: a `[CLS]` that is guessed teaches nothing, and a guessed
-# `[PAD]` teaches that sentences end in padding.
+# Now the dice. `draw_ordinary_tokens(shape, vocab_size, excluded_ids, generator)` draws random tokens
+# for you, none of the excluded. What remains is *who is chosen*, and that needs care: a `[CLS]` that
+# is guessed teaches nothing, and a guessed `[PAD]` teaches that sentences end in padding.
 
-# %% solution="mask_tokens" of="course_lib.data.bert_pretraining"
+
+# %% solution="mask_tokens" withholds="course_lib.data.bert_pretraining.mask_tokens"
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """Choose tokens at random and corrupt them; return the changed token ids and the labels.
+
+    Each token is chosen with ``probability``, by itself, and gets a fate by itself. Those of
+    ``special_ids`` are never chosen, nor put in at random; ``mask_id`` is not put in at random.
+    """
+    ### BEGIN SOLUTION
+    special = torch.isin(token_ids, torch.tensor([*special_ids]))
+    drawn = torch.rand(token_ids.shape, generator=generator) < probability
+    excluded = [mask_id, *special_ids]
+    return corrupt_tokens(
+        token_ids,
+        drawn & ~special,
+        fate=torch.rand(token_ids.shape, generator=generator),
+        random_ids=draw_ordinary_tokens(token_ids.shape, vocab_size, excluded, generator),
+        mask_id=mask_id,
+    )
+    ### END SOLUTION
+
 
 # %% test="mask_tokens-chosen" points=1 read="bert#masking-tokens"
-# Each token is chosen with the given probability, by itself, and by the generator
-token_ids = torch.randint(5, 30, (40, 50)).to(device)
-settings = {"mask_id": 4, "vocab_size": 30, "special_ids": [0, 1, 2, 3]}
+# Each token is chosen with the given probability, by the generator
+token_ids = torch.randint(5, 30, (40, 50))
+how = {"mask_id": 4, "vocab_size": 30, "special_ids": [0, 1, 2, 3]}
 for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
-    _, labels = ids_and_labels(
-        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability),
-        token_ids,
-    )
-    assert_share(
-        labels != -100, token_ids > 4, low, high, what=f"chosen with probability {probability}",
-        hint="choose where torch.rand(...) < probability",
-    )  # fmt: skip
+    _, labels = mask_tokens(token_ids, **how, generator=seeded(0), probability=probability)
+    share = (labels != -100).float().mean()
+    assert_equal(bool(low <= share <= high), True, what=f"whether about {probability} are chosen")
 ### BEGIN HIDDEN TESTS
-token_ids = torch.randint(5, 30, (80, 50)).to(device)
-ordinary = token_ids > 4
-_, labels = ids_and_labels(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
-hint = "choose where torch.rand(...) < probability, which is 0.15 if nothing else is asked for"
-what = "chosen if nothing else is asked for"
-assert_share(labels != -100, ordinary, 0.115, 0.185, what=what, hint=hint)
-hint = "choose where torch.rand(...) < probability"
-_, labels = ids_and_labels(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4), token_ids
-)
+new_seed = lambda: int(torch.randint(2**31, ()))
+_, labels = mask_tokens(token_ids.repeat(2, 1), **how, generator=seeded(new_seed()))
+share = (labels != -100).float().mean()
+assert_equal(bool(0.11 < share < 0.19), True, what="whether 15 % are chosen unless told otherwise")
+_, labels = mask_tokens(token_ids, **how, generator=seeded(new_seed()), probability=0.4)
 chosen = labels != -100
-assert_share(chosen, ordinary, 0.35, 0.45, what="chosen with probability 0.4", hint=hint)
-for what, part in (("in a row", chosen.double().mean(1)), ("in a column", chosen.double().mean(0))):
-    if not bool(((part > 0.02) & (part < 0.9)).all()):
-        hint = "each token is chosen by itself: draw a number for each"
-        raise CheckFailure(f"the share that is chosen {what} should be near 40 %", hint=hint)
-counts = chosen.sum(1)
-if bool((counts == counts[0]).all()):
-    hint = "each token is chosen by itself: a row may hold any number of them"
-    raise CheckFailure("in every row the same number of tokens is chosen", hint=hint)
-few, seed = token_ids[:20, :20], int(torch.randint(2**31, ()))
-twice = [
-    ids_and_labels(mask_tokens(few, **settings, generator=torch.Generator().manual_seed(seed)), few)
-    for _ in range(2)
-]
-hint = "draw every random number from the generator that is handed in"
-for name, first, second in zip(("token_ids", "labels"), *twice, strict=True):
-    assert_close(first, second, what=f"{name}, drawn again with the same seed", hint=hint)
-other, _ = ids_and_labels(mask_tokens(few, **settings, generator=new_generator()), few)
-if torch.equal(other, twice[0][0]):
-    raise CheckFailure("another generator gives the same tokens", hint=hint)
-# Bound beside your code, it is one generator for all calls.
-hide = call_beside(partial, mask_tokens, few, **settings, generator=new_generator())
-batches = [ids_and_labels(hide(probability=0.9), few) for _ in range(8)]
-changed, labels = (torch.stack(parts) for parts in zip(*batches, strict=True))
+even = all(
+    ((x > 0.02) & (x < 0.9)).all() for x in (chosen.double().mean(0), chosen.double().mean(1))
+)
+assert_equal(even, True, what="whether each token of a row and of a column is chosen by itself")
+assert_equal(len(chosen.sum(1).unique()) > 1, True, what="whether rows have different numbers")
+few, seed = token_ids[:20, :20], new_seed()
+once, again = (mask_tokens(few, **how, generator=seeded(seed)) for _ in range(2))
+is_same = all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
+assert_equal(is_same, True, what="whether the same seed gives the same again")
+other, _ = mask_tokens(few, **how, generator=seeded(seed + 1))
+assert_equal(torch.equal(other, once[0]), False, what="whether another seed gives the same")
+# Bound beside the code, it is one generator for all calls.
+hide = call_beside(functools.partial, mask_tokens, few, **how, generator=seeded(new_seed()))
+changed, labels = (
+    torch.stack(x) for x in zip(*(hide(probability=0.9) for _ in range(8)), strict=True)
+)
 chosen, masked, replaced = labels != -100, changed == 4, (changed != few) & (changed != 4)
 both, swapped = chosen[1:] & chosen[:-1], replaced[1:] & replaced[:-1]
-for what, next_ones, ones in (
-    ("chooses the same tokens", chosen[1:], chosen[:-1]),
-    ("masks the same tokens", masked[1:][both], masked[:-1][both]),
-    ("puts in the same tokens", changed[1:][swapped], changed[:-1][swapped]),
+for what, later, sooner in (
+    ("chooses the same", chosen[1:], chosen[:-1]),
+    ("masks the same", masked[1:][both], masked[:-1][both]),
+    ("puts in the same", changed[1:][swapped], changed[:-1][swapped]),
 ):
-    if torch.equal(next_ones, ones) and len(ones.unique()) > 1:
-        hint = "draw from the generator itself, which goes on; its seed stays as it is"
-        raise CheckFailure(f"the next call with the same generator {what}", hint=hint)
-counts = chosen.sum((1, 2))
-if bool((counts == counts[0]).all()):
-    hint = "each token is chosen by itself: a batch may hold any number of them"
-    raise CheckFailure("in every batch the same number of tokens is chosen", hint=hint)
+    is_same = torch.equal(later, sooner) and len(sooner.unique()) > 1
+    assert_equal(is_same, False, what=f"whether the next call with this generator {what}")
+assert_equal(
+    len(chosen.sum((1, 2)).unique()) > 1, True, what="whether batches have different numbers"
+)
 ### END HIDDEN TESTS
 
 # %% test="mask_tokens-specials" points=1 read="bert#masking-tokens"
 # Special tokens are never chosen and never put in
-token_ids = torch.tensor([[2, 7, 8, 9, 3, 10, 11, 3, 0, 0]]).repeat(200, 1).to(device)
-settings = {"mask_id": 4, "vocab_size": 12, "special_ids": [0, 1, 2, 3]}
-special = torch.isin(token_ids, torch.tensor([0, 1, 2, 3], device=device))
-changed, labels = ids_and_labels(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
-)
-hint = "leave out special tokens when you choose: torch.isin finds them"
-assert_close(
-    labels[special],
-    torch.full_like(token_ids[special], -100),
-    what="labels of special tokens",
-    hint=hint,
-)
-assert_close(changed[special], token_ids[special], what="special tokens", hint=hint)
+token_ids = torch.tensor([[2, 7, 8, 9, 3, 10, 11, 3, 0, 0]]).repeat(200, 1)
+special_ids, special = [0, 1, 2, 3], token_ids < 4
+how = {"mask_id": 4, "vocab_size": 12, "special_ids": special_ids, "probability": 1.0}
+changed, labels = mask_tokens(token_ids, **how, generator=seeded(0))
+assert_equal(bool((labels[special] == -100).all()), True, what="whether they are never chosen")
+assert_equal(bool((changed[~special] > 3).all()), True, what="whether they are never put in")
 ### BEGIN HIDDEN TESTS
-token_ids = torch.randint(20, (100, 50)).to(device)
-special_ids = sorted(int(i) for i in torch.randperm(19)[:5])
-settings = {"mask_id": 19, "vocab_size": 20, "special_ids": special_ids}
-special = torch.isin(token_ids, torch.tensor(special_ids, device=device))
+token_ids = torch.randint(20, (100, 50))
+special_ids = tuple(sorted(int(i) for i in torch.randperm(19)[:5]))
+special = torch.isin(token_ids, torch.tensor(special_ids))
 for probability in (0.5, 1.0):
-    changed, labels = ids_and_labels(
-        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability),
-        token_ids,
-    )
-    nothing = torch.full_like(token_ids[special], -100)
-    assert_close(labels[special], nothing, what="labels of special tokens", hint=hint)
-    assert_close(changed[special], token_ids[special], what="special tokens", hint=hint)
-    replaced = (changed != token_ids) & (changed != 19)
-    if bool(torch.isin(changed[replaced], torch.tensor(special_ids, device=device)).any()):
-        hint = "draw_ordinary_tokens leaves out the ids that you name"
-        raise CheckFailure("a special token was put in at random", hint=hint)
-assert_keeps_inputs(mask_tokens, token_ids, **settings, generator=new_generator(), probability=1.0)
-nothing_special = settings | {"special_ids": (), "generator": new_generator()}
-ids_and_labels(mask_tokens(token_ids, **nothing_special), token_ids)
-rest = {"mask_id": 19, "special_ids": special_ids, "generator": new_generator()}
-hint = "probability must lie in 0 to 1: ValueError"
-for wrong in (-0.1, 1.1):
-    assert_raises(
-        ValueError, mask_tokens, token_ids, **rest, vocab_size=20, probability=wrong, hint=hint
-    )
-hint = (
-    "mask_id and special ids must lie below vocab_size, none may be negative, and some tokens be "
-    "ordinary: ValueError"
-)
-assert_raises(ValueError, mask_tokens, token_ids % 19, **rest, vocab_size=19, hint=hint)
-for wrong in (
-    {"special_ids": [*range(20)]},
-    {"special_ids": [20]},
-    {"special_ids": [-1]},
-    {"mask_id": -1},
-):
-    assert_raises(ValueError, mask_tokens, token_ids, **rest | wrong, vocab_size=20, hint=hint)
-hint = "token_ids must be int64: TypeError"
-assert_raises(TypeError, mask_tokens, token_ids.int(), **rest, vocab_size=20, hint=hint)
+    how = {"mask_id": 19, "vocab_size": 20, "special_ids": special_ids, "probability": probability}
+    changed, labels = mask_tokens(token_ids, **how, generator=seeded(int(torch.randint(99, ()))))
+    assert_equal(bool((labels[special] == -100).all()), True, what="whether they are never chosen")
+    assert_equal(torch.equal(changed[special], token_ids[special]), True, what="whether they stay")
+    put_in = changed[(changed != token_ids) & (changed != 19)]
+    is_in = bool(torch.isin(put_in, torch.tensor(special_ids)).any())
+    assert_equal(is_in, False, what="whether one is put in")
+how |= {"special_ids": ()}
+assert_shape(mask_tokens(token_ids, **how, generator=seeded(0))[0], (100, 50), what="token ids")
 ### END HIDDEN TESTS
 
 # %% test="mask_tokens-fates" points=1 read="bert#masking-tokens"
 # Of the chosen tokens, 80 % become [MASK], 10 % a random token, 10 % stay
-token_ids = torch.randint(5, 1000, (40, 50)).to(device)
-settings = {"mask_id": 4, "vocab_size": 1000, "special_ids": [0, 1, 2, 3]}
-USUAL_SHARES = {  # masked, replaced and kept, of the chosen, in percent
-    (100, 0, 0): "every chosen token is masked: draw a fate for each, evenly from 0 to 1",
-    (0, 100, 0): "every chosen token is replaced: 80 % become [MASK]",
-    (0, 0, 100): "every chosen token stays: 80 % become [MASK]",
-    (33, 33, 33): "the three fates are equally likely: leave the shares to corrupt_tokens",
-    (80, 20, 0): "no chosen token stays as it is: 10 % do",
-    (80, 0, 20): "no chosen token is replaced: 10 % become a random one",
-    (90, 0, 10): "no chosen token is replaced: 10 % become a random one, 80 % [MASK]",
-    (90, 10, 0): "no chosen token stays as it is: 10 % do, and 80 % become [MASK]",
-    (20, 10, 70): "fate is turned round: hand it on as it was drawn",
-}
-
-
-def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
-    """Check the shares of the three fates, within so many percent; name the mistake they show."""
-    masked, kept = (changed == 4) & chosen, (changed == token_ids) & chosen
-    counts = torch.stack((masked.sum(), (chosen & ~masked & ~kept).sum(), kept.sum()))
-    shares = (100 * counts / chosen.sum().clamp(min=1)).tolist()
-
-    def are(expected, slack):
-        """Compare the shares; where none is expected, next to none must be there."""
-        pairs = zip(shares, expected, strict=True)
-        return all(abs(s - e) <= (slack if e else 0.5) for s, e in pairs)
-
-    for what, first in (("row", masked[:, :1]), ("column", masked[:1])):
-        if len(masked.unique()) > 1 and bool((masked == first).all()):
-            one_each = "draw a fate for each token: token_ids.shape is the shape"
-            raise CheckFailure(f"in each {what} all tokens are masked, or none", hint=one_each)
-    if not are((80, 10, 10), slack):
-        known = [words for usual, words in USUAL_SHARES.items() if are(usual, 5)]
-        found = "of the chosen, {:.0f} % are masked, {:.0f} % replaced and {:.0f} % kept"
-        own = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1"
-        raise CheckFailure(
-            f"{found.format(*shares)}; expected about 80, 10 and 10",
-            hint=hint or [*known, own][0],
-        )
-
-
-def assert_all_chosen(labels):
-    """Check that with probability 1 every token is chosen, as none is special here."""
-    hint = (
-        "a token is chosen with the probability that is asked for, unless it is special; and "
-        "[MASK] is special where special_ids names it"
-    )
-    all_chosen = torch.ones_like(labels, dtype=torch.bool)
-    assert_close(labels != -100, all_chosen, what="who is chosen with probability 1", hint=hint)
-
-
-changed, labels = ids_and_labels(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
-)
-assert_all_chosen(labels)
-assert_fates(token_ids, changed, labels != -100, slack=6)
-in_vocabulary = "every id lies from 0 up to vocab_size - 1: see draw_ordinary_tokens"
-if bool(((changed < 0) | (changed >= 1000)).any()):
-    raise CheckFailure("token_ids holds what no vocabulary of 1000 has", hint=in_vocabulary)
+token_ids = torch.randint(5, 1000, (40, 50))
+how = {"mask_id": 4, "vocab_size": 1000, "special_ids": [0, 1, 2, 3], "probability": 1.0}
+changed, _ = mask_tokens(token_ids, **how, generator=seeded(0))
+is_masked, is_kept = changed == 4, changed == token_ids
+assert_equal(bool(0.74 < is_masked.float().mean() < 0.86), True, what="whether 80 % are masked")
+assert_equal(bool(0.04 < is_kept.float().mean() < 0.16), True, what="whether 10 % are kept")
+is_random = ~(is_masked | is_kept)
+assert_equal(bool(0.04 < is_random.float().mean() < 0.16), True, what="whether 10 % are random")
 ### BEGIN HIDDEN TESTS
-token_ids = torch.randint(5, 1000, (80, 50)).to(device)
+rows, columns = is_masked.float().mean(1), is_masked.float().mean(0)
+is_own = all((x.min() > 0 and x.max() < 1) or len(x.unique()) > 5 for x in (rows, columns))
+assert_equal(is_own, True, what="whether each token has a fate of its own")
+how["probability"] = 0.5
+changed, labels = mask_tokens(
+    token_ids.repeat(2, 1), **how, generator=seeded(int(torch.randint(99, ())))
+)
+true_ids, chosen = token_ids.repeat(2, 1), labels != -100
+for what, here, low, high in (
+    ("masked", changed == 4, 0.74, 0.86),
+    ("kept", changed == true_ids, 0.04, 0.16),
+    ("random", (changed != 4) & (changed != true_ids), 0.04, 0.16),
+):
+    share = (here & chosen).sum() / chosen.sum().clamp(min=1)
+    assert_equal(bool(low < share < high), True, what=f"whether as many as should are {what}")
+assert_equal(bool(((changed == true_ids) | chosen).all()), True, what="whether only chosen change")
+assert_equal(torch.equal(labels[chosen], true_ids[chosen]), True, what="whether labels are true")
+token_ids = torch.randint(5, 15, (50, 100))
 token_ids[0, :3] = 4  # [MASK] already, which special_ids does not name
-changed, labels = ids_and_labels(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
-)
-assert_all_chosen(labels)
-assert_fates(token_ids, changed, labels != -100, slack=4)
-changed, labels = ids_and_labels(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.5), token_ids
-)
-chosen = labels != -100
-two_draws = "who is chosen and what becomes of it are two draws, with new numbers for the second"
-assert_fates(token_ids, changed, chosen, slack=6, hint=two_draws)
-hint = "only chosen tokens may change"
-kept, everywhere = changed == token_ids, torch.ones_like(chosen)
-assert_close(kept | chosen, everywhere, what="where tokens stay if not chosen", hint=hint)
-hint = "a label is what the token was, not what it became"
-assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens", hint=hint)
-token_ids = torch.randint(5, 15, (50, 100)).to(device)
-settings = {"mask_id": 4, "vocab_size": 15, "special_ids": [0, 1, 2, 3]}
-changed, _ = ids_and_labels(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
-)
-if bool(((changed < 0) | (changed >= 15)).any()):  # before anything is counted by its id
-    raise CheckFailure("token_ids holds what the vocabulary does not", hint=in_vocabulary)
-put_in = changed[(changed != token_ids) & (changed != 4)].bincount(minlength=15)[5:]
-hint = "the random tokens are all ordinary ones, each as likely as the others"
-if int(put_in.min()) < 12 or int(put_in.max()) > 110:
-    raise CheckFailure("the random tokens are not equally likely", hint=hint)
+how |= {"vocab_size": 15, "probability": 1.0}
+changed, labels = mask_tokens(token_ids, **how, generator=seeded(int(torch.randint(99, ()))))
+assert_equal(torch.equal(labels, token_ids), True, what="whether all that are ordinary are chosen")
+is_known = bool(((changed >= 0) & (changed < 15)).all())
+assert_equal(is_known, True, what="whether all ids are in the vocabulary")
 swapped = (changed != token_ids) & (changed != 4)
-for what, dim in (("row", 0), ("column", 1)):
+counts = changed[swapped].clamp(0, 15).bincount(minlength=16)[5:15]
+assert_equal(bool(counts.min() > 11 and counts.max() < 111), True, what="whether all are as likely")
+for dim in (0, 1):
     lines = zip(changed.unbind(dim), swapped.unbind(dim), strict=True)
-    if all(len(line[places].unique()) < 2 for line, places in lines):
-        hint = "draw a random token for each place: token_ids.shape is the shape"
-        raise CheckFailure(f"all random tokens of a {what} are the same", hint=hint)
+    is_one = all(len(line[places].unique()) < 2 for line, places in lines)
+    assert_equal(is_one, False, what="whether a row or a column has one random token")
 ### END HIDDEN TESTS
+
+# %% variants="mask_tokens"
+# fmt: off
+right("loops", '''
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """All of it by itself, without corrupt_tokens."""
+    if token_ids.dtype != torch.long:
+        raise TypeError("int64")
+    if probability < 0 or probability > 1:
+        raise ValueError("probability")
+    if not 0 <= mask_id < vocab_size or any(not 0 <= i < vocab_size for i in special_ids):
+        raise ValueError("ids")
+    ordinary = [i for i in range(vocab_size) if i not in special_ids and i != mask_id]
+    if not ordinary:
+        raise ValueError("nothing is ordinary")
+    changed, labels = token_ids.clone(), torch.full_like(token_ids, -100)
+    chance = torch.rand(token_ids.shape, generator=generator)
+    chosen = chance < probability
+    for special in special_ids:
+        chosen &= token_ids != special
+    labels[chosen] = token_ids[chosen]
+    # What is below probability, stretched to 0 ... 1, is as good as a new draw.
+    stretched = chance / max(probability, 1e-9)
+    changed[chosen & (stretched < 0.8)] = mask_id
+    which = torch.randint(len(ordinary), token_ids.shape, generator=generator)
+    drawn = torch.tensor(ordinary)[which]
+    return (torch.where(chosen & (stretched >= 0.9), drawn, changed), labels)
+''')
+right("in vectors", '''
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """A table of who may be chosen, and Bernoulli's draw."""
+    if token_ids.dtype != torch.int64:
+        raise TypeError
+    if not 0 <= probability <= 1:
+        raise ValueError
+    random_ids = draw_ordinary_tokens(
+        token_ids.shape, vocab_size, {*special_ids, mask_id}, generator
+    )
+    may = torch.ones(vocab_size, dtype=torch.double)
+    may[list(special_ids)] = 0.0
+    chances = may[token_ids] * probability
+    chosen = torch.bernoulli(chances, generator=generator).bool()
+    fate = torch.empty(token_ids.shape).uniform_(generator=generator)
+    return corrupt_tokens(
+        token_ids, chosen, fate=fate, random_ids=random_ids,
+        mask_id=mask_id,
+    )
+''')
+right("in small steps", '''
+def _allowed(token_ids, special_ids):
+    allowed = torch.ones_like(token_ids, dtype=torch.bool)
+    for special in special_ids:
+        allowed = allowed & token_ids.ne(special)
+    return allowed
+
+
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """A helper for the specials, three draws."""
+    if probability != min(max(probability, 0.0), 1.0):
+        raise ValueError("probability")
+    shape = token_ids.shape
+    draws = torch.rand(2, *shape, generator=generator)
+    ids = draw_ordinary_tokens(list(shape), vocab_size, [*special_ids, mask_id], generator)
+    chosen = torch.logical_and(draws[0] < probability, _allowed(token_ids, special_ids))
+    return corrupt_tokens(
+        token_ids, chosen, fate=draws[1], random_ids=ids, mask_id=mask_id
+    )
+''')
+right("one token after the other", '''
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """As the text tells it; three draws at most for each token."""
+    if token_ids.dtype != torch.int64:
+        raise TypeError("token_ids")
+    if not 0 <= probability <= 1 or not all(0 <= i < vocab_size for i in [mask_id, *special_ids]):
+        raise ValueError("probability or ids")
+    ordinary = [i for i in range(vocab_size) if i not in [mask_id, *special_ids]]
+    if not ordinary:
+        raise ValueError("all special")
+
+    def luck():
+        return float(torch.rand((), generator=generator))
+
+    changed, labels = token_ids.clone(), torch.full_like(token_ids, -100)
+    for row, tokens in enumerate(token_ids.tolist()):
+        for place, token in enumerate(tokens):
+            if token in special_ids or luck() >= probability:
+                continue
+            labels[row, place] = token
+            fate = luck()
+            if fate < 0.8:
+                changed[row, place] = mask_id
+            elif fate < 0.9:
+                which = torch.randint(len(ordinary), (), generator=generator)
+                changed[row, place] = ordinary[which]
+    return changed, labels
+''')
+CHOOSE, SPECIAL = "drawn & ~special", "torch.isin(token_ids, torch.tensor([*special_ids]))"
+DRAWN = "drawn = torch.rand(token_ids.shape, generator=generator) < probability"
+FATE = "fate=torch.rand(token_ids.shape, generator=generator)"
+RANDOM = "draw_ordinary_tokens(token_ids.shape, vocab_size, excluded, generator)"
+SEED_READ = "seeded(generator.initial_seed() + 1)"
+OWN = "draw a number for each token, of the shape token_ids.shape."
+GENERATOR = "draw every random number from the generator that is handed in, which goes on."
+WIDE = "drawn = torch.ones_like(special) & (torch.rand({0}, generator=generator) < probability)"
+for name, edits, hint in (
+    ("probability turned round", ((DRAWN, DRAWN.replace("<", ">=")),), "You turn the probability round; choose where torch.rand(...) < probability."),
+    ("half of all by default", (("probability=0.15", "probability=0.5"),), "You start with another probability; it is 0.15 unless given."),
+    ("always 15 %", ((DRAWN, DRAWN.replace("< probability", "< 0.15")),), "You fix the probability; use the argument."),
+    ("15 % of them masked, not chosen", ((DRAWN, DRAWN.replace("probability", "probability / 0.8")),),
+     "You choose more, so that 15 % are masked; probability is that of being chosen."),
+    ("one draw for a whole column", ((DRAWN, WIDE.format("token_ids.shape[1:]")),), f"You choose whole columns; {OWN}"),
+    ("one draw for a whole row", ((DRAWN, WIDE.format("(len(token_ids), 1)")),), f"You choose whole rows; {OWN}"),
+    ("the same number in each row", ((DRAWN, "ranks = torch.rand(token_ids.shape, generator=generator).argsort(1).argsort(1)\n"
+        "    drawn = ranks < probability * token_ids.size(1)"),), f"You choose the same number in each row; {OWN}"),
+    ("the first tokens of each row", ((DRAWN, "drawn = torch.arange(token_ids.size(1)).expand_as(special) < probability * token_ids.size(1)"),),
+     f"You choose by place; {OWN}"),
+    ("exactly so many of each batch", ((DRAWN, "ranks = torch.rand(token_ids.numel(), generator=generator).argsort().argsort()\n"
+        "    drawn = ranks.view(token_ids.shape) < round(probability * token_ids.numel())"),), f"You choose the same number in each batch; {OWN}"),
+    ("the global generator", ((DRAWN, DRAWN.replace(", generator=generator", "")),), f"You draw without the generator; {GENERATOR}"),
+    ("the same seed each time", ((DRAWN, f"generator = seeded(0)\n    {DRAWN}"),), f"You make a generator of your own; {GENERATOR}"),
+    ("the generator's seed, not the generator", ((DRAWN, f"generator = {SEED_READ}\n    {DRAWN}"),), f"You use the generator's seed; {GENERATOR}"),
+    ("fates by the generator's seed", ((FATE, FATE.replace("generator=generator", f"generator={SEED_READ}")),), f"You use the generator's seed; {GENERATOR}"),
+    ("random tokens by the generator's seed", ((RANDOM, RANDOM.replace("excluded, generator", f"excluded, {SEED_READ}")),),
+     f"You use the generator's seed; {GENERATOR}"),
+):
+    wrong(name, *edits, lost="chosen", hint=hint)
+OUT = "leave special tokens out when you choose: torch.isin finds them."
+for name, edits, hint in (
+    ("special tokens chosen too", ((CHOOSE, "drawn"),), f"You choose special tokens too; {OUT}"),
+    ("special tokens alone chosen", ((CHOOSE, "drawn & special"),), f"You choose special tokens alone; {OUT}"),
+    ("only the first special id looked at", ((SPECIAL, SPECIAL.replace("[*special_ids]", "[*special_ids][:1]")),), f"You look at one special id; {OUT}"),
+    ("special ids joined to a list", (("[mask_id, *special_ids]", "[mask_id] + special_ids"),),
+     "You join special_ids to a list, which a tuple can't be; [mask_id, *special_ids] takes both."),
+    ("special tokens put in", (("[mask_id, *special_ids]", "[]"),), "You put in special tokens at random; draw_ordinary_tokens leaves out those that you name."),
+    ("[MASK] alone kept out", (("[mask_id, *special_ids]", "[mask_id]"),),
+     "You put in special tokens at random; draw_ordinary_tokens leaves out those that you name."),
+    ("an error where nothing is special", ((SPECIAL, "torch.stack([token_ids == i for i in special_ids]).any(0)"),),
+     "You need a special id; there may be none."),
+):
+    wrong(name, *edits, lost="specials", hint=hint)
+for name, edits, hint in (
+    ("one draw for both", ((DRAWN, "luck = torch.rand(token_ids.shape, generator=generator)\n    drawn = luck < probability"), (FATE, "fate=luck")),
+     "You draw once for who is chosen and for what becomes of it; draw twice."),
+    ("one fate for each row", ((FATE, "fate=torch.rand((len(token_ids), 1), generator=generator).expand_as(token_ids)"),), f"You draw a fate for each row; {OWN}"),
+    ("one fate for each column", ((FATE, "fate=torch.rand(token_ids.size(1), generator=generator).expand_as(token_ids)"),),
+     f"You draw a fate for each column; {OWN}"),
+    ("one random token for all", ((RANDOM, RANDOM.replace("token_ids.shape", "(1, 1)")),), f"You put in one random token; {OWN}"),
+    ("a row of random tokens for the whole batch", ((RANDOM, RANDOM.replace("token_ids.shape", "token_ids.shape[1:]")),),
+     f"You put in the same random tokens in each row; {OWN}"),
+    ("never random", ((FATE, f"{FATE} * 0.8"),), "You draw fates below 0.8, so all are masked; draw them from 0 to 1."),
+    ("fates from the bell curve", ((FATE, FATE.replace("rand(", "randn(")),), "You draw fates with randn; rand draws evenly from 0 to 1."),
+    ("always masked", ((FATE, "fate=torch.zeros(token_ids.shape)"),), "You draw no fates, so all are masked; draw one for each token, from 0 to 1."),
+    ("fates in equal parts", (("        mask_id=mask_id,\n", "        mask_id=mask_id,\n        mask_share=1 / 3,\n        random_share=1 / 3,\n"),),
+     "You set shares of your own; 80, 10 and 10 % are those of corrupt_tokens."),
+    ("a token that no vocabulary holds", ((RANDOM, f"{RANDOM} + 400_000_000"),), "You put in ids that the vocabulary does not hold."),
+    ("what is [MASK] already never chosen", ((SPECIAL, SPECIAL.replace("[*special_ids]", "[mask_id, *special_ids]")),),
+     "You never choose [MASK]; it is special only where special_ids names it."),
+):
+    wrong(name, *edits, lost="fates", hint=hint)
+same("<= probability", "differs if torch.rand gives exactly this number")
+# fmt: on
 
 # %% [markdown]
 # ## Part 3: what comes next?
 #
-# The second thing that BERT learns from plain text: it reads two sentences and says whether the
-# second *follows* the first in its document, or was taken from anywhere: [Next-sentence
-# prediction](book:bert#next-sentence-prediction). Later models dropped this task: a random
-# sentence is often about something else, and its topic alone gives it away.
-#
-# Each sentence that has a next one begins one pair. A coin decides: heads, its true next one
-# (label 0); tails, a sentence of another document (label 1). First draw *which* other document
-# (one that holds sentences), then which of its sentences.
-# `torch.randint(count, (), generator=generator)` draws a number.
-
-# %% solution="next_sentence_pairs" of="course_lib.data.bert_pretraining"
+# BERT also reads two sentences and says whether the second *follows* the first in its document, or
+# was taken from anywhere: [Next-sentence prediction](book:bert#next-sentence-prediction). Each
+# sentence that has a next one begins one pair. A coin decides: heads, its true next one, label 0;
+# tails, label 1, a sentence of another document. First draw *which* other document that holds
+# sentences, each as likely, then which of its sentences. `torch.randint(count, (),
+# generator=generator)` draws a number.
 
 
-# %% setup="documents"
-def make_documents(*lengths):
-    """Make documents whose sentences say where they come from."""
-    return [[f"{number}.{place}" for place in range(n)] for number, n in enumerate(lengths)]
+# %% solution="next_sentence_pairs" withholds="course_lib.data.bert_pretraining.next_sentence_pairs"
+def next_sentence_pairs(documents, *, generator):
+    """Return a list of ``(first, second, label)``, in the order of the first sentences.
 
+    Each document is a list of sentences, texts or lists of tokens; it may be empty, but two or more
+    are not.
+    """
+    ### BEGIN SOLUTION
+    documents = [document for document in documents if len(document) > 0]
 
-def unpacked(pairs):
-    """Give first, second and label of each pair, once they are known to be that."""
-    hint = "return a list of NextSentencePair(first=..., second=..., label=...)"
-    try:
-        triples = [(first, second, label) for first, second, label in pairs]
-    except (TypeError, ValueError):
-        raise CheckFailure("pairs are expected", hint=hint) from None
-    for first, second, label in triples:
-        if not (type(first) is str and type(second) is str):
-            raise CheckFailure("a pair should hold two sentences, as they were given", hint=hint)
-        is_number = type(label) in (int, bool) or (type(label) is Tensor and label.dim() == 0)
-        if not (is_number and label in (0, 1)):
-            raise CheckFailure("a label is neither 0 nor 1", hint=hint)
-        if type(label) is not int:
-            forgive("a label is no int", "next_sentence_pairs-order")
-    return triples
+    def draw(count):
+        return int(torch.randint(count, (), generator=generator))
+
+    pairs = []
+    for number, document in enumerate(documents):
+        for first, following in zip(document[:-1], document[1:], strict=True):
+            label = draw(2)
+            second = following
+            if label == 1:
+                other = documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]
+                second = other[draw(len(other))]
+            pairs.append((first, second, label))
+    return pairs
+    ### END SOLUTION
 
 
 # %% test="next_sentence_pairs-order" points=1 read="bert#next-sentence-prediction"
-# Each sentence but the last of a document begins one pair, in order
-documents = make_documents(3, 1, 2, 0)  # the last one is empty
-pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
-assert_equal(
-    [pair[0] for pair in pairs],
-    ["0.0", "0.1", "2.0"],
-    what="the first sentences",
-    hint="one pair for each sentence that has a next one in its document",
-    mistakes={
-        "the last sentence of a document has no next one": [
-            "0.0",
-            "0.1",
-            "0.2",
-            "1.0",
-            "2.0",
-            "2.1",
-        ],
-        "documents must not run into each other": ["0.0", "0.1", "0.2", "1.0", "2.0"],
-    },
-)
-for first, second, label in pairs:
-    an_int = "the label is the int 0 or 1; .item() makes one of a tensor, int() one of a bool"
-    assert_equal(type(label) is int, True, what="whether a label is an int", hint=an_int)
-    if label == 0:
-        number, place = first.split(".")
-        hint = "label 0: the second is the true next one; label 1: it is random"
-        follows = f"{number}.{int(place) + 1}"
-        assert_equal(second, follows, what="the sentence that follows", hint=hint)
+# Each sentence but the last of a document begins one pair, and the label says what follows
+documents = [["A", "B", "C"], ["D"], ["E", "F"], []]
+follows = {"A": "B", "B": "C", "E": "F"}
+pairs = next_sentence_pairs(documents, generator=seeded(0))
+assert_equal([pair[0] for pair in pairs], ["A", "B", "E"], what="first sentences")
+is_true = [label == int(follows[first] != second) for first, second, label in pairs]
+assert_equal(all(is_true), True, what="whether label 0 stands where the second follows")
 ### BEGIN HIDDEN TESTS
-documents = make_documents(0, 40, 1, 7, 0, 2)
-pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
-expected = [d[place] for d in documents for place in range(len(d) - 1)]
-hint = "one pair for each sentence that has a next one in its document; documents may be empty"
-assert_equal([pair[0] for pair in pairs], expected, what="the first sentences", hint=hint)
-for first, second, label in pairs:
-    number, place = first.split(".")
-    if label == 1 and second.startswith(f"{number}."):
-        forgive("a random sentence of the same document", "next_sentence_pairs-random")
-        continue
-    follows = second == f"{number}.{int(place) + 1}"
-    hint = "label 0: the second is the true next one; label 1: it is random"
-    assert_equal(label, 0 if follows else 1, what="the label", hint=hint)
+documents = [[f"{n}.{i}" for i in range(length)] for n, length in enumerate((0, 40, 1, 7, 0, 2))]
+follows = {a: b for document in documents for a, b in zip(document, document[1:], strict=False)}
 seed = int(torch.randint(2**31, ()))
-twice = [
-    unpacked(next_sentence_pairs(documents, generator=torch.Generator().manual_seed(seed)))
-    for _ in range(2)
+pairs = next_sentence_pairs(documents, generator=seeded(seed))
+assert_equal([pair[0] for pair in pairs], [*follows], what="first sentences")
+is_true = [label == int(follows.get(first) != second) for first, second, label in pairs]
+assert_equal(all(is_true), True, what="whether label 0 stands where the second follows")
+assert_keeps_inputs(next_sentence_pairs, [["A", "B"], [], ["C"]], generator=seeded(seed))
+is_same = [*map(tuple, next_sentence_pairs(documents, generator=seeded(seed)))] == [
+    *map(tuple, pairs)
 ]
-hint = "draw every random number from the generator that is handed in"
-assert_equal(twice[0], twice[1], what="the pairs, drawn again with the same seed", hint=hint)
+assert_equal(is_same, True, what="whether the same seed gives the same again")
 in_tokens = [[[number, place] for place in range(30)] for number in range(2)]
-pairs = list(next_sentence_pairs(in_tokens, generator=new_generator()))
-hint = "a sentence may be a list of tokens, too: hand it on as it is"
-expected = [sentence for document in in_tokens for sentence in document[:-1]]
-assert_equal([list(pair)[0] for pair in pairs], expected, what="sentences of tokens", hint=hint)
-kinds = {type(list(pair)[1]).__name__ for pair in pairs}
-assert_equal(kinds, {"list"}, what="the types of second sentences of tokens", hint=hint)
-hint = "leave out empty documents in a list of your own: remove() and del change the one given"
-few = make_documents(2, 0, 1, 0)
-assert_keeps_inputs(next_sentence_pairs, few, generator=new_generator(), hint=hint)
-hint = "a random sentence needs another document to come from: ValueError for fewer than two"
-for too_few in ([], documents[1:2], [documents[1], [], []]):
-    assert_raises(ValueError, next_sentence_pairs, too_few, generator=new_generator(), hint=hint)
+pairs = next_sentence_pairs(in_tokens, generator=seeded(seed))
+are_lists = all(isinstance(sentence, list) for pair in pairs for sentence in pair[:2])
+assert_equal(are_lists, True, what="whether sentences of tokens stay lists")
 ### END HIDDEN TESTS
 
 # %% test="next_sentence_pairs-balance" points=1 read="bert#next-sentence-prediction"
-# Half of the pairs follow each other
-pairs = unpacked(next_sentence_pairs(make_documents(61, 61), generator=new_generator()))
+# Half of the pairs follow each other, each by a coin of its own
+documents = [[f"A{i}" for i in range(101)], [f"B{i}" for i in range(101)]]
+pairs = next_sentence_pairs(documents, generator=seeded(0))
 labels = torch.tensor([int(label) for _, _, label in pairs])
-hint = "toss a coin for each pair: torch.randint(2, (), generator=generator)"
-assert_share(labels == 0, labels >= 0, 0.25, 0.75, what="pairs that follow each other", hint=hint)
+assert_equal(bool(0.3 < labels.float().mean() < 0.7), True, what="whether half of them are random")
+changes = (labels.diff() != 0).float().mean()
+assert_equal(bool(0.3 < changes < 0.7), True, what="whether half of the labels are the one before")
 ### BEGIN HIDDEN TESTS
-documents = make_documents(201, 201)
-make = call_beside(partial, next_sentence_pairs, documents, generator=new_generator())
-pairs = unpacked(make())
-labels = torch.tensor([int(label) for _, _, label in pairs])
-assert_share(labels == 0, labels >= 0, 0.35, 0.65, what="pairs that follow each other", hint=hint)
-changes = labels.diff() != 0
-hint = "each pair has its own coin; here the labels follow a pattern"
-assert_share(changes, torch.ones_like(changes), 0.35, 0.65, what="changes of label", hint=hint)
-alike = labels == torch.tensor([int(label) for _, _, label in unpacked(make())])
-what = "labels that the next call with the same generator gives again"
-hint = "toss the coin with the generator itself, which goes on; its seed stays as it is"
-assert_share(alike, torch.ones_like(alike), 0.35, 0.65, what=what, hint=hint)
+generator = seeded(int(torch.randint(2**31, ())))
+make = call_beside(functools.partial, next_sentence_pairs, documents, generator=generator)
+once, again = (torch.tensor([int(label) for _, _, label in make()]) for _ in range(2))
+for what, share in (
+    ("random", once.float()),
+    ("changes", once.diff() != 0),
+    ("new", once == again),
+):
+    is_half = bool(0.3 < share.float().mean() < 0.7)
+    assert_equal(is_half, True, what=f"whether half of the labels are {what}")
 ### END HIDDEN TESTS
 
 # %% test="next_sentence_pairs-random" points=1 read="bert#next-sentence-prediction"
 # Random sentences come from any other document, and from anywhere in it
-documents = make_documents(31, 3)
-
-
-def random_ones(documents, pairs):
-    """Give first and second where that is not the true next one, whatever the labels."""
-    pairs = unpacked(pairs)
-    follows = dict(pair for sentences in documents for pair in pairwise(sentences))
-    chosen = [(first, second) for first, second, _ in pairs if second != follows.get(first)]
-    if any((second != follows.get(first)) != bool(label) for first, second, label in pairs):
-        forgive("a label does not say whether the second follows", "next_sentence_pairs-order")
-    for first, second in chosen:
-        if first.split(".")[0] == second.split(".")[0]:
-            hint = "a random sentence of the same document may be the true next one"
-            raise CheckFailure("a random sentence comes from the same document", hint=hint)
-    return chosen
-
-
-random_ones(documents, next_sentence_pairs(documents, generator=new_generator()))
+documents = [[f"A{i}" for i in range(101)], ["B", "C"], ["D"]]
+pairs = next_sentence_pairs(documents, generator=seeded(0))
+second = {pair[1] for pair in pairs if pair[0] in documents[0] and pair[2]}
+assert_equal(second, {"B", "C", "D"}, what="sentences put in for those of the first document")
 ### BEGIN HIDDEN TESTS
 for long in (0, 2, 3):
     lengths = [1, 4, 2]
     lengths.insert(long, 1201)  # some 600 pairs that do not follow: the bounds are five deviations
-    documents = make_documents(*lengths)
-    pairs = random_ones(documents, next_sentence_pairs(documents, generator=new_generator()))
-    drawn = [second for first, second in pairs if first.startswith(f"{long}.")]
-    hint = "every sentence of another document may be drawn, its first and its last one too"
+    documents = [[f"{n}.{i}" for i in range(length)] for n, length in enumerate(lengths)]
+    pairs = next_sentence_pairs(documents, generator=seeded(int(torch.randint(2**31, ()))))
+    drawn = [b for a, b, label in pairs if a.startswith(f"{long}.") and label == 1]
     others = [document for document in documents if len(document) < 5]
-    assert_equal(set(drawn), set(sum(others, [])), what="what was drawn", hint=hint)
+    assert_equal(set(drawn) == set(sum(others, [])), True, what="whether each may be drawn")
     for document in others:
-        share = sum(sentence in document for sentence in drawn) / len(drawn)
-        if not 1 / 3 - 0.1 <= share <= 1 / 3 + 0.1:
-            hint = (
-                "first draw the other document, each equally likely; then one of its sentences. "
-                "To draw from all and take the next one in place of its own makes that likelier"
-            )
-            raise CheckFailure("some documents are drawn more often than others", hint=hint)
-documents = make_documents(301, 9)
-make = call_beside(partial, next_sentence_pairs, documents, generator=new_generator())
-calls = [random_ones(documents, make()) for _ in range(2)]
-once, again = ({a: b for a, b in pairs if a.startswith("0.")} for pairs in calls)
-if once.keys() == again.keys():
-    forgive("with the same generator the coins come again", "next_sentence_pairs-balance")
-else:
-    at_places = [once[first] == again[first] for first in once.keys() & again.keys()]
-    in_order = [x == y for x, y in zip(once.values(), again.values(), strict=False)]
-    if all(at_places) or all(in_order):
-        hint = "draw from the generator itself, which goes on; its seed stays as it is"
-        raise CheckFailure("the next call with the same generator draws the same ones", hint=hint)
-alike, other = [["x"] * 20 for _ in range(2)], make_documents(20, 20)
-pairs = unpacked(next_sentence_pairs(alike, generator=new_generator()))
-expected = unpacked(next_sentence_pairs(other, generator=new_generator()))
-what = "the number of pairs from two documents that read alike"
-hint = "another document may say the same: tell documents apart by their place, not their words"
-assert_equal(len(pairs), len(expected), what=what, hint=hint)
+        share = sum(sentence in document for sentence in drawn) / max(len(drawn), 1)
+        is_third = 1 / 3 - 0.1 <= share <= 1 / 3 + 0.1
+        assert_equal(is_third, True, what="whether each other document is as likely")
+documents = [[f"A{i}" for i in range(301)], [f"B{i}" for i in range(9)]]
+generator = seeded(int(torch.randint(2**31, ())))
+make = call_beside(functools.partial, next_sentence_pairs, documents, generator=generator)
+once, again = ([b for a, b, label in make() if a[0] == "A" and label == 1] for _ in range(2))
+is_new = len(once) < 9 or once[:50] != again[:50]
+assert_equal(is_new, True, what="whether the next call with this generator draws others")
+alike = [["x"] * 20 for _ in range(2)]
+pairs = next_sentence_pairs(alike, generator=seeded(0))
+assert_equal(len(pairs), 38, what="number of pairs from two documents that read alike")
 ### END HIDDEN TESTS
+
+# %% variants="next_sentence_pairs"
+# fmt: off
+right("loops", '''
+def next_sentence_pairs(documents, *, generator):
+    """Indices and a helper list."""
+    kept = [d for d in documents if d]
+    if len(kept) < 2:
+        raise ValueError("two documents")
+    pairs = []
+    for i in range(len(kept)):
+        others = kept[:i] + kept[i + 1 :]
+        for j in range(len(kept[i]) - 1):
+            if torch.rand((), generator=generator) < 0.5:
+                pairs.append((kept[i][j], kept[i][j + 1], 0))
+            else:
+                other = others[torch.randint(0, len(others), (1,), generator=generator).item()]
+                place = torch.randint(0, len(other), (1,), generator=generator).item()
+                pairs.append((kept[i][j], other[place], 1))
+    return pairs
+''')
+right("in vectors", '''
+def next_sentence_pairs(documents, *, generator):
+    """All coins at once; another document is drawn until it is another."""
+    documents = [list(document) for document in documents if len(document)]
+    if len(documents) <= 1:
+        raise ValueError("fewer than two documents")
+    pairs = [(n, a, b) for n, d in enumerate(documents) for a, b in zip(d, d[1:])]
+    coins = torch.randint(2, (len(pairs),), generator=generator).tolist()
+    made = []
+    for (number, first, second), coin in zip(pairs, coins):
+        if coin:
+            other = number
+            while other == number:
+                other = int(torch.randint(len(documents), (), generator=generator))
+            place = torch.randint(len(documents[other]), (), generator=generator)
+            second = documents[other][int(place)]
+        made.append((first, second, coin))
+    return made
+''')
+right("in small steps", '''
+def next_sentence_pairs(documents, *, generator: torch.Generator) -> list:
+    """Numbers from a permutation."""
+    documents = list(filter(len, documents))
+    if len(documents) < 2:
+        raise ValueError("documents")
+    def draw(n): return torch.randperm(n, generator=generator)[0].item()
+    result = []
+    for k, document in enumerate(documents):
+        rest = [d for m, d in enumerate(documents) if m != k]
+        for here, following in zip(document[:-1], document[1:]):
+            label = draw(2)
+            if label: d = rest[draw(len(rest))]
+            result.append((here, d[draw(len(d))] if label else following, label))
+    return result
+''')
+LABEL, PAIR = "label = draw(2)", "pairs.append((first, second, label))"
+NUMBER = "(number + 1 + draw(len(documents) - 1)) % len(documents)"
+OTHER, SECOND = f"other = documents[{NUMBER}]", "other[draw(len(other))]"
+FOLLOWING = "zip(document[:-1], document[1:], strict=True)"
+KEEP = "    documents = [document for document in documents if len(document) > 0]\n"
+GENERATOR = "draw from the generator that is handed in, which goes on."
+ANY = "each sentence of each other document may be drawn."
+EACH = "each sentence that has a next one in its document begins one."
+for name, edits, hint in (
+    ("random ones as texts", ((SECOND, f"str({SECOND})"),), "You turn sentences into texts; hand them on as they are."),
+    ("texts alone", ((PAIR, "pairs.append((str(first), str(second), label))"),), "You turn sentences into texts; hand them on as they are."),
+    ("labels exchanged", ((PAIR, "pairs.append((first, second, 1 - label))"),), "You exchange the labels; 0 says that the second follows."),
+    ("a label of 400,000,000", ((PAIR, "pairs.append((first, second, 400_000_000 * label))"),), "You return a label that is neither 0 nor 1."),
+    ("documents run into each other", ((FOLLOWING, "zip(document, [*document[1:], *sum(documents[number + 1 : number + 2], [])[:1]])"),),
+     f"You let documents run into each other; {EACH}"),
+    ("every other sentence", ((FOLLOWING, "zip(document[::2], document[1::2])"),), f"You make a pair of every other sentence; {EACH}"),
+    ("empty documents drawn from", ((KEEP, ""),), "You draw from empty documents; leave them out."),
+    ("empty documents taken out of the list that is given", ((KEEP, "    for document in list(documents):\n"
+        "        if len(document) == 0:\n            documents.remove(document)\n"),),
+     "You change the caller's list; leave out empty documents in a list of your own."),
+    ("the global generator", ((", generator=generator))", "))"),), f"You draw without the generator; {GENERATOR}"),
+):
+    wrong(name, *edits, lost="order", hint=hint)
+for name, edits, hint in (
+    ("always the next one", ((LABEL, "label = 0"),), "You toss no coin; draw one for each pair."),
+    ("always random", ((LABEL, "label = 1"),), "You toss no coin; draw one for each pair."),
+    ("a quarter is random", ((LABEL, "label = int(draw(4) == 0)"),), "You toss another coin; half of the pairs follow."),
+    ("next and random in turns", ((LABEL, "label = len(pairs) % 2"),), "You let labels take turns; toss a coin for each pair."),
+    ("labels by a pattern", ((LABEL, "label = len(pairs) // 2 % 2"),), "You let labels take turns; toss a coin for each pair."),
+    ("the generator's seed, not the generator", (("    pairs = []\n", "    pairs, generator = [], seeded(generator.initial_seed() + 1)\n"),),
+     f"You use the generator's seed; {GENERATOR}"),
+    ("a new coin with the same seed", ((LABEL, "label = int(torch.randint(2, (), generator=seeded(0)))"),), f"You make a new generator for each coin; {GENERATOR}"),
+):
+    wrong(name, *edits, lost="balance", hint=hint)
+for name, edits, hint in (
+    ("the next document in place of its own", ((NUMBER, "[*range(number), (number + 1) % len(documents), "
+        "*range(number + 1, len(documents))][draw(len(documents))]"),),
+     "You draw from all documents and take the next one in place of its own, which is likelier then; draw from the others."),
+    ("from any document, its own too", ((NUMBER, "draw(len(documents))"),), "You draw from its own document too; draw from the others."),
+    ("from its own document", ((f"documents[{NUMBER}]", "document"),), "You draw from its own document; draw from the others."),
+    ("always from the next document", ((NUMBER, "(number + 1) % len(documents)"),), f"You draw from the next document alone; {ANY}"),
+    ("never from the last of the others", ((NUMBER, NUMBER.replace("len(documents) - 1)", "max(len(documents) - 2, 1))")),),
+     f"You never draw from one of the others; {ANY}"),
+    ("from the first document wherever it is another", ((NUMBER, "0 if number else 1 + draw(len(documents) - 1)"),), f"You draw from the first document alone; {ANY}"),
+    ("always the first sentence of another", ((SECOND, "other[0]"),), f"You draw first sentences alone; {ANY}"),
+    ("never the last sentence of another", ((SECOND, "other[draw(max(len(other) - 1, 1))]"),), f"You never draw a last sentence; {ANY}"),
+    ("another document is one that reads otherwise", ((OTHER, "others = [d for d in documents if d != document]\n"
+        "                other = others[draw(len(others))]"),), "You tell documents apart by their words; tell them apart by their place."),
+    ("pairs left out where another document reads alike", (("        for first, following", "        if len([d for d in documents if d != document]) < 1:\n"
+        "            continue\n        for first, following"),), "You tell documents apart by their words; tell them apart by their place."),
+    ("from all sentences alike", ((OTHER, "other = [s for d in documents if d is not document for s in d]"),),
+     "You draw from all other sentences, so long documents are likelier; draw the document first."),
+    ("random ones by the generator's seed", (("    pairs = []\n", "    pairs, dice = [], seeded(generator.initial_seed() + 1)\n"),
+        (SECOND, "other[int(torch.randint(len(other), (), generator=dice))]")), f"You use the generator's seed; {GENERATOR}"),
+):
+    wrong(name, *edits, lost="random", hint=hint)
+# fmt: on
 
 # %% [markdown]
 # ## Part 4: the way in and the way out
 #
-# A token enters BERT as the sum of three vectors: *what* it is, *in which sentence* it stands,
-# and *where*: [The input](book:bert#bert-embeddings). Without the last two, attention
-# could not tell the dog that bites the man from the man that bites the dog. The sum is
-# normalised, then dropout is applied.
-#
-# The parts come from earlier homeworks and chapters: `TokenEmbedding`, `LearnedPositions` (which
-# *adds* the positions to what it is given), `LayerNorm`; all sizes stand in the `config`.
-# They refuse what they can't use. `nn.Embedding` is PyTorch's own, so the segments are yours to
-# check.
+# A token enters BERT as the sum of three vectors: *what* it is, *in which sentence* it stands, and
+# *where*: [The input](book:bert#bert-embeddings). The sum is normalised, then dropout is applied.
+# `TokenEmbedding` and `LearnedPositions`, which *adds* the positions to what it is given, come from
+# earlier homeworks.
 
-# %% solution="BertEmbeddings" of="course_lib.models.bert"
 
-# %% setup="small-config"
-SMALL = BertConfig(
-    vocab_size=20, max_length=12, num_layers=1, d_model=8, num_heads=2, d_ff=16, dropout=0.0
-)
+# %% solution="BertEmbeddings" withholds="course_lib.models.bert.BertEmbeddings"
+class BertEmbeddings(nn.Module):
+    """Add the vectors of token, segment and position, normalise the sum, and drop some of it.
+
+    ``tokens`` is a ``TokenEmbedding``, ``segments`` an ``nn.Embedding``, ``positions`` are
+    ``LearnedPositions`` and ``norm`` is a ``LayerNorm``. Their sizes, ``eps`` and the share
+    ``dropout`` are those of the ``BertConfig``.
+    """
+
+    def __init__(self, config):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.positions = LearnedPositions(config.max_length, config.d_model)
+        self.norm = LayerNorm(config.d_model, eps=config.eps)
+        self.dropout = nn.Dropout(config.dropout)
+        ### END SOLUTION
+
+    def forward(self, token_ids, segment_ids=None):
+        """Return ``(batch, length, d_model)``; without ``segment_ids`` all are in segment 0."""
+        ### BEGIN SOLUTION
+        if segment_ids is None:
+            segment_ids = torch.zeros_like(token_ids)
+        embedded = self.positions(self.tokens(token_ids) + self.segments(segment_ids))
+        return self.dropout(self.norm(embedded))
+        ### END SOLUTION
+
 
 # %% test="BertEmbeddings-values" points=1 read="bert#bert-embeddings"
 # Token, segment and position add up, and the sum is normalised
-embeddings = BertEmbeddings(SMALL).to(device)
-embeddings.eval()
-tokens = torch.tensor([[2, 7, 7, 3]]).to(device)
-segments = torch.tensor([[0, 0, 1, 1]]).to(device)
-a_vector = "a vector of d_model numbers for each token"
-output = checked(embeddings(tokens, segments), (1, 4, 8), hint=a_vector)
-assert_close(
-    output.mean(-1), torch.zeros(1, 4).to(device), what="mean of each vector", hint="normalise last"
-)
-assert_close(
-    embeddings(tokens),
-    checked(embeddings(tokens, torch.zeros_like(tokens)), (1, 4, 8), hint=a_vector),
-    what="output without segments",
-    hint="without segment_ids all tokens are in segment 0",
-)
-other = checked(embeddings(tokens, 1 - segments), (1, 4, 8), hint=a_vector)
-if torch.allclose(output, other):
-    raise CheckFailure("the segments change nothing", hint="add self.segments(segment_ids)")
-alike = checked(embeddings(torch.tensor([[7, 7]]).to(device)), (1, 2, 8), hint=a_vector)[0]
-if torch.allclose(alike[0], alike[1]):
-    raise CheckFailure("the same token looks the same at each place", hint="add the positions")
+config = BertConfig(vocab_size=2, max_length=2, d_model=2, num_heads=1, dropout=0.0)
+layer, tokens = BertEmbeddings(config).eval(), torch.tensor([[1, 1]])
+state = {"tokens.weight": torch.tensor([[0.0, 0.0], [4.0, 0.0]]), "norm.weight": torch.ones(2)}
+state["segments.weight"] = torch.tensor([[0.0, 0.0], [0.0, 9.0]])
+load_parameters(layer, state | {"positions.weight": torch.tensor([[0.0, 0.0], [0.0, 6.0]])})
+# The sums are (4, 0) and (4, 6) in segment 0, and (4, 9) and (4, 15) in segment 1.
+assert_close(layer(tokens), torch.tensor([[[1.0, -1.0], [-1.0, 1.0]]]), what="without segments")
+expected = torch.tensor([[[-1.0, 1.0], [-1.0, 1.0]]])
+assert_close(layer(tokens, torch.ones_like(tokens)), expected, what="in segment 1")
 ### BEGIN HIDDEN TESTS
-from course_lib.models.bert import BertEmbeddings as ReferenceEmbeddings
-
 config = BertConfig(
     vocab_size=30, max_length=9, num_segments=3, d_model=12, num_heads=2, dropout=0.0, eps=0.1
 )
-reference, student = ReferenceEmbeddings(config).to(device), BertEmbeddings(config).to(device)
-expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
-named = "the docstring names the four parts; the sizes stand in config"
-assert_parameters(parameters_of(student), expected_state, what="BertEmbeddings", hint=named)
-reference.load_state_dict(expected_state)
-student.load_state_dict(expected_state, strict=False)
-reference.eval(), student.eval()
-tokens = torch.randint(1, 30, (4, 7)).to(device)  # padding, 0, may have a padding_idx
-segments = torch.randint(3, (4, 7)).to(device)
-expected = reference(tokens, segments)
-looked_up = expected_state["tokens.weight"][tokens]
-among = expected_state["segments.weight"][segments]
-placed = expected_state["positions.weight"][:7]
-wrong = {
-    "the sum is not normalised": looked_up + among + placed,
-    "the positions are missing": reference.norm(looked_up + among),
-    "the segments are missing": reference.norm(looked_up + placed),
-    "normalise after the positions are added": reference.norm(looked_up + among) + placed,
-    "the positions are added twice": reference.norm(looked_up + among + 2 * placed),
-    "self.positions(x) adds them to x already; do not add x once more": reference.norm(
-        2 * (looked_up + among) + placed
-    ),
-    "the tokens are scaled by the root of d_model; BERT's are not": reference.norm(
-        12**0.5 * looked_up + among + placed
-    ),
-    "config.eps is not used": F.layer_norm(
-        looked_up + among + placed, (12,), reference.norm.weight, reference.norm.bias
-    ),
-}
-hint = "tokens + segments, then positions, then norm"
-assert_close(student(tokens, segments), expected, what="output", hint=hint, mistakes=wrong)
-assert_gradients_like(reference, student, {"tokens": tokens, "segments": segments})
-alone, hint = student(tokens[:1], segments[:1]), "a text alone gives what it gives among others"
-assert_close(alone, expected[:1], what="output for a batch of one", hint=hint)
-hint = "without segment_ids all tokens are in segment 0"
-assert_close(student(tokens), reference(tokens), what="output without segments", hint=hint)
-assert_close(student(tokens.int()), reference(tokens), what="output for int32", hint="int32 too")
+layer, ours = BertEmbeddings(config).eval(), reference.BertEmbeddings(config)
+assert_parameters(layer, {name: p.shape for name, p in ours.named_parameters()})
+load_parameters(ours, {name: torch.randn_like(p) for name, p in ours.named_parameters()})
+load_parameters(layer, ours)
+tokens, segments = torch.randint(1, 30, (4, 7)), torch.randint(3, (4, 7))
+assert_matches(layer, ours, tokens, segments)
+assert_matches(layer, ours, tokens[:1])
+assert_gradients(lambda: layer(tokens, segments), module=layer)
 ### END HIDDEN TESTS
 
-# %% test="BertEmbeddings-errors" points=1 read="bert#bert-embeddings"
-# Dropout works in training alone, and what does not fit is refused
-tokens = torch.tensor([[2, 7, 3]]).to(device)
-embeddings = BertEmbeddings(SMALL).to(device)
-hint = "segment_ids must have the shape of token_ids: ValueError"
-assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
-hint = "segment ids are integers: TypeError for all else, for booleans too"
-assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
-out_of_range = "segment ids must lie in 0 to num_segments - 1: IndexError"
-if device == "cpu":  # on a GPU an index out of range ends the process
-    assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
+# %% test="BertEmbeddings-dropout" points=1 read="bert#bert-embeddings"
+# Dropout comes last, and in training alone
+layer = BertEmbeddings(
+    BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.3)
+)
+tokens = torch.randint(20, (8, 12))
+rested = layer.eval()(tokens)
+assert_equal(torch.equal(layer(tokens), rested), True, what="whether nothing is dropped in eval()")
+output = layer.train()(tokens)
+zeros = output == 0
+assert_equal(bool(0.2 < zeros.float().mean() < 0.4), True, what="whether 30 % are zero in training")
+kept = torch.where(zeros, 0.0, rested / 0.7)  # what is kept is scaled up
+assert_equal(torch.allclose(output, kept, atol=1e-4), True, what="whether the others are scaled up")
 ### BEGIN HIDDEN TESTS
-config = BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.3)
-dropping = BertEmbeddings(config).to(device)
-many = torch.randint(20, (8, 12)).to(device)
-dropping.train()
-in_training = checked(dropping(many), (8, 12, 64), what="output in training")
-dropping.eval()
-rested = checked(dropping(many), (8, 12, 64), what="output in evaluation")
-if torch.allclose(in_training, rested):
-    hint = "self.dropout = nn.Dropout(config.dropout) in __init__, and in forward use it"
-    raise CheckFailure("training and evaluation give the same: nothing is dropped", hint=hint)
-zeros = in_training == 0
-if not bool(zeros.any()):
-    hint = "dropout comes last: what is normalised after it is no zero any more"
-    raise CheckFailure("no entry of the output in training is zero", hint=hint)
-share = "config.dropout is the share"
-assert_share(zeros, torch.ones_like(zeros), 0.2, 0.4, what="zeros in training", hint=share)
-assert_close(dropping(many), rested, what="output, again", hint="no dropout in evaluation")
-dropped = torch.where(zeros, 0.0, rested / (1 - 0.3))
-hint = "dropout comes once, after the norm: it leaves alone what is normalised"
-assert_close(in_training, dropped, what="what is not dropped in training", hint=hint)
-hint = "segment ids are integers: TypeError for all else, for booleans too"
-assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
-assert_raises(TypeError, embeddings, tokens, tokens == 0, hint=hint)
-hint = "segment_ids must have the shape of token_ids: ValueError"
-assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
-assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
-assert_raises(ValueError, embeddings, tokens.expand(2, 3), torch.zeros_like(tokens), hint=hint)
-hint = "TokenEmbedding and LearnedPositions refuse token ids that don't fit: use both as they are"
-for unfit in (tokens.float(), tokens == 0, tokens.short()):
-    assert_raises(TypeError, embeddings, unfit, hint=hint)
-for unfit in (tokens[0], tokens[:, :0]):
-    assert_raises(ValueError, embeddings, unfit, hint=hint)
-alike = checked(embeddings(torch.tensor([[7, 7]]).to(device)), (1, 2, 8))[0]
-if torch.allclose(alike[0], alike[1]):
-    forgive("the positions are missing", "BertEmbeddings-values")
-else:
-    assert_raises(ValueError, embeddings, tokens.repeat(1, 5), hint=hint)  # max_length is 12
-if device == "cpu":  # on a GPU an index out of range ends the process
-    assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
-    assert_raises(IndexError, embeddings, tokens, -1 - torch.zeros_like(tokens), hint=out_of_range)
-    for token in (-1, 20):
-        assert_raises(IndexError, embeddings, torch.tensor([[2, token]]), hint=hint)
-embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
+again = layer(tokens) == 0
+is_new = not any((zeros == other).all() for other in (again, zeros[:1], zeros[:, :1]))
+assert_equal(is_new, True, what="whether each call, token and entry is dropped by itself")
 ### END HIDDEN TESTS
+
+# %% variants="BertEmbeddings"
+# fmt: off
+right("loops", '''
+class BertEmbeddings(nn.Module):
+    """Positions looked up by hand."""
+
+    def __init__(self, config):
+        super().__init__()
+        d = config.d_model
+        self.tokens = TokenEmbedding(config.vocab_size, d)
+        self.segments = nn.Embedding(num_embeddings=config.num_segments, embedding_dim=d)
+        self.positions = LearnedPositions(config.max_length, d)
+        self.norm = LayerNorm(d, eps=config.eps)
+        self.dropout = nn.Dropout(p=config.dropout)
+        self.num_segments = config.num_segments
+
+    def forward(self, token_ids, segment_ids=None):
+        if segment_ids is None:
+            segment_ids = token_ids.new_zeros(token_ids.shape)
+        if not {token_ids.dtype, segment_ids.dtype} <= {torch.int64, torch.int32}:
+            raise TypeError("integers")
+        if token_ids.shape != segment_ids.shape or token_ids.numel() == 0:
+            raise ValueError("shapes")
+        if token_ids.dim() != 2 or token_ids.shape[1] > len(self.positions.weight):
+            raise ValueError("too long")
+        if int(segment_ids.max()) >= self.num_segments or int(segment_ids.min()) < 0:
+            raise IndexError("segments")
+        places = self.positions.weight[: token_ids.shape[1]]
+        total = self.tokens(token_ids) + self.segments(segment_ids) + places[None]
+        return self.dropout(self.norm(total))
+''')
+right("in vectors", '''
+class BertEmbeddings(nn.Module):
+    """One-hot segments."""
+
+    def __init__(self, config) -> None:
+        super().__init__()
+        self.norm = LayerNorm(config.d_model, eps=config.eps)
+        self.positions = LearnedPositions(config.max_length, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
+        x = self.positions(self.tokens(token_ids))
+        if segment_ids is None:
+            return self.dropout(self.norm(x + self.segments.weight[0]))
+        if segment_ids.dtype not in (torch.int32, torch.int64):
+            raise TypeError
+        if segment_ids.shape != token_ids.shape:
+            raise ValueError
+        if segment_ids.max() >= len(self.segments.weight) or segment_ids.min() < 0:
+            raise IndexError
+        one_hot = F.one_hot(segment_ids.long(), len(self.segments.weight)).to(x.dtype)
+        return self.dropout(self.norm(x + one_hot @ self.segments.weight))
+''')
+right("in small steps", '''
+class BertEmbeddings(nn.Module):
+    """Checks in a method of its own."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.positions = LearnedPositions(config.max_length, config.d_model)
+        self.norm = LayerNorm(config.d_model, eps=config.eps)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def _checked(self, segment_ids, like):
+        if segment_ids is None:
+            return torch.zeros(like.shape, dtype=torch.long, device=like.device)
+        if segment_ids.dtype not in (torch.int64, torch.int32):
+            raise TypeError(str(segment_ids.dtype))
+        if segment_ids.shape != like.shape:
+            raise ValueError(str(segment_ids.shape))
+        return segment_ids
+
+    def forward(self, token_ids, segment_ids=None):
+        segments = self.segments(self._checked(segment_ids, token_ids))
+        parts = torch.stack([self.tokens(token_ids), segments])
+        return self.dropout(self.norm(self.positions(parts.sum(0))))
+''')
+SUM, TOKENS, SEGMENTS = ("self.positions(self.tokens(token_ids) + self.segments(segment_ids))",
+    "self.tokens(token_ids)", "self.segments(segment_ids)")
+LAST = "self.dropout(self.norm(embedded))"
+right("the padding's embedding does not learn", ("        self.segments =", "        self.tokens.padding_idx = config.pad_id\n        self.segments ="))
+right("the segments that stand for None in a buffer", ("        self.norm =",
+    "        self.register_buffer('none', torch.zeros(1, 1, dtype=torch.long))\n        self.norm ="),
+    ("torch.zeros_like(token_ids)", "self.none.expand_as(token_ids)"))
+right("PyTorch's own embeddings", ("TokenEmbedding(config", "nn.Embedding(config"),
+    (SUM, f"{TOKENS} + {SEGMENTS} + self.positions.weight[: token_ids.size(1)]"))
+ADD = "positions are added to tokens + segments, then comes the norm."
+for name, edits, hint in (
+    ("no positions", ((SUM, f"{TOKENS} + {SEGMENTS}"),), f"You leave out the positions; {ADD}"),
+    ("no segments", ((SUM, f"self.positions({TOKENS})"),), f"You leave out the segments; {ADD}"),
+    ("positions added twice", ((SUM, f"{SEGMENTS} + self.positions({TOKENS} + {SEGMENTS})"),), f"You add the segments twice; {ADD}"),
+    ("what the positions were added to, once more", ((SUM, f"{TOKENS} + {SEGMENTS} + {SUM}"),),
+     "You add tokens and segments once more; self.positions(x) adds positions to x already."),
+    ("not normalised", ((LAST, "self.dropout(embedded)"),), "You do not normalise the sum; call self.norm."),
+    ("normalised before the positions", ((SUM, f"self.positions(self.norm({TOKENS} + {SEGMENTS}))"), (LAST, "self.dropout(embedded)")),
+     f"You normalise before the positions; {ADD}"),
+    ("each part normalised", ((SUM, f"self.positions(self.norm({TOKENS}) + self.norm({SEGMENTS}))"),), f"You normalise each part; {ADD}"),
+    ("all in segment 1 by default", (("torch.zeros_like", "torch.ones_like"),), "You take segment 1 by default; without segment_ids all are in segment 0."),
+    ("segments left out if not given", (("            segment_ids = torch.zeros_like(token_ids)\n",
+        f"            return self.dropout(self.norm(self.positions({TOKENS})))\n"),), "You add no segment where none is given; all are in segment 0 then."),
+    ("eps of its own", ((", eps=config.eps", ""),), "You leave out eps; hand config.eps on."),
+    ("two segments only", (("nn.Embedding(config.num_segments", "nn.Embedding(2"),), "You fix the number of segments; it is config.num_segments."),
+    ("scaled as the Transformer does", (("TokenEmbedding(config.vocab_size, config.d_model)", "TokenEmbedding(config.vocab_size, config.d_model, scaled=True)"),),
+     "You scale the tokens' vectors; BERT's are not scaled."),
+    ("tokens detached", ((TOKENS, f"{TOKENS}.detach()"),), "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
+    ("other names", (("self.segments = ", "self.segment_embedding = "), (SEGMENTS, "self.segment_embedding(segment_ids)")),
+     "You call segments by another name; use the docstring's."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+for name, edits, hint in (
+    ("dropout before the norm", ((LAST, "self.norm(self.dropout(embedded))"),), "You drop before the norm; dropout comes last."),
+    ("dropout before the norm too", ((LAST, "self.dropout(self.norm(self.dropout(embedded)))"),), "You drop twice; dropout comes once, at the end."),
+    ("dropout of the tokens' vectors too", ((TOKENS, f"self.dropout({TOKENS})"),), "You drop twice; dropout comes once, at the end."),
+    ("dropout always", ((LAST, "F.dropout(self.norm(embedded), self.dropout.p)"),), "You drop in evaluation too; nn.Dropout knows when to."),
+    ("no dropout", ((LAST, "self.norm(embedded)"),), "You drop nothing; dropout comes last."),
+    ("dropout of a half", (("nn.Dropout(config.dropout)", "nn.Dropout()"),), "You fix the share; hand config.dropout on."),
+    ("dropout of a tenth", (("nn.Dropout(config.dropout)", "nn.Dropout(0.1)"),), "You fix the share; hand config.dropout on."),
+):
+    wrong(name, *edits, lost="dropout", hint=hint)
+# fmt: on
 
 # %% [markdown]
-# At the other end, each vector is turned into a guess: [The heads](book:bert#bert-heads). One
-# layer transforms it, and then it is held against the embedding of *every* token: the more alike,
-# the higher the logit. So the matrix that reads tokens is the matrix that guesses them, and it is
-# stored and trained once. In PyTorch two layers share a weight when both hold the same
-# `nn.Parameter`; a copy would drift apart at the first step.
+# At the other end, each vector is turned into a guess: [The heads](book:bert#bert-heads). One layer
+# transforms it, then it is held against the embedding of *every* token. So the matrix that reads
+# tokens is the matrix that guesses them. In PyTorch two layers share a weight when both hold the
+# same `nn.Parameter`; a copy would drift apart at the first step.
 
-# %% solution="MaskedLanguageModelHead" of="course_lib.models.bert_heads"
+
+# %% solution="MaskedLanguageModelHead" withholds="course_lib.models.bert_heads.MaskedLanguageModelHead"
+class MaskedLanguageModelHead(nn.Module):
+    """Guess the token at each place: ``projection``, GELU, ``norm``, ``output_projection``.
+
+    ``projection`` is an ``nn.Linear(d_model, d_model)``, ``norm`` a ``LayerNorm`` with ``eps``, and
+    ``output_projection`` an ``nn.Linear(d_model, vocab_size)``, whose weight is the embedding's.
+    """
+
+    def __init__(self, embedding, *, eps=1e-12):
+        super().__init__()
+        vocab_size, d_model = embedding.weight.shape
+        ### BEGIN SOLUTION
+        self.projection = nn.Linear(d_model, d_model)
+        self.norm = LayerNorm(d_model, eps=eps)
+        self.output_projection = nn.Linear(d_model, vocab_size)
+        self.output_projection.weight = embedding.weight
+        ### END SOLUTION
+
+    def forward(self, hidden):
+        """Return the logits ``(..., vocab_size)`` of ``hidden``, ``(..., d_model)``."""
+        ### BEGIN SOLUTION
+        transformed = self.norm(F.gelu(self.projection(hidden)))
+        return self.output_projection(transformed)
+        ### END SOLUTION
+
 
 # %% test="MaskedLanguageModelHead-values" points=1 read="bert#bert-heads"
 # Transform, GELU, normalise, compare with every token
-embedding = call_beside(TokenEmbedding, 20, 8, beside=MaskedLanguageModelHead).to(device)
-head = MaskedLanguageModelHead(embedding).to(device)
-hidden = torch.randn(3, 5, 8).to(device)
-assert_shape(head(hidden), (3, 5, 20), what="logits", hint="a logit for each token")
-assert_shape(head(hidden[0, 0]), (20,), what="logits for one vector", hint="... may be nothing")
+embedding = call_beside(
+    TokenEmbedding, 3, 2, beside=MaskedLanguageModelHead
+)  # TokenEmbedding(3, 2)
+head = MaskedLanguageModelHead(embedding)
+state = {"projection.weight": 9 * torch.eye(2), "norm.weight": torch.ones(2)}
+state["output_projection.weight"] = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]])
+load_parameters(head, state | {"output_projection.bias": torch.tensor([0.0, 0.0, 4.0])})
+# GELU leaves about (9, 0), the norm makes (1, -1), and 2 - 5 + 4 is the last logit.
+assert_close(head(torch.tensor([[1.0, -1.0]])), torch.tensor([[1.0, -1.0, 1.0]]), what="logits")
 ### BEGIN HIDDEN TESTS
-from course_lib.models.bert_heads import MaskedLanguageModelHead as ReferenceHead
-
-reference = ReferenceHead(TokenEmbedding(30, 12), eps=0.1).to(device)
-embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
-student = MaskedLanguageModelHead(embedding, eps=0.1).to(device)
-expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
-named = "the docstring names the three parts; each nn.Linear has a bias"
-assert_parameters(parameters_of(student), expected_state, what="the head", hint=named)
-reference.load_state_dict(expected_state)
-student.load_state_dict(expected_state, strict=False)
-hidden = torch.randn(4, 6, 12).to(device)
-projected, norm, output = reference.projection(hidden), reference.norm, reference.output_projection
-assert_close(
-    student(hidden),
-    reference(hidden),
-    what="logits",
-    hint="output_projection(norm(gelu(projection(hidden)))); hand eps on to the norm",
-    mistakes={
-        "these are probabilities; return logits": reference(hidden).softmax(-1),
-        "these are log-probabilities; return logits": reference(hidden).log_softmax(-1),
-        "the normalisation comes after the GELU": output(F.gelu(norm(projected))),
-        "the normalisation is missing": output(F.gelu(projected)),
-        "the GELU is missing": output(norm(projected)),
-        "GELU, not ReLU": output(norm(F.relu(projected))),
-        "GELU itself, not its approximation": output(norm(F.gelu(projected, approximate="tanh"))),
-        "the first layer is missing": output(norm(F.gelu(hidden))),
+embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead)
+for how in ({"eps": 0.1}, {}):
+    head = MaskedLanguageModelHead(embedding, **how)
+    ours = reference.MaskedLanguageModelHead(TokenEmbedding(30, 12), **how)
+    load_parameters(ours, {name: torch.randn_like(p) for name, p in ours.named_parameters()})
+    load_parameters(head, ours)
+    for hidden in (
+        torch.randn(4, 6, 12),
+        torch.randn(1, 6, 12),
+        torch.randn(12),
+        1e-3 * torch.randn(3, 12),
+    ):
+        assert_matches(head, ours, hidden)
+        assert_matches(head.eval(), ours, hidden)
+assert_gradients(lambda x: head(x), torch.randn(3, 12), module=head)
+load_parameters(
+    head,
+    {"norm.bias": torch.randn(12)}
+    | {
+        name: torch.zeros_like(p) if "norm" in name else torch.randn_like(p)
+        for name, p in ours.named_parameters()
+        if name != "norm.bias"
     },
 )
-both = {name: (getattr(reference, name), getattr(student, name)) for name in ("projection", "norm")}
-assert_gradients_like(reference, student, {"hidden": hidden}, modules=both)
-alone, hint = student(hidden[:1]), "squeeze() takes away each dimension that is 1, the batch too"
-assert_close(alone, reference(hidden[:1]), what="logits of a batch of one", hint=hint)
-hint = "eval() changes nothing here: logits come out, not probabilities"
-what = "logits in evaluation"
-assert_close(student.eval()(hidden), reference(hidden), what=what, hint=hint)
-assert_raises(ValueError, MaskedLanguageModelHead, embedding, eps=0.0, hint="hand eps on")
-hint = "what is not given is as in the signature"
-assert_equal(MaskedLanguageModelHead(embedding).norm.eps, 1e-12, what="eps by default", hint=hint)
+assert_shape(head(torch.zeros(2, 12)), (2, 30), what="logits")
 ### END HIDDEN TESTS
 
 # %% test="MaskedLanguageModelHead-sharing" points=1 read="bert#bert-heads"
 # The output's weight is the embedding's own
-embedding = call_beside(TokenEmbedding, 20, 8, beside=MaskedLanguageModelHead).to(device)
-head = MaskedLanguageModelHead(embedding).to(device)
-logits = head(torch.randn(3, 8).to(device))
-checked(logits, (3, 20), what="logits", hint="a logit for each token").square().sum().backward()
-assert_shape(
-    embedding.weight.grad,
-    (20, 8),
-    what="gradient of the embedding",
-    hint="self.output_projection.weight = embedding.weight, the parameter itself and no copy",
-)
+embedding = call_beside(
+    TokenEmbedding, 20, 8, beside=MaskedLanguageModelHead
+)  # TokenEmbedding(20, 8)
+before = embedding.weight.detach().clone()
+head = MaskedLanguageModelHead(embedding)
+is_left = torch.equal(embedding.weight, before)
+assert_equal(is_left, True, what="whether the embedding is left as it was")
+head(torch.randn(3, 8)).square().sum().backward()
+has_gradient = embedding.weight.grad is not None
+assert_equal(has_gradient, True, what="whether a gradient reaches the embedding")
 ### BEGIN HIDDEN TESTS
-embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
-trained = embedding.weight.detach().clone()
-student = MaskedLanguageModelHead(embedding).to(device)
-hint = "the embedding may be trained already: the head takes its weight, and leaves it as it is"
-assert_close(embedding.weight.detach(), trained, what="the embedding, once it is shared", hint=hint)
-hint = "self.output_projection.weight = embedding.weight, the parameter itself and no copy"
 for _ in range(2):
-    weight = torch.randn(30, 12).to(device)
-    embedding.load_state_dict({"weight": weight})
-    shared = student.state_dict().get("output_projection.weight")
-    assert_close(
-        shared, weight, what="the output's weight after a change of the embedding", hint=hint
-    )
-logits = student(torch.randn(5, 12).to(device))
-checked(logits, (5, 30), what="logits", hint="a logit for each token").square().sum().backward()
-assert_shape(embedding.weight.grad, (30, 12), what="gradient of the embedding", hint=hint)
-bias = getattr(student.output_projection, "bias", None)
-if bias is not None:
-    hint = "the output's bias is trained too: detach(), .data and no_grad() cut its gradient"
-    assert_shape(bias.grad, (30,), what="gradient of the output's bias", hint=hint)
+    weight = torch.randn(20, 8)
+    load_parameters(embedding, {"weight": weight})
+    is_same = torch.equal(head.get_parameter("output_projection.weight"), weight)
+    assert_equal(is_same, True, what="whether the output's weight changes with the embedding")
 ### END HIDDEN TESTS
+
+# %% variants="MaskedLanguageModelHead"
+# fmt: off
+right("loops", '''
+class MaskedLanguageModelHead(nn.Module):
+    """Sizes from the embedding's attributes, the product written out."""
+
+    def __init__(self, embedding, *, eps=1e-12):
+        super().__init__()
+        self.projection = nn.Linear(embedding.embedding_dim, embedding.embedding_dim)
+        self.norm = LayerNorm(embedding.embedding_dim, eps=eps)
+        self.output_projection = nn.Linear(embedding.embedding_dim, embedding.num_embeddings)
+        self.output_projection.weight = embedding.weight
+        self.gelu = nn.GELU()
+
+    def forward(self, hidden):
+        x = self.norm(self.gelu(self.projection(hidden)))
+        return x @ self.output_projection.weight.T + self.output_projection.bias
+''')
+right("in vectors", '''
+class MaskedLanguageModelHead(nn.Module):
+    """The embedding is kept out of the modules, its weight is registered once more."""
+
+    def __init__(self, embedding, *, eps: float = 1e-12) -> None:
+        super().__init__()
+        vocab_size, width = embedding.weight.size()
+        self.projection = nn.Linear(width, width)
+        self.norm = LayerNorm(width, eps=eps)
+        self.output_projection = nn.Linear(width, vocab_size)
+        self.output_projection.register_parameter("weight", embedding.weight)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        for step in (self.projection, F.gelu, self.norm, self.output_projection):
+            hidden = step(hidden)
+        return hidden
+''')
+right("in small steps", '''
+class MaskedLanguageModelHead(nn.Module):
+    """GELU by its formula, the normal distribution's."""
+
+    def __init__(self, embedding, eps=1e-12):
+        super().__init__()
+        d_model = embedding.weight.shape[1]
+        self.projection = nn.Linear(d_model, d_model)
+        self.norm = LayerNorm(d_model, eps=eps)
+        self.output_projection = nn.Linear(d_model, embedding.weight.shape[0])
+        del self.output_projection.weight
+        self.output_projection.weight = embedding.weight
+
+    def forward(self, hidden):
+        x = self.projection(hidden)
+        x = x * 0.5 * (1 + torch.erf(x / 2**0.5))
+        return self.output_projection(self.norm(x))
+''')
+LOGITS, GELU = "self.output_projection(transformed)", "F.gelu(self.projection(hidden))"
+SHARED = "        self.output_projection.weight = embedding.weight\n"
+RETURN = f"return {LOGITS}"
+ITSELF = "assign the parameter itself: output_projection.weight = embedding.weight."
+for name, edits, hint in (
+    ("no GELU", ((GELU, "self.projection(hidden)"),), "You leave out the GELU; it comes after projection."),
+    ("ReLU", (("F.gelu(", "F.relu("),), "You bend by ReLU; BERT bends by GELU."),
+    ("GELU's approximation", ((GELU, "F.gelu(self.projection(hidden), approximate='tanh')"),), "You approximate GELU; call F.gelu as it is."),
+    ("normalised before the GELU", ((f"self.norm({GELU})", "F.gelu(self.norm(self.projection(hidden)))"),), "You normalise before the GELU; normalise after it."),
+    ("not normalised", ((f"self.norm({GELU})", GELU),), "You do not normalise; call self.norm after the GELU."),
+    ("no first layer", ((GELU, "F.gelu(hidden)"),), "You leave out projection; it comes first."),
+    ("probabilities", ((RETURN, f"{RETURN}.softmax(-1)"),), "You return probabilities; return logits."),
+    ("probabilities in evaluation", ((RETURN, f"{RETURN} if self.training else {LOGITS}.softmax(-1)"),), "You return probabilities in evaluation; return logits."),
+    ("log-probabilities", ((RETURN, f"{RETURN}.log_softmax(-1)"),), "You return log-probabilities; return logits."),
+    ("a batch of one squeezed", ((RETURN, f"{RETURN}.squeeze(0)"),), "You squeeze() away a batch of one; it stays."),
+    ("not a number", ((RETURN, f"{RETURN} * math.nan"),), "You return NaN; look where it comes from."),
+    ("the first token alone", ((LOGITS, "self.output_projection(transformed[:, 0])"),), "You return logits of one token alone; return them for each."),
+    ("hidden detached", (("self.projection(hidden)", "self.projection(hidden.detach())"),), "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
+    ("a bias that learns nothing", ((LOGITS, "F.linear(transformed, self.output_projection.weight, self.output_projection.bias.detach())"),),
+     "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
+    ("no bias", (("= nn.Linear(d_model, vocab_size)", "= nn.Linear(d_model, vocab_size, bias=False)"),), "You leave out the output's bias; nn.Linear has one."),
+    ("another eps by default", (("eps=1e-12", "eps=1e-5"),), "You start with another eps; it is 1e-12 unless given."),
+    ("eps of its own", ((", eps=eps)", ")"),), "You leave out eps; hand it on to the norm."),
+    ("other names", (("self.projection = ", "self.transform = "), ("self.projection(hidden)", "self.transform(hidden)")),
+     "You call projection by another name; use the docstring's."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+for name, edits, hint in (
+    ("weights of its own", ((SHARED, ""),), f"You give the output weights of its own; {ITSELF}"),
+    ("a copy of the weights", ((SHARED, SHARED.replace("embedding.weight", "nn.Parameter(embedding.weight.detach() + 0)")),), f"You copy the weights; {ITSELF}"),
+    ("copied when it is made", ((SHARED, "        self.output_projection.weight.data.copy_(embedding.weight)\n"),), f"You copy the weights; {ITSELF}"),
+    ("the embedding made to share the head's weights", ((SHARED, "        embedding.weight = self.output_projection.weight\n"),),
+     f"You give the embedding the head's weights, though it may be trained; {ITSELF}"),
+    ("the shared weights drawn anew", ((SHARED, f"{SHARED}        nn.init.normal_(embedding.weight, std=0.02)\n"),),
+     "You draw the embedding anew, though it may be trained; leave it as it is."),
+):
+    wrong(name, *edits, lost="sharing", hint=hint)
+wrong("shared, but without a gradient", (LOGITS, "transformed @ self.output_projection.weight.detach().T + self.output_projection.bias"),
+    lost="values sharing", hint="You cut the gradient of the shared weight: detach(), .data and no_grad() do; leave them out.")
+for piece in ("eps=2e-12", "eps=5e-13", "eps=0"):
+    same(piece, "so small that no float can tell")
+# fmt: on
 
 # %% [markdown]
 # ## Part 5: put it to use
 #
-# Guessing words is not what BERT is *for*. Take its body, add a small head, show it a few labelled
-# texts, and train **everything** a little further: [Fine-tuning](book:bert#fine-tuning). The head
-# reads the vector of the first token, `[CLS]`, through the `Pooler`, which the library has: it is
-# handed the vectors of all tokens, and takes the first itself.
-#
-# First the classifier. All the parts are there; you put them together.
+# Take BERT's body, add a small head, show it a few labelled texts, and train **everything** a little
+# further: [Fine-tuning](book:bert#fine-tuning). The head reads the vector of the first token, `[CLS]`,
+# through the `Pooler`, which is handed the vectors of all tokens and takes the first itself.
 
 
 # %% solution="SentenceClassifier"
 class SentenceClassifier(nn.Module):
     """BERT with a head that gives each text a label.
 
-    Args:
-        config: Sizes and choices.
-        num_labels: Number of labels.
-
-    Attributes:
-        embeddings: ``BertEmbeddings(config)``.
-        encoder: ``Encoder`` with the config's sizes, dropout and eps; post-norm, with GELU.
-        pooler: ``Pooler(config.d_model)``.
-        classifier: ``nn.Linear(config.d_model, num_labels)``.
-
-    All of them start as BERT does: ``init_weights(self, config.init_std)``.
+    ``embeddings`` are ``BertEmbeddings``, ``encoder`` is an ``Encoder`` with the config's sizes,
+    dropout and eps, post-norm, with GELU; then come ``pooler``, a ``Pooler(d_model)``, and
+    ``classifier``, an ``nn.Linear``. ``init_weights(self, config.init_std)`` starts all of them.
     """
 
-    def __init__(self, config: BertConfig, num_labels: int) -> None:
+    def __init__(self, config, num_labels):
         super().__init__()
         ### BEGIN SOLUTION
         self.pad_id = config.pad_id
@@ -1145,194 +1383,195 @@ class SentenceClassifier(nn.Module):
         init_weights(self, config.init_std)
         ### END SOLUTION
 
-    def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
-        """Label texts.
-
-        Args:
-            token_ids: ``(batch, length)``, each row beginning with ``[CLS]``; no token attends to
-                ``config.pad_id``.
-            segment_ids: ``(batch, length)``; all 0 if None.
-
-        Returns:
-            Logits ``(batch, num_labels)``.
-        """
+    def forward(self, token_ids, segment_ids=None):
+        """Return logits ``(batch, num_labels)``; no token attends to ``config.pad_id``."""
         ### BEGIN SOLUTION
         embedded = self.embeddings(token_ids, segment_ids)  # (batch, length, d_model)
         hidden = self.encoder(embedded, padding_mask(token_ids, self.pad_id))
-        return self.classifier(self.pooler(hidden))  # (batch, num_labels)
+        return self.classifier(self.pooler(hidden))
         ### END SOLUTION
 
 
 # %% test="SentenceClassifier-values" points=1 read="bert#fine-tuning"
 # Embeddings, encoder, pooler and classifier work one after the other, and padding is left out
-classifier = SentenceClassifier(SMALL, 3).to(device)
-classifier.eval()
-tokens = torch.tensor([[2, 7, 8, 3, 0, 0], [2, 9, 10, 11, 12, 3]]).to(device)
-one_row = "one row for each text: pool before you classify"
-logits = checked(classifier(tokens), (2, 3), what="logits", hint=one_row)
-assert_close(
-    classifier(tokens[:1, :4]),
-    logits[:1],
-    what="logits without padding",
-    hint="mask the padding, and read the first token",
-)
+config = BertConfig(vocab_size=9, max_length=6, num_layers=1, d_model=8, num_heads=2, d_ff=16)
+classifier = SentenceClassifier(config, 3).eval()
+logits = classifier(torch.tensor([[2, 7, 8, 3, 0, 0], [2, 5, 6, 5, 6, 3]]))
+assert_shape(logits, (2, 3), what="logits")
+alone = classifier(torch.tensor([[2, 7, 8, 3]]))
+is_same = torch.allclose(alone, logits[:1], atol=1e-5)
+assert_equal(is_same, True, what="whether padding changes nothing")
 ### BEGIN HIDDEN TESTS
 config = BertConfig(
     vocab_size=30, max_length=9, num_layers=2, d_model=12, num_heads=3, d_ff=20, dropout=0.0,
-    eps=0.01, pad_id=5,
+    eps=0.01, pad_id=5, init_std=0.5,
 )  # fmt: skip
-student = SentenceClassifier(config, 4).to(device)
-student.eval()
-stack = {"norm_position": "post", "activation": "gelu", "eps": 0.01}
-parts = {
-    "embeddings": BertEmbeddings(config),
-    "encoder": Encoder(2, 12, 3, 20, **stack),
-    "pooler": Pooler(12),
-    "classifier": nn.Linear(12, 4),
-}
-
-
-def state_of(name, state):
-    """Give the part of a state that belongs to a part of the classifier."""
-    return {n.removeprefix(f"{name}."): x for n, x in state.items() if n.startswith(f"{name}.")}
-
-
-for name, part in parts.items():
-    hint = {
-        "embeddings": "they are BertEmbeddings(config)",
-        "encoder": "it has the config's sizes, and is post-norm: it ends without a norm",
-    }.get(name, "see the docstring: d_model wide, and as many labels as were asked for")
-    own = parameters_of(student, f"{name}.")
-    assert_parameters(own, parameters_of(part), what=f"the {name}", hint=hint)
-state = {
-    f"{name}.{n}": (x + 0.5 * torch.randn_like(x)).to(device)
-    for name, part in parts.items()
-    for n, x in parameters_of(part).items()
-}
-student.load_state_dict({**student.state_dict(), **state})
-for name, part in parts.items():
-    part.to(device).eval().load_state_dict(state_of(name, state), strict=False)
-tokens = torch.randint(6, 30, (4, 7)).to(device)
+layer, ours = SentenceClassifier(config, 4), reference.SentenceClassifier(config, 4)
+assert_parameters(layer, {name: p.shape for name, p in ours.named_parameters()})
+load_parameters(layer, ours)
+tokens, segments = torch.randint(6, 30, (4, 7)), (torch.arange(7) > 3).long().expand(4, 7)
 tokens[0, 4:], tokens[2, 6:] = 5, 5
-segments = (torch.arange(7) > 3).long().expand(4, 7).to(device)
-
-
-def embedded(tokens, segments):
-    """Give what embeddings like the student's make of tokens."""
-    return checked(parts["embeddings"](tokens, segments), (4, 7, 12), what="embeddings")
-
-
-def expected_logits(tokens, segments, mask, **otherwise):
-    """Put the parts together, the encoder with some choices otherwise."""
-    encoder = Encoder(2, 12, 3, 20, **stack | otherwise).to(device)
-    encoder.load_state_dict(parts["encoder"].state_dict())
-    return parts["classifier"](parts["pooler"](encoder(embedded(tokens, segments), mask)))
-
-
-mask = padding_mask(tokens, 5)
-none = torch.zeros_like(segments)
-hidden = parts["encoder"](embedded(tokens, segments), mask)
-hint = "embeddings, encoder, pooler, classifier, one after the other, each as the docstring says"
-assert_close(
-    student(tokens, segments),
-    expected_logits(tokens, segments, mask),
-    what="logits",
-    hint=hint,
-    mistakes={
-        "the pooler is left out": parts["classifier"](hidden[:, 0]),
-        "the encoder is left out": parts["classifier"](parts["pooler"](embedded(tokens, segments))),
-        "the pooler reads the first token: hand it the vectors of all, in order": (
-            parts["classifier"](parts["pooler"](hidden.flip(1)))
-        ),
-        "the pooler reads the first token: hand it all vectors, not their mean": (
-            parts["classifier"](parts["pooler"](hidden.mean(1, keepdim=True)))
-        ),
-        "the encoder bends with ReLU, which is its default; BERT with GELU": (
-            expected_logits(tokens, segments, mask, activation="relu")
-        ),
-        "the encoder does not have config.eps": (expected_logits(tokens, segments, mask, eps=1e-5)),
-        "the padding, config.pad_id, is not masked": expected_logits(tokens, segments, None),
-        "the segments are not handed on": expected_logits(tokens, none, mask),
-        "these are probabilities; return logits": expected_logits(tokens, segments, mask).softmax(
-            -1
-        ),
-    },
-)
-assert_gradients_like(
-    lambda tokens, segments: parts["classifier"](
-        parts["pooler"](parts["encoder"](embedded(tokens, segments), mask))
-    ),
-    student,
-    {"tokens": tokens, "segments": segments},
-    modules={name: (part, getattr(student, name)) for name, part in parts.items()},
-)
-alone = student(tokens[:1], segments[:1])  # which has padding
-hint = "a text alone gives what it gives among others: its padding is masked, its row stays a row"
-expected = expected_logits(tokens, segments, mask)[:1]
-assert_close(alone, expected, what="logits of a batch of one, with padding", hint=hint)
-single = SentenceClassifier(config, 1).to(device)
-hint = "squeeze() takes a dimension away: one label has its dimension too"
-checked(single(tokens), (4, 1), what="logits for one label", hint=hint)
-one_segment = expected_logits(tokens, none, mask)
-hint = "without segment_ids all tokens are in segment 0"
-assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)
-student.train()
-hint = "what is dropped in training is config.dropout of it, here 0: see the docstring's parts"
-assert_close(student(tokens), one_segment, what="logits in training", hint=hint)
+for training in (True, False):
+    layer.train(training)
+    assert_matches(layer, ours, tokens, segments)
+    assert_matches(layer, ours, tokens[:1])
+single = SentenceClassifier(config, 1)
+assert_shape(single(tokens), (4, 1), what="logits for one label")
+losses = layer(tokens, segments).square().sum().backward()
+cut = [name for name, p in ours.named_parameters() if layer.get_parameter(name).grad is None]
+assert_equal(cut, [], what="parameters without a gradient")
 config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, init_std=0.3)
-for name, tensor in parameters_of(SentenceClassifier(config, 8)).items():
-    if tensor.dim() == 2 and not 0.15 < float(tensor.std()) < 0.45:
-        hint = "init_weights(self, config.init_std) comes last"
-        raise CheckFailure(
-            f"{name} does not start with the standard deviation asked for", hint=hint
-        )
-    if tensor.dim() == 1 and bool((tensor != float(name.endswith("weight"))).any()):
-        hint = "init_weights(self, config.init_std): norms begin at 1, biases at 0"
-        raise CheckFailure(f"{name} does not start as BERT's", hint=hint)
-dropping = SentenceClassifier(BertConfig(vocab_size=30, d_model=12, num_heads=3, num_layers=1), 4)
-if float(dropping.encoder.layers[0].attention_residual.dropout.p) != 0.1:
-    raise CheckFailure("the encoder's dropout is not the config's", hint="hand config.dropout on")
-vectors = checked(dropping.embeddings(tokens.cpu()), (4, 7, 12), what="embeddings in training")
-if not bool((vectors == 0).any()):
-    raise CheckFailure("the embeddings drop nothing", hint="they are BertEmbeddings(config)")
-dice, tokens = call_beside(torch.get_rng_state, beside=dropping), tokens.cpu()
-in_training = dropping(tokens)
-call_beside(torch.set_rng_state, dice, beside=dropping)
-hidden = dropping.encoder(dropping.embeddings(tokens), padding_mask(tokens, 0))
-assert_close(
-    in_training,
-    dropping.classifier(dropping.pooler(hidden)),
-    what="logits in training, put together from your own parts",
-    hint="embeddings and encoder drop what there is to drop: nothing else does",
-)
+layer = SentenceClassifier(config, 8)
+shapes = {name: p.dim() for name, p in reference.SentenceClassifier(config, 8).named_parameters()}
+spread = [bool(0.15 < layer.get_parameter(n).std() < 0.45) for n, dim in shapes.items() if dim == 2]
+assert_equal(all(spread), True, what="whether weights start with init_std")
+flat = [
+    (layer.get_parameter(n) == n.endswith("weight")).all() for n, dim in shapes.items() if dim == 1
+]
+assert_equal(all(flat), True, what="whether norms start at 1 and biases at 0")
+share = layer.encoder.layers[0].attention_residual.dropout.p
+assert_equal(float(share), 0.1, what="dropout of the encoder")
+tokens = torch.randint(6, 30, (4, 7))
+drops = bool((layer.embeddings(tokens) == 0).any())
+assert_equal(drops, True, what="whether the embeddings drop what there is to drop")
+dice = call_beside(torch.get_rng_state, beside=layer)
+logits = layer(tokens)
+call_beside(torch.set_rng_state, dice, beside=layer)
+hidden = layer.encoder(layer.embeddings(tokens), padding_mask(tokens, 0))
+is_same = torch.allclose(logits, layer.classifier(layer.pooler(hidden)), atol=1e-4)
+assert_equal(is_same, True, what="whether nothing else drops")
 ### END HIDDEN TESTS
 
+# %% variants="SentenceClassifier"
+# fmt: off
+right("loops", '''
+class SentenceClassifier(nn.Module):
+    """The mask by hand."""
+
+    def __init__(self, config, num_labels: int):
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = Encoder(
+            num_layers=config.num_layers, d_model=config.d_model, num_heads=config.num_heads,
+            d_ff=config.d_ff, dropout=config.dropout, activation="gelu", eps=config.eps,
+        )
+        self.pooler = Pooler(config.d_model)
+        self.classifier = nn.Linear(config.d_model, num_labels)
+        init_weights(self, config.init_std)
+
+    def forward(self, token_ids, segment_ids=None):
+        real = (token_ids != self.config.pad_id)[:, None, None]
+        x = self.encoder(self.embeddings(token_ids, segment_ids), real)
+        return self.classifier(self.pooler(x))
+''')
+right("in vectors", '''
+class SentenceClassifier(nn.Module):
+    """Pooled by its own hands."""
+
+    def __init__(self, config, num_labels):
+        super().__init__()
+        c = config
+        self.embeddings, self.pooler = BertEmbeddings(c), Pooler(c.d_model)
+        self.encoder = Encoder(
+            c.num_layers, c.d_model, c.num_heads, c.d_ff, norm_position="post",
+            dropout=c.dropout, activation="gelu", eps=c.eps,
+        )
+        self.classifier = nn.Linear(c.d_model, num_labels)
+        self.mask = lambda ids: padding_mask(ids, c.pad_id)
+        init_weights(self, c.init_std)
+
+    def forward(self, token_ids, segment_ids=None):
+        hidden = self.encoder(self.embeddings(token_ids, segment_ids), self.mask(token_ids))
+        first = self.pooler.projection(hidden[:, 0]).tanh()
+        return F.linear(first, self.classifier.weight, self.classifier.bias)
+''')
+right("in small steps", '''
+class _Body(nn.Module):
+    pass
+
+
+class SentenceClassifier(nn.Module):
+    """Built in a loop."""
+
+    def __init__(self, config, num_labels):
+        super().__init__()
+        sizes = (config.num_layers, config.d_model, config.num_heads, config.d_ff)
+        rest = {"dropout": config.dropout, "activation": "gelu", "eps": config.eps}
+        for name, part in (
+            ("embeddings", BertEmbeddings(config)), ("encoder", Encoder(*sizes, **rest)),
+            ("pooler", Pooler(config.d_model)),
+            ("classifier", nn.Linear(config.d_model, num_labels)),
+        ):
+            self.add_module(name, part)
+        init_weights(self, config.init_std)
+        self.padding = config.pad_id
+
+    def forward(self, token_ids, segment_ids=None):
+        x = self.embeddings(token_ids, segment_ids)
+        for layer in self.encoder.layers:
+            x = layer(x, padding_mask(token_ids, self.padding))
+        return self.classifier(self.pooler(x))
+''')
+EMBED, MASK = "self.embeddings(token_ids, segment_ids)", ", padding_mask(token_ids, self.pad_id))"
+POOL, RESULT = "self.pooler(hidden)", "return self.classifier(self.pooler(hidden))"
+STARTED = "        init_weights(self, config.init_std)\n"
+START, FIRST = "call init_weights(self, config.init_std) last.", "hand the pooler the vectors of all tokens, in order."
+PAD = "mask the padding, config.pad_id, always."
+for name, edits, hint in (
+    ("a single label loses its dimension", ((RESULT, f"{RESULT}.squeeze(-1)"),), "You squeeze() away the dimension of one label; it stays."),
+    ("padding not masked", ((MASK, ")"),), f"You do not mask the padding; {PAD}"),
+    ("padding not masked in a text alone", ((MASK, ", padding_mask(token_ids, self.pad_id) if len(token_ids) > 1 else None)"),),
+     f"You do not mask the padding of a text alone; {PAD}"),
+    ("padding not masked in training", ((MASK, ", None if self.training else padding_mask(token_ids, self.pad_id))"),),
+     f"You do not mask the padding in training; {PAD}"),
+    ("padding is always 0", (("self.pad_id = config.pad_id", "self.pad_id = 0"),), f"You take 0 for padding; {PAD}"),
+    ("segments not handed on", ((EMBED, "self.embeddings(token_ids)"),), "You do not hand the segments on; the embeddings need them."),
+    ("mean of all tokens", ((POOL, "self.pooler(hidden.mean(1, keepdim=True))"),), f"You pool the mean; {FIRST}"),
+    ("the last token", ((POOL, "self.pooler(hidden.flip(1))"),), f"You pool the last token; {FIRST}"),
+    ("not pooled", ((RESULT, "return self.classifier(hidden)"),), f"You do not pool; {FIRST}"),
+    ("the first token, past the pooler", ((RESULT, "return self.classifier(hidden[:, 0])"),), f"You leave out the pooler; {FIRST}"),
+    ("encoder left out", ((f"self.encoder(embedded{MASK}", "embedded"),), "You leave out the encoder; it comes after the embeddings."),
+    ("one layer, whatever the config says", (("            config.num_layers,\n", "            1,\n"),), "You fix the number of layers; it is config.num_layers."),
+    ("pre-norm", (('norm_position="post"', 'norm_position="pre"'),), "You make a pre-norm encoder; BERT's is post-norm."),
+    ("ReLU", (('activation="gelu"', 'activation="relu"'),), "You let the encoder bend by ReLU; BERT bends by GELU."),
+    ("eps of its own", (("            eps=config.eps,\n", ""),), "You leave out eps; hand config.eps on to the encoder."),
+    ("no dropout in the encoder", (("            dropout=config.dropout,\n", ""),), "You leave out dropout; hand config.dropout on to the encoder."),
+    ("no dropout in the embeddings", (("BertEmbeddings(config)", "BertEmbeddings(__import__('dataclasses').replace(config, dropout=0.0))"),),
+     "You let the embeddings drop nothing; they are BertEmbeddings(config)."),
+    ("dropout of a half before the last layer", ((POOL, "F.dropout(self.pooler(hidden), 0.5, self.training)"),),
+     "You drop once more; embeddings and encoder drop what there is to drop."),
+    ("dropout once more, as in Hugging Face's classifier", ((POOL, f"self.embeddings.dropout({POOL})"),),
+     "You drop once more; embeddings and encoder drop what there is to drop."),
+    ("dropout once more, of the embeddings", ((EMBED, f"self.embeddings.dropout({EMBED})"),),
+     "You drop once more; embeddings and encoder drop what there is to drop."),
+    ("probabilities", ((RESULT, f"{RESULT}.softmax(-1)"),), "You return probabilities; return logits."),
+    ("PyTorch's start", ((STARTED, ""),), f"You leave the weights as PyTorch starts them; {START}"),
+    ("all parameters drawn alike", ((STARTED, "        [nn.init.normal_(p, std=config.init_std) for p in self.parameters()]\n"),),
+     f"You draw norms and biases too; {START}"),
+    ("PyTorch's biases", ((STARTED, "        [nn.init.normal_(p, std=config.init_std) for p in self.parameters() if p.dim() == 2]\n"),),
+     f"You leave biases as PyTorch starts them; {START}"),
+    ("two labels", (("nn.Linear(config.d_model, num_labels)", "nn.Linear(config.d_model, 2)"),), "You fix the number of labels; use num_labels."),
+    ("a head that trains alone", ((POOL, "self.pooler(hidden.detach())"),), "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
+    ("tokens without places", (("self.embeddings = BertEmbeddings(config)", "self.alone = nn.Embedding(config.vocab_size, config.d_model)\n"
+        "        self.embeddings = lambda token_ids, _: self.alone(token_ids)"),), "You embed tokens alone; the embeddings are BertEmbeddings(config)."),
+):
+    wrong(name, *edits, lost="values", hint=hint)
+same('config.d_ff, dropout=config.dropout', "post-norm is the Encoder's default")
+# fmt: on
+
 # %% [markdown]
-# Then the training. It is the loop that you know: forward, loss, backward, step. Two things are
-# easy to forget. Gradients *add up* until you clear them. And a module has two modes: `train()`,
-# in which dropout works, and `eval()`, in which it does not.
+# Then the training loop that you know. Two things are easy to forget. Gradients *add up* until you
+# clear them. And a module has two modes: `train()`, in which dropout works, and `eval()`.
 
 
 # %% solution="fine_tune"
-def fine_tune(
-    classifier: nn.Module,
-    batches: Iterable[tuple[Tensor, Tensor]],
-    *,
-    learning_rate: float,
-) -> list[float]:
-    """Train a classifier, all of it, on labelled texts, one step a batch.
+def fine_tune(classifier, batches, *, learning_rate):
+    """Train all of a classifier by ``torch.optim.AdamW``, one step for each batch.
 
-    The optimiser is ``torch.optim.AdamW`` with this learning rate; all else is PyTorch's default.
-
-    Args:
-        classifier: Maps token ids ``(batch, length)`` to logits ``(batch, num_labels)``. Changed in
-            place: trained in training mode, and left in evaluation mode.
-        batches: For each step the token ids ``(batch, length)`` and the labels ``(batch,)``, int64;
-            gone through once.
-        learning_rate: Of every step.
-
-    Returns:
-        The loss of each step, before it: the mean cross-entropy of its batch (nats).
+    ``batches`` gives token ids and labels ``(batch,)``, and is gone through once. The classifier is
+    trained in training mode, and left in evaluation mode. Return a list of floats: the mean
+    cross-entropy of each batch before its step.
     """
     ### BEGIN SOLUTION
     optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)
@@ -1349,186 +1588,150 @@ def fine_tune(
     ### END SOLUTION
 
 
-# %% setup="small-task"
-def draw_texts(count):
-    """Draw texts of nine tokens and their labels: 1 if happy tokens (5 to 9) outnumber sad ones."""
-    happy = torch.rand(count, 1)  # how happy each text is
-    words = torch.where(torch.rand(count, 7) < happy, 0, 5) + torch.randint(5, 10, (count, 7))
-    labels = ((words < 10).sum(1) > 3).long()
-    ends = torch.full((count, 1), 2), torch.full((count, 1), 3)  # [CLS], [SEP]
-    return torch.cat([ends[0], words, ends[1]], dim=1).to(device), labels.to(device)
-
-
 # %% test="fine_tune-steps" points=1 read="bert#fine-tuning"
-# Each step lowers the loss of its own batch, as AdamW does, and the loss before it is returned
-layers = [
-    call_beside(layer, *sizes, beside=fine_tune)
-    for layer, sizes in ((nn.Embedding, (15, 4)), (nn.Flatten, ()), (nn.Linear, (36, 2)))
-]
-model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
-batch = draw_texts(32)
-untrained = model(batch[0]).detach()
-before = F.cross_entropy(untrained, batch[1])
-losses = fine_tune(model, [batch, batch, batch], learning_rate=0.01)
-one_each = "one loss for each batch, each a float: loss.item()"
-if not (isinstance(losses, list) and all(type(loss) is float for loss in losses)):
-    raise CheckFailure("a list of floats is expected", hint=one_each)
-assert_equal(len(losses), 3, what="number of losses", hint=one_each)
-with torch.no_grad():
-    softened = F.cross_entropy(untrained.softmax(-1), batch[1])
-assert_close(
-    torch.tensor(losses[0]),
-    before.cpu(),
-    what="first loss",
-    hint="the mean over the batch, before the step",
-    mistakes={
-        "the sum over the batch; take the mean": 32 * before.cpu(),
-        "cross_entropy takes logits: no softmax before it": softened.cpu(),
-    },
-)
-if losses[0] == losses[1] == losses[2]:
-    hint = "backward() makes the gradients, step() uses them, and zero_grad() is not between them"
-    raise CheckFailure("nothing is learnt: the loss of the same batch stays as it is", hint=hint)
-if not losses[0] > losses[1] > losses[2]:
-    hint = "in each step: zero_grad(), backward(), step()"
-    raise CheckFailure("the loss of the same batch does not fall", hint=hint)
+# Each step is AdamW's, and the loss before it is returned
+model = call_beside(nn.Linear, 2, 2, beside=fine_tune)  # nn.Linear(2, 2), a small classifier
+load_parameters(model, {})  # all zero: both labels are as likely, and the loss is log 2
+batch = torch.tensor([[1.0, -1.0]]), torch.tensor([0])
+losses = fine_tune(model, [batch, batch], learning_rate=0.1)
+# AdamW's first step moves each parameter by 0.1: the logits become 0.3 and -0.3.
+assert_equal(losses, [math.log(2), math.log(1 + math.exp(-0.6))], what="losses", rel_tol=1e-4)
+assert_equal(model.training, False, what="whether the model is left in training mode")
 ### BEGIN HIDDEN TESTS
 # Batch normalisation works in another way in training, without luck: the mode shows in the losses.
-layers = [
-    call_beside(layer, *sizes, beside=fine_tune)
-    for layer, sizes in (
-        (nn.Embedding, (15, 4)), (nn.Flatten, ()), (nn.BatchNorm1d, (36,)), (nn.Linear, (36, 2)),
-    )
-]  # fmt: skip
-model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
-model.eval()
-start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def trained(
-    *,
-    make=torch.optim.AdamW,
-    trains=slice(None),
-    clears=True,
-    steps=True,
-    anew=False,
-    training=True,
-    late=False,
-    reduction="mean",
-    **settings,
-):
-    """Train as the docstring says, or with one thing otherwise; give the losses and the model."""
-    parts = nn.Embedding(15, 4), nn.Flatten(), nn.BatchNorm1d(36), nn.Linear(36, 2)
-    model = nn.Sequential(*parts).to(device)
-    model.load_state_dict(start)
-    model.train(training)
-    optimizer = make([*model.parameters()][trains], **{"lr": 0.05, **settings})
-    losses = []
-    for texts, labels in batches:
-        if anew:
-            optimizer = make(model.parameters(), lr=0.05)
-        if clears:
-            model.zero_grad()
-        loss = F.cross_entropy(model(texts), labels, reduction=reduction)
-        loss.backward()
-        if steps:
-            optimizer.step()
-        losses.append((F.cross_entropy(model(texts), labels) if late else loss).item())
-    return torch.tensor(losses), model
-
-
-# Every token is random here: where one is the same in all texts the gradient is rounding alone.
-batches = [
-    (torch.randint(15, (16 + i, 9)).to(device), torch.randint(2, (16 + i,)).to(device))
-    for i in range(6)
-]
-in_turn = call_beside(iter, batches, beside=fine_tune)  # an Iterable has no len() and no places
+parts = ((nn.Embedding, 15, 4), (nn.Flatten,), (nn.BatchNorm1d, 36), (nn.Linear, 36, 2))
+ours = nn.Sequential(*(part(*sizes) for part, *sizes in parts)).eval()
+layers = [call_beside(part, *sizes, beside=fine_tune) for part, *sizes in parts]
+model = call_beside(nn.Sequential, *layers, beside=fine_tune).eval()
+load_parameters(model, ours)
+batches = [(torch.randint(15, (16 + i, 9)), torch.randint(2, (16 + i,))) for i in range(6)]
+expected = reference.fine_tune(ours, batches, learning_rate=0.05)
+in_turn = call_beside(iter, batches, beside=fine_tune)  # an iterator has no len() and no places
 losses = fine_tune(model, in_turn, learning_rate=0.05)
-expected, reference = trained()
-if not bool(expected.isfinite().all()):  # what is not finite would equal whatever is not
-    raise CheckFailure("the model that is to be trained holds numbers that are not finite")
-if not (isinstance(losses, list) and all(type(loss) is float for loss in losses)):
-    raise CheckFailure("a list of floats is expected", hint=one_each)
-mistakes = {
-    "the gradients of earlier steps are still there: clear them in each step": {"clears": False},
-    "nothing is learnt: zero_grad(), backward(), step(), in this order": {"steps": False},
-    "nothing decays: AdamW with its own weight_decay was asked for, not Adam": {"weight_decay": 0},
-    "this is SGD; AdamW was asked for": {"make": torch.optim.SGD},
-    "the learning rate is AdamW's default; hand learning_rate on": {"lr": 1e-3},
-    "a new optimiser in each step has forgotten the steps before: make one, at first": {
-        "anew": True
-    },
-    "the forward pass is in evaluation mode: classifier.train() comes first": {"training": False},
-    "the last layer alone is trained: hand classifier.parameters() to the optimiser": {
-        "trains": slice(-2, None)
-    },
-    "these are the losses after each step; the loss before it is asked for": {"late": True},
-    "the sum over each batch; take the mean": {"reduction": "sum"},
-}
-assert_close(
-    torch.tensor(losses),
-    expected,
-    what="losses",
-    hint="the loss of each batch before its step, which is AdamW's: see the docstring",
-    mistakes={words: trained(**otherwise)[0] for words, otherwise in mistakes.items()},
-)
-hint = "the losses are right, but not what the last step makes of the model"
-for name, tensor in reference.state_dict().items():
-    assert_close(model.state_dict()[name], tensor, what=f"{name} after training", hint=hint)
-if model.training:
-    raise CheckFailure("the model is left in training mode", hint="classifier.eval() at the end")
-model.train()  # as a new model comes
-fine_tune(model, batches[:1], learning_rate=0.05)
-if model.training:
-    hint = "classifier.eval() at the end, whatever it was before"
-    raise CheckFailure("a model that comes in training mode is left in it", hint=hint)
+assert_equal(losses, expected, what="losses", rel_tol=1e-3)
+for name, parameter in ours.named_parameters():
+    own = model.get_parameter(name)
+    is_same = torch.allclose(own, parameter, rtol=1e-3, atol=1e-3)
+    assert_equal(is_same, True, what=f"whether {name} is trained as it should be")
+for training in (True, False):
+    fine_tune(model.train(training), batches[:1], learning_rate=0.05)
+    assert_equal(model.training, False, what="whether the model is left in training mode")
 ### END HIDDEN TESTS
+
 
 # %% test="fine_tune-learns" points=1 read="bert#fine-tuning"
-# Your classifier learns the small task: two texts of three are right, and mostly nearly all
-config = BertConfig(
-    vocab_size=15, max_length=9, num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0,
-    init_std=0.2,
-)  # fmt: skip
+# Your classifier learns to tell happy texts, of tokens 5 to 9, from sad ones
+def draw_texts(count):
+    is_happy = torch.rand(count, 7) < torch.rand(count, 1)
+    words = torch.where(is_happy, 0, 5) + torch.randint(5, 10, (count, 7))
+    ends = torch.full((count, 1), 2), torch.full((count, 1), 3)  # [CLS], [SEP]
+    return torch.cat((ends[0], words, ends[1]), dim=1), (is_happy.sum(1) > 3).long()
 
 
-def learn():
-    """Train until two new texts of three are right, at most three times: a start can be unlucky.
-
-    Gives what a classifier was at first, the classifier afterwards, and its accuracy.
-    """
-    for _ in range(3):
-        classifier = SentenceClassifier(config, 2).to(device)
-        start = {name: tensor.clone() for name, tensor in parameters_of(classifier).items()}
-        fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
-        texts, labels = draw_texts(400)
-        logits = checked(classifier(texts), (400, 2), what="logits")
-        accuracy = float((logits.argmax(-1) == labels).double().mean())
-        if accuracy >= 0.65:
-            break
-    return start, classifier, accuracy
-
-
-_, _, accuracy = learn()
-print(f"accuracy on new texts: {accuracy:.0%}")
-if accuracy < 0.65:
-    raise CheckFailure(f"only {accuracy:.0%} of new texts are right", hint="do the losses fall?")
+sizes = {"vocab_size": 15, "max_length": 9, "num_layers": 1, "d_model": 16, "num_heads": 2}
+config = BertConfig(**sizes, d_ff=32, dropout=0.0, init_std=0.2)
+classifier = SentenceClassifier(config, 2)
+fine_tune(classifier, [draw_texts(32) for _ in range(200)], learning_rate=0.01)
+texts, labels = draw_texts(400)
+is_right = (classifier(texts).argmax(-1) == labels).float()
+assert_equal(bool(is_right.mean() > 0.65), True, what="whether 65 % of new texts are right")
 ### BEGIN HIDDEN TESTS
-start, classifier, accuracy = learn()
-if accuracy < 0.65:
-    raise CheckFailure("too few of new texts are right", hint="does fine_tune take its steps?")
-for name, tensor in parameters_of(classifier).items():
-    if not torch.equal(tensor, start[name]):
-        continue
-    if name.startswith("embeddings.") and name != "embeddings.tokens.weight":
-        forgive(f"{name} is not trained", "BertEmbeddings-values")
-    else:
-        hint = "fine-tuning trains all parameters: classifier.parameters()"
-        raise CheckFailure(f"{name} has not changed", hint=hint)
+classifier = SentenceClassifier(config, 2)
+names = [name for name, _ in reference.SentenceClassifier(config, 2).named_parameters()]
+start = {name: classifier.get_parameter(name).detach().clone() for name in names}
+fine_tune(classifier, [draw_texts(32) for _ in range(200)], learning_rate=0.01)
+texts, labels = draw_texts(400)
+is_right = (classifier(texts).argmax(-1) == labels).float()
+assert_equal(bool(is_right.mean() > 0.65), True, what="whether 65 % of new texts are right")
+left = [name for name in names if torch.equal(classifier.get_parameter(name), start[name])]
+assert_equal(left, [], what="parameters that are not trained")
 ### END HIDDEN TESTS
 
-# %% [markdown]
-# ## Part 6: in your own words
+# %% variants="fine_tune"
+# fmt: off
+right("loops", '''
+def fine_tune(classifier, batches, *, learning_rate):
+    """The loss by hand."""
+    optimizer = torch.optim.AdamW(list(classifier.parameters()), learning_rate)
+    history = []
+    for texts, labels in list(batches):
+        classifier.train(True)
+        log_probs = classifier(texts).log_softmax(dim=-1)
+        loss = -log_probs[torch.arange(len(labels)), labels].mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        history += [float(loss)]
+    classifier.train(False)
+    return history
+''')
+right("in vectors", '''
+def fine_tune(classifier, batches, *, learning_rate):
+    """A generator inside, as some like it."""
+    classifier.train()
+    criterion, optimizer = nn.CrossEntropyLoss(), torch.optim.AdamW(
+        classifier.parameters(), lr=learning_rate
+    )
+
+    def steps():
+        for batch in batches:
+            optimizer.zero_grad(set_to_none=False)
+            loss = criterion(classifier(batch[0]), batch[1])
+            loss.backward()
+            optimizer.step()
+            yield loss.detach().cpu().item()
+
+    losses = [*steps()]
+    classifier.eval()
+    return losses
+''')
+right("in small steps", '''
+def fine_tune(classifier: nn.Module, batches, *, learning_rate: float) -> list:
+    """Gradients cleared on the model."""
+    losses = []
+    optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)
+    classifier.train()
+    for step, (x, y) in enumerate(batches):
+        classifier.zero_grad()
+        loss = F.nll_loss(F.log_softmax(classifier(x), -1), y)
+        losses.insert(step, loss.item())
+        loss.backward()
+        optimizer.step()
+    classifier.eval()
+    return losses
+''')
+ADAMW, LOSS, EACH = "torch.optim.AdamW(classifier.parameters(), lr=learning_rate)", "F.cross_entropy(classifier(token_ids), labels)", (
+    "    for token_ids, labels in batches:\n")
+ORDER = "in each step: zero_grad(), backward(), step()."
+for name, edits, hint in (
+    ("gradients never cleared", (("        optimizer.zero_grad()\n", ""),), f"You never clear the gradients; {ORDER}"),
+    ("cleared before the step", (("        optimizer.zero_grad()\n        loss.backward()\n", "        loss.backward()\n        optimizer.zero_grad()\n"),),
+     f"You clear the gradients before they are used; {ORDER}"),
+    ("no step", (("        optimizer.step()\n", ""),), f"You take no step; {ORDER}"),
+    ("the head alone", (("classifier.parameters()", "list(classifier.parameters())[-2:]"),), "You train the last layer alone; train classifier.parameters()."),
+    ("Adam", (("= torch.optim.AdamW", "= torch.optim.Adam"),), "You take Adam; AdamW was asked for."),
+    ("SGD", (("= torch.optim.AdamW", "= torch.optim.SGD"),), "You take SGD; AdamW was asked for."),
+    ("no weight decay", (("lr=learning_rate", "lr=learning_rate, weight_decay=0"),), "You change weight_decay; leave it as AdamW has it."),
+    ("a learning rate of its own", (("lr=learning_rate", "lr=1e-3"),), "You fix the learning rate; hand learning_rate on."),
+    ("a new optimiser in each step", ((EACH, f"{EACH}        optimizer = {ADAMW}\n"),),
+     "You make a new optimiser in each step, which has forgotten the steps before; make one."),
+    ("batches by their number", ((EACH, "    for number in range(len(batches)):\n        token_ids, labels = batches[number]\n"),),
+     "You ask batches for its length; go through it with for."),
+    ("in evaluation mode", (("    classifier.train()\n", ""),), "You train in whatever mode it comes; call classifier.train() first."),
+    ("left in training mode", (("    classifier.eval()\n", ""),), "You leave it in training mode; call classifier.eval() at the end."),
+    ("left in the mode in which it came", (("    classifier.train()\n", "    mode = classifier.training\n    classifier.train()\n"),
+        ("    classifier.eval()\n", "    classifier.train(mode)\n")), "You leave it in the mode in which it came; call classifier.eval() at the end."),
+    ("the sum of the losses", ((LOSS, LOSS.replace("labels)", 'labels, reduction="sum")')),), "You sum over the batch; take the mean."),
+    ("the loss after the step", (("losses.append(loss.item())", f"losses.append({LOSS}.item())"),), "You return the loss after the step; return that before it."),
+    ("the last loss alone", (("    return losses", "    return losses[-1]"),), "You return the last loss alone; return one for each batch."),
+    ("tensors for losses", (("loss.item()", "loss"),), "You return tensors; loss.item() makes a float."),
+    ("softmax before the loss", ((LOSS, LOSS.replace("(token_ids)", "(token_ids).softmax(-1)")),), "You take a softmax before the loss; cross_entropy takes logits."),
+    ("logits and labels exchanged", ((LOSS, "F.cross_entropy(labels, classifier(token_ids))"),), "You exchange logits and labels; logits come first."),
+):
+    wrong(name, *edits, lost="steps", hint=hint)
+wrong("positions left as they are", ("classifier.parameters()", "[p for n, p in classifier.named_parameters() if 'positions' not in n]"),
+    lost="learns", hint="You leave parameters out; train classifier.parameters().")
+# fmt: on
 
 # %% [markdown] written="why-not-always-mask" points=3 read="bert#masking-tokens"
 # ### Why not always [MASK]?
@@ -1567,154 +1770,87 @@ for name, tensor in parameters_of(classifier).items():
 # ## And now: fill in the blanks
 #
 # Below, a small BERT learns a small world: animals, what they do, and that *two dogs bark* but *a
-# dog barks*. It reads your pieces, learns from your blanks through your embeddings and your head;
-# nobody tells it a rule. Note that it never saw `bark` and `barks` as two words: they are `bark`
-# and `bark ##s` to it, and the ending goes with the number of dogs, wherever that stands. That
-# takes some ten seconds.
-#
-# What will it guess where several answers are right? Afterwards, add a cell of your own, call
-# `fill_in` with a blank `___` of yours, and try to fool it.
+# dog barks*. It learns from your blanks through your parts, in some ten seconds; nobody tells it a
+# rule, and `barks` is `bark ##s` to it. Afterwards call `fill_in` with a blank `___` of yours, in a
+# cell of your own, and try to fool it.
 
-# %% demo="fill-in-the-blank"
+# %% demo="fill-in-the-blank" prints="the two dogs [bark] all night ."
 import matplotlib.pyplot as plt
 
-VOICES = {
-    "dog": "bark",
-    "cat": "purr",
-    "cow": "moo",
-    "duck": "quack",
-    "lion": "roar",
-    "owl": "hoot",
-}
+VOICES = {"dog": "bark", "cat": "purr", "cow": "moo", "lion": "roar", "owl": "hoot"}
 SIZES, TIMES = ("small", "old", "happy"), ("all night", "at noon", "in the garden")
-words = [*VOICES, *VOICES.values(), *SIZES, *" ".join(TIMES).split(), "the", "a", "two", "and", "."]
-vocabulary = Vocabulary(
-    tokens=(*BERT_SPECIALS, *dict.fromkeys(words), "##s"), specials=BERT_SPECIALS, unknown="[UNK]"
-)
+words = [*VOICES, *VOICES.values(), *SIZES, *" ".join(TIMES).split(), "the", "a", "two", "."]
+words = (*BERT_SPECIALS, *dict.fromkeys(words), "##s")
+vocabulary = Vocabulary(tokens=words, specials=BERT_SPECIALS, unknown="[UNK]")
 PAD, CLS, SEP, MASK = (vocabulary.id_of(f"[{name}]") for name in ("PAD", "CLS", "SEP", "MASK"))
+draw = lambda options: options[int(torch.randint(len(options), ()))]
 
 
 def draw_sentence():
-    """Draw a sentence of the small world."""
-
-    def draw(options):
-        return options[int(torch.randint(len(options), ()))]
-
     animal, many = draw([*VOICES]), draw([True, False])
-    parts = [draw(["the two", "two"]) if many else draw(["a", "the"])]
-    parts += [draw(SIZES)] if draw([True, False]) else []
-    parts += [animal + "s" if many else animal]
-    parts += [VOICES[animal] if many else VOICES[animal] + "s", draw(TIMES), "."]
-    return " ".join(parts)
+    size, voice = draw(["", *SIZES]), VOICES[animal]
+    start, end = draw(["the two", "two"]) if many else draw(["a", "the"]), draw(TIMES)
+    return f"{start} {size} {animal}{'s' * many} {voice}{'s' * (not many)} {end} ."
 
 
 def encode(text, length=12):
-    """Turn a text, in which ___ is a blank, into token ids, padded to a length."""
     pieces = []
     for word in text.replace("___", " [MASK] ").split():
         pieces += [word] if word == "[MASK]" else split_word(word, vocabulary)
-    joined = join_sentences(vocabulary.encode(pieces), cls_id=CLS, sep_id=SEP).token_ids
-    return joined + [PAD] * (length - len(joined))
+    ids = join_sentences(vocabulary.encode(pieces), cls_id=CLS, sep_id=SEP).token_ids
+    return ids + [PAD] * (length - len(ids))
 
 
 class SmallBert(nn.Module):
-    """Guess every token of a text."""
-
     def __init__(self, config):
         super().__init__()
         self.embeddings = BertEmbeddings(config)
-        self.encoder = Encoder(
-            config.num_layers, config.d_model, config.num_heads, config.d_ff, activation="gelu"
-        )
+        self.encoder = Encoder(2, config.d_model, 4, config.d_ff, activation="gelu")
         self.head = MaskedLanguageModelHead(self.embeddings.tokens)
         init_weights(self, 0.05)
 
     def forward(self, token_ids):
-        hidden = self.encoder(self.embeddings(token_ids), padding_mask(token_ids, PAD))
-        return self.head(hidden)
+        return self.head(self.encoder(self.embeddings(token_ids), padding_mask(token_ids, PAD)))
 
 
 torch.manual_seed(0)
-generator = torch.Generator().manual_seed(0)
-bert = SmallBert(
-    BertConfig(vocab_size=len(vocabulary), max_length=12, num_layers=2, d_model=48, num_heads=4,
-               d_ff=96, dropout=0.0)
-)  # fmt: skip
+sizes = {"vocab_size": len(words), "max_length": 12, "d_model": 48, "num_heads": 4, "d_ff": 96}
+bert = SmallBert(BertConfig(**sizes, dropout=0.0))
 optimizer = torch.optim.AdamW(bert.parameters(), lr=3e-3)
 corpus = torch.tensor([encode(draw_sentence()) for _ in range(2000)])
-for step in range(401):
+how = {"vocab_size": len(words), "special_ids": vocabulary.special_ids, "generator": seeded(0)}
+for _ in range(401):
     texts = corpus[torch.randint(len(corpus), (64,))]
-    blanks = mask_tokens(
-        texts,
-        mask_id=MASK,
-        vocab_size=len(vocabulary),
-        special_ids=vocabulary.special_ids,
-        generator=generator,
-        probability=0.2,
-    )
-    loss = F.cross_entropy(
-        bert(blanks.token_ids).flatten(0, 1), blanks.labels.flatten(), ignore_index=NOT_MASKED
-    )
+    token_ids, labels = mask_tokens(texts, mask_id=MASK, **how, probability=0.2)
+    loss = F.cross_entropy(bert(token_ids).flatten(0, 1), labels.flatten())
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 50 == 0:
-        print(f"step {step:3d}: loss {loss.item():.2f} nats a blank")
 
 
-def fill_in(*texts):
-    """Fill in the blank of each text, and draw the five best guesses."""
-    bert.eval()
-    figure, axes = plt.subplots(1, len(texts), figsize=(3.4 * len(texts), 2.4), squeeze=False)
-    for text, panel in zip(texts, axes[0], strict=True):
-        token_ids = torch.tensor([encode(text)])
-        with torch.no_grad():
-            guesses = bert(token_ids)[token_ids == MASK][0].softmax(-1)
-        best = guesses.topk(5)
-        names = vocabulary.decode(best.indices)
-        print(text.replace("___", f"[{names[0]}]"))
-        panel.barh(range(5), best.values, color="tab:blue")
-        panel.set_yticks(range(5), names)
-        panel.invert_yaxis()
-        panel.set_xlim(0, 1)
-        panel.set_xlabel("probability")
-        panel.set_title(text, fontsize=9)
-    figure.tight_layout()
+def fill_in(text):
+    token_ids = torch.tensor([encode(text)])
+    with torch.no_grad():
+        best = bert(token_ids)[token_ids == MASK][0].softmax(-1).topk(5)
+    names = vocabulary.decode(best.indices)
+    print(text.replace("___", f"[{names[0]}]"))
+    plt.figure(figsize=(4, 2))
+    plt.barh(names[::-1], best.values.flip(0))
+    plt.xlabel(f"probability in: {text}")
     plt.show()
 
 
-fill_in(
-    "the two dogs ___ all night .",
-    "a small ___ purrs at noon .",
-    "___ happy owls hoot in the garden .",
-)
+fill_in("the two dogs ___ all night .")
+fill_in("a small ___ purrs at noon .")
 
 # %% [markdown]
-# ## And then: your BERT in the book
-#
 # Under [Take it in your hands](book:bert#bert-in-your-hands) a small BERT fills gaps in the book's
-# page. The next cell writes yours to a file, `my-bert.json`, with what your code computes for a few
-# sentences. Open it under the figure there: hide any word, see what yours takes it for and where
-# its heads look, and how far the page's numbers are from yours.
+# page. The next cell writes yours to `my-bert.json`; open it under the figure there.
 
 # %% demo="my-bert"
 from course_lib.training.export import export_masked_language_model
 
-try:
-    blanks = [
-        "the two dogs ___ all night .",
-        "a small ___ purrs at noon .",
-        "the old owl hoots ___ .",
-    ]
-    file = export_masked_language_model(
-        bert,
-        "my-bert.json",
-        words=vocabulary.tokens,
-        num_heads=4,
-        texts=[[token for token in encode(text) if token != PAD] for text in blanks],
-    )
-    print(f"written: {file}, {file.stat().st_size / 1000:.0f} kB")
-except (NameError, NotImplementedError):
-    print("Nothing is written yet: your layers first, then the cell above, which trains the model.")
-except ValueError as error:
-    print(f"Nothing is written: {error}")
+texts = [encode(text) for text in ("the two dogs ___ all night .", "a small ___ purrs at noon .")]
+texts = [[token for token in text if token != PAD] for text in texts]
+export_masked_language_model(bert, "my-bert.json", words=words, num_heads=4, texts=texts)
+print("written: my-bert.json")
