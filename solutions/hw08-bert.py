@@ -1726,7 +1726,6 @@ for name, edits, hint in (
     ("the last loss alone", (("    return losses", "    return losses[-1]"),), "You return the last loss alone; return one for each batch."),
     ("tensors for losses", (("loss.item()", "loss"),), "You return tensors; loss.item() makes a float."),
     ("softmax before the loss", ((LOSS, LOSS.replace("(token_ids)", "(token_ids).softmax(-1)")),), "You take a softmax before the loss; cross_entropy takes logits."),
-    ("logits and labels exchanged", ((LOSS, "F.cross_entropy(labels, classifier(token_ids))"),), "You exchange logits and labels; logits come first."),
 ):
     wrong(name, *edits, lost="steps", hint=hint)
 wrong("positions left as they are", ("classifier.parameters()", "[p for n, p in classifier.named_parameters() if 'positions' not in n]"),
