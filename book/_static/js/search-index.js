@@ -20,14 +20,13 @@
     ppl: "perplexity",
     layernorm: "layer normalization",
     resnet: "residual",
-    submit: "hand in",
     embeddings: "embedding",
     tokeniser: "tokenisation",
     tokenizer: "tokenisation",
     "o(n^2)": "quadratic cost",
   };
   const WEIGHTS = { section: 1, term: 0.8, figure: 0.5, name: 0.2 };
-  const OF_EVERY_CHAPTER = new Set(["What next", "Check yourself", "Exercises", "Common mistakes", "Summary"]);
+  const OF_EVERY_CHAPTER = new Set(["What next", "Check yourself", "Exercises", "Common mistakes", "The map"]);
 
   const split = (text) => text.split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
 
@@ -55,7 +54,7 @@
 
     /** Entries, the best first, each with the words that it was found by. */
     find(query) {
-      const asked = query.toLowerCase().split(/\s+/).map((word) => SYNONYMS[word] || word).join(" ");
+      const asked = query.toLowerCase().replace(/\bhand(ing)? in\b/, "submit").split(/\s+/).map((word) => SYNONYMS[word] || word).join(" ");
       const words = split(asked).filter((word) => !STOP_WORDS.has(word)).map(stem);
       const found = this.mini.search(asked, {
         boost: { title: 5, terms: 4, of: 1.5, text: 1 },
