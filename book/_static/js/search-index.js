@@ -4,7 +4,7 @@
 
   const STOP_WORDS = new Set(
     ("a an and are as at be by can do does for from how i in into is it its of on or that the their" +
-      " this to was we what when where which who why with you").split(" "),
+      " my need no not once than this to versus vs was we what when where which who why with you your").split(" "),
   );
   const SYNONYMS = {
     bpe: "byte pair encoding",
