@@ -1718,9 +1718,9 @@ for name, edits, hint in (
     ("batches by their number", ((EACH, "    for number in range(len(batches)):\n        token_ids, labels = batches[number]\n"),),
      "You ask batches for its length; go through it with for."),
     ("in evaluation mode", (("    classifier.train()\n", ""),), "You train in whatever mode it comes; call classifier.train() first."),
-    ("left in training mode", (("    classifier.eval()\n", ""),), "You leave it in training mode; call classifier.eval() at the end."),
+    ("left in training mode", (("    classifier.eval()\n", ""),), "You leave it in training mode; switch it to evaluation mode at the end."),
     ("left in the mode in which it came", (("    classifier.train()\n", "    mode = classifier.training\n    classifier.train()\n"),
-        ("    classifier.eval()\n", "    classifier.train(mode)\n")), "You leave it in the mode in which it came; call classifier.eval() at the end."),
+        ("    classifier.eval()\n", "    classifier.train(mode)\n")), "You leave it in the mode in which it came; switch it to evaluation mode at the end."),
     ("the sum of the losses", ((LOSS, LOSS.replace("labels)", 'labels, reduction="sum")')),), "You sum over the batch; take the mean."),
     ("the loss after the step", (("losses.append(loss.item())", f"losses.append({LOSS}.item())"),), "You return the loss after the step; return that before it."),
     ("the last loss alone", (("    return losses", "    return losses[-1]"),), "You return the last loss alone; return one for each batch."),
@@ -1849,7 +1849,12 @@ fill_in("a small ___ purrs at noon .")
 # %% demo="my-bert"
 from course_lib.training.export import export_masked_language_model
 
-texts = [encode(text) for text in ("the two dogs ___ all night .", "a small ___ purrs at noon .")]
-texts = [[token for token in text if token != PAD] for text in texts]
-export_masked_language_model(bert, "my-bert.json", words=words, num_heads=4, texts=texts)
-print("written: my-bert.json")
+try:
+    blanks = ["the two dogs ___ all night .", "a small ___ purrs at noon ."]
+    texts = [[token for token in encode(text) if token != PAD] for text in blanks]
+    how = {"words": words, "num_heads": 4, "texts": texts}
+    print("written:", export_masked_language_model(bert, "my-bert.json", **how))
+except (NameError, NotImplementedError):
+    print("Nothing is written yet: your layers first, then the cell above, which trains the model.")
+except ValueError as error:
+    print(f"Nothing is written: {error}")
