@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from autograder.homework_source.homework import Homework, Variant
 from autograder.homework_source.variants import compose
-from autograder.judging.results import CheckResult, Status
+from autograder.judging.results import UNWRITTEN, CheckResult, Status
 from autograder.judging.transcript import Transcript, are_alike
 
 Run = Callable[[Variant, str], Transcript]
@@ -28,7 +28,10 @@ def charge(
         failed = {
             check: found.transcript
             for check, found in results.items()
-            if found.exercise == exercise and found.status in _FAILED and found.transcript
+            if found.exercise == exercise
+            and found.status in _FAILED
+            and found.transcript
+            and UNWRITTEN not in found.message
         }
         mistakes = homework.mistakes_in(exercise)
         if failed and mistakes:
