@@ -10,7 +10,7 @@ from autograder.homework_source.homework import HomeworkError
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def marked_source(module_name: str, object_name: str) -> str:
+def marked_source(module_name: str, object_name: str, outline: str = "") -> str:
     """Return the source of a function or class, with solution markers around its bodies.
 
     Decorators, signatures, docstrings and ``super().__init__()`` stay outside the markers. Private
@@ -20,6 +20,7 @@ def marked_source(module_name: str, object_name: str) -> str:
     Args:
         module_name: The module, such as ``course_lib.layers.attention``.
         object_name: The function or class, such as ``MultiHeadAttention``.
+        outline: Shorter docstrings for it, see ``with_docstrings``; empty: the library's own.
 
     Returns:
         Valid Python; ``release`` turns each marked region into a stub.
@@ -37,6 +38,8 @@ def marked_source(module_name: str, object_name: str) -> str:
     if not isinstance(node, _Function | ast.ClassDef):
         raise HomeworkError(f"{module_name}.{object_name} is no function or class defined there")
     source = _source_of(node, text)
+    if outline:
+        source = with_docstrings(source, outline)
     marked = mark_solution(source)
     helpers = _private_helpers(text, source)
     if not helpers:
@@ -44,6 +47,55 @@ def marked_source(module_name: str, object_name: str) -> str:
     lines = marked.split("\n")
     last = max(i for i, line in enumerate(lines) if line.strip() == END_SOLUTION)
     return "\n".join([*lines[:last], *(f"\n\n{h}" for h in helpers), *lines[last:]])
+
+
+def with_docstrings(source: str, outline: str) -> str:
+    """Replace the docstrings of a function or class by those of an outline.
+
+    An outline is the function, or the class with its methods, with docstrings alone; parameters are
+    left out. A docstring that the outline leaves out is left out.
+
+    Raises:
+        HomeworkError: The outline holds code, or names a function that the library has not.
+    """
+    if not _is_outline(ast.parse(outline).body):
+        raise HomeworkError("an outline holds functions and classes with docstrings, and no code")
+    given, found = _docstrings(outline), _docstrings(source)
+    unknown = given.keys() - found.keys()
+    if unknown:
+        raise HomeworkError(f"the outline has {', '.join(sorted(unknown))}, the library has not")
+    lines, own = source.split("\n"), outline.split("\n")
+    for name, span in sorted(found.items(), key=lambda item: -item[1].start):
+        lines[span.start : span.stop] = (
+            own[given[name].start : given[name].stop] if name in given else []
+        )
+    return "\n".join(lines)
+
+
+def _is_outline(body: list[ast.stmt]) -> bool:
+    return all(
+        _is_docstring(node)
+        or (isinstance(node, _Function | ast.ClassDef) and _is_outline(node.body))
+        for node in body
+    )
+
+
+def _docstrings(source: str) -> dict[str, range]:
+    """Return the lines, from 0, of the docstring of each function and class, by its full name.
+
+    The range of one without a docstring is empty, and begins where it would stand.
+    """
+    found: dict[str, range] = {}
+    waiting: list[tuple[str, ast.stmt]] = [("", node) for node in ast.parse(source).body]
+    while waiting:
+        prefix, node = waiting.pop()
+        if isinstance(node, _Function | ast.ClassDef):
+            first = node.body[0]
+            end = first.end_lineno if _is_docstring(first) else _first_line(first) - 1
+            begin = (first.lineno if _is_docstring(first) else _first_line(first)) - 1
+            found[prefix + node.name] = range(begin, end or 0)
+            waiting += [(f"{prefix}{node.name}.", child) for child in node.body]
+    return found
 
 
 def defined_by(statement: ast.stmt) -> set[str]:

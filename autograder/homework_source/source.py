@@ -211,8 +211,8 @@ def _exercise(grade_id: str, kind: CellKind, where: str, before: list[Cell]) -> 
 
 def _check_markers(cell: Cell) -> None:
     found = regions(cell)
-    if cell.of and _code_lines(cell.source):
-        raise HomeworkError(f"{cell.where}: a solution taken from {cell.of} holds comments alone")
+    if cell.of and found:
+        raise HomeworkError(f"{cell.where}: a solution taken from {cell.of} has no markers")
     if not cell.of and not found and cell.kind in (CellKind.SOLUTION, CellKind.WRITTEN):
         raise HomeworkError(
             f"{cell.where}: a {cell.kind} cell needs '{BEGIN_SOLUTION}' and '{END_SOLUTION}'"
@@ -286,10 +286,6 @@ def check_rules(homework: Homework) -> None:
                 ) from None
 
 
-def _code_lines(source: str) -> list[str]:
-    return [line for line in source.split("\n") if line.strip() and not line.startswith("#")]
-
-
 def _check_unique(cells: list[Cell]) -> None:
     first: dict[str, str] = {}
     for cell in cells:
@@ -312,11 +308,15 @@ def _complete(cell: Cell, root: Path) -> Cell:
 
 
 def _filled(cell: Cell) -> str:
+    """Return the library's source below the cell's comments, with the docstrings of its outline."""
+    lines = cell.source.split("\n")
+    first = next((n for n, line in enumerate(lines) if line and line[0] not in "# "), len(lines))
+    comments, outline = "\n".join(lines[:first]).strip(), "\n".join(lines[first:])
     try:
-        marked = marked_source(cell.of, cell.grade_id)
+        marked = marked_source(cell.of, cell.grade_id, outline)
     except HomeworkError as error:
         raise HomeworkError(f"{cell.where}: {error}") from error
-    return f"{cell.source}\n{marked}" if cell.source else marked
+    return f"{comments}\n{marked}" if comments else marked
 
 
 def _first_comment(source: str) -> str:

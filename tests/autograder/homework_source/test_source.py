@@ -9,7 +9,11 @@ from nbgrader.nbgraderformat import MetadataValidator
 from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.homework_source.marked_reference import mark_solution, marked_source
+from autograder.homework_source.marked_reference import (
+    mark_solution,
+    marked_source,
+    with_docstrings,
+)
 from autograder.homework_source.source import check_rules, load_homework, read_source
 
 GOOD = '''\
@@ -320,7 +324,7 @@ def test_a_rule_that_means_nothing_is_refused(root, name):
         ('demo="fun"', 'demo="why"', "FILE:37: duplicate grade_id 'why', first at FILE:30"),
         ('of="layers"', 'of="layers.no"', "FILE:16: no module 'layers.no' can be read"),
         ('of="layers"', 'of="json"', "FILE:16: json has no 'double_all'"),
-        ("# Use your own double.", "x = 1", "FILE:16: a solution taken from layers holds comments"),
+        ("# Use your own double.", "x = 1", "FILE:16: an outline holds functions and classes with docstrings"),
         ('test="double-values"', 'test="triple-values"', "FILE:19: test 'triple-values' must be"),
         ('test="double-values"', 'test="double"', "FILE:19: test 'double' must be named"),
         (" points=1", "", "FILE:19: points must be a positive number, got None"),
@@ -427,6 +431,49 @@ def test_a_class_keeps_what_is_given_and_loses_its_private_methods(root):
                 return x
                 ### END SOLUTION'''
     )
+
+
+LONG = """class Layer:
+    \'\'\'A layer.
+
+    Raises:
+        ValueError: Often.
+    \'\'\'
+
+    def __init__(self):
+        \'\'\'Begin.\'\'\'
+        self.x = 1
+
+    def forward(self, x):
+        return x"""
+
+
+def test_docstrings_of_an_outline_replace_those_of_the_library():
+    outline = "class Layer:\n    'A layer.'\n\n    def forward():\n        'Return x.'\n"
+    assert with_docstrings(LONG, outline) == textwrap.dedent(
+        """\
+        class Layer:
+            'A layer.'
+
+            def __init__(self):
+                self.x = 1
+
+            def forward(self, x):
+                'Return x.'
+                return x"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("outline", "message"),
+    [
+        ("class Layer:\n    def back():\n        'No.'", "has Layer.back, the library has not"),
+        ("class Layer:\n    size = 3", "and no code"),
+    ],
+)
+def test_an_outline_with_code_or_unknown_names_is_refused(outline, message):
+    with pytest.raises(HomeworkError, match=message):
+        with_docstrings(LONG, outline)
 
 
 @pytest.mark.parametrize(
