@@ -4,14 +4,13 @@ python -m benchmarks.bert
 """
 
 import tempfile
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 import transformers
 from torch import Tensor
 
-from benchmarks.measure import Comparison, compare, devices, table
+from benchmarks.measure import Comparison, compare, devices, table, training_step
 from course_lib.data.bert_pretraining import mask_tokens
 from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.models.pretrained.bert import from_huggingface
@@ -144,26 +143,13 @@ def step_row(
     return compare(
         f"pre-training step: {batch} x {length} tokens, d_model {d_model}, {num_layers} layers, "
         f"vocabulary {VOCAB_SIZE:,}",
-        training_step(ours, loss_of_ours),
+        training_step(ours, loss_of_ours, learning_rate=1e-5),
         "`transformers.BertForPreTraining`",
-        training_step(theirs, loss_of_theirs),
+        training_step(theirs, loss_of_theirs, learning_rate=1e-5),
         pairs=pairs,
         device=device,
         note="ours computes logits at masked places alone",
     )
-
-
-def training_step(model: torch.nn.Module, compute_loss: Callable[[], Tensor]) -> Callable[[], None]:
-    """Return a function that takes one step."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-
-    def step() -> None:
-        loss = compute_loss()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-    return step
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.measure import Comparison, compare, devices, table
+from benchmarks.measure import Comparison, compare, devices, table, training_step
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.weights import copy_gpt2
 
@@ -76,28 +76,17 @@ def step_row(
         )
     return compare(
         f"training step: {batch} x {length:,} tokens, d_model {d_model}, {num_layers} layers",
-        training_step(ours, ours, tokens),
+        training_step(ours, lambda: loss_of(ours, tokens)),
         "`transformers.GPT2LMHeadModel`",
-        training_step(theirs, run_theirs, tokens),
+        training_step(theirs, lambda: loss_of(run_theirs, tokens)),
         pairs=pairs,
         device=device,
     )
 
 
-def training_step(
-    model: torch.nn.Module, logits_of: Callable[[Tensor], Tensor], tokens: Tensor
-) -> Callable[[], None]:
-    """Return a function that takes one step."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-
-    def step() -> None:
-        logits = logits_of(tokens[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-    return step
+def loss_of(logits_of: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
+    """Return the mean cross-entropy of the next tokens."""
+    return F.cross_entropy(logits_of(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
 
 if __name__ == "__main__":

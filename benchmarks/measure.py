@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,21 @@ def compare(
         target=target,
         note=note,
     )
+
+
+def training_step(
+    model: nn.Module, compute_loss: Callable[[], Tensor], *, learning_rate: float = 1e-4
+) -> Callable[[], None]:
+    """Return a function that takes one step: forward, backward, and AdamW's update."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+
+    def step() -> None:
+        loss = compute_loss()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
 
 
 def devices() -> list[str]:

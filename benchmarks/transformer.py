@@ -4,13 +4,12 @@ python -m benchmarks.transformer
 """
 
 import warnings
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.measure import Comparison, compare, devices, table
+from benchmarks.measure import Comparison, compare, devices, table, training_step
 from course_lib.layers.positional import SinusoidalPositions
 from course_lib.models.transformer import Transformer, TransformerConfig
 from tests.course_lib.weights import copy_torch_transformer
@@ -112,9 +111,9 @@ def step_row(
     return compare(
         f"training step: {batch} x {length} + {length} tokens, d_model {d_model}, "
         f"{num_layers} + {num_layers} layers, dropout {dropout:g}",
-        training_step(ours, src, tgt),
+        training_step(ours, lambda: loss_of(ours, src, tgt)),
         "`torch.nn.Transformer`",
-        training_step(theirs, src, tgt),
+        training_step(theirs, lambda: loss_of(theirs, src, tgt)),
         pairs=pairs,
         device=device,
         note="PyTorch drops attention weights too" if dropout else "",
@@ -141,17 +140,9 @@ def assert_same_function(
     theirs.train()
 
 
-def training_step(model: nn.Module, src: Tensor, tgt: Tensor) -> Callable[[], None]:
-    """Return a function that takes one step."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-
-    def step() -> None:
-        loss = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-    return step
+def loss_of(model: nn.Module, src: Tensor, tgt: Tensor) -> Tensor:
+    """Return the mean cross-entropy of the next tokens."""
+    return F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
 
 
 if __name__ == "__main__":

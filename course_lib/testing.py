@@ -682,7 +682,7 @@ def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
 
     Args:
         layer: An ``nn.Module`` with dropout, and with the parameters of the reference.
-        reference: Says what is dropped; it drops something.
+        reference: A module whose dropout is right, with a rate above 0.
         *args: Arguments of both; each gets a copy.
 
     Raises:
@@ -719,7 +719,7 @@ def plain_sgd(model: Any, learning_rate: float = 1.0) -> torch.optim.SGD:
 
 
 class NextTokenTable(torch.nn.Module):
-    """A model for tests of training: what follows a token is a row of a table.
+    """A model for tests of training: a row of a table gives the logits after a token.
 
     Called as ``model(src, tgt)``, it returns the sum of a row of ``after`` for each target token
     and the mean of the rows of ``about`` for the source's tokens.
@@ -788,7 +788,7 @@ def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **
         **kwargs: Its keyword arguments.
 
     Returns:
-        What the function returns.
+        The result of the function.
     """
     for argument in (*args, *kwargs.values(), beside):
         run_there = getattr(type(argument), "__call_beside__", None)
@@ -809,7 +809,7 @@ def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int]
         dims: Which two dimensions have changed places; (1, 2) where heads have been split off.
 
     Returns:
-        What the function returns.
+        The result of the function.
     """
 
     def turned(x: Any) -> Any:
@@ -831,7 +831,7 @@ def call_seeded(function: Callable[..., Any], seed: int, *args: Any) -> Any:
         *args: Its arguments.
 
     Returns:
-        What the function returns.
+        The result of the function.
     """
     torch.manual_seed(seed)
     return function(*args)
@@ -849,7 +849,7 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
         **kwargs: Its keyword arguments.
 
     Returns:
-        What the function returns.
+        The result of the function.
     """
     kept = torch.nn.functional.dropout
     torch.nn.functional.dropout = lambda input, *_, **__: input

@@ -140,7 +140,7 @@ class ResultStore:
         return {kept.result.student: kept.made_from for kept in every if kept}
 
     def set_aside(self, students: Iterable[str]) -> list[str]:
-        """Move the results of all other students to ``left``, and those who came back out of it.
+        """Move the results of all other students to ``left``, and those of these students back.
 
         Returns:
             Who left since the last time, sorted.

@@ -164,7 +164,7 @@ def grade_notebooks(
         known.clear()
         for result, made_from in graded:
             yield from due.give(result, made_from)
-    yield from known  # of those who came last
+    yield from known  # the last submissions
 
 
 def _grade_all(

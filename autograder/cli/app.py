@@ -16,7 +16,7 @@ from autograder.cli.commands.nbgrader_course import nbgrader_course
 from autograder.cli.commands.release import release, students
 from autograder.cli.commands.stored import feedback, report
 
-# nbgrader logs there, with a traceback, what it raises as well.
+# nbgrader logs its exceptions there, with a traceback, and raises them too.
 logging.getLogger("tornado.application").addFilter(lambda record: False)
 
 app = typer.Typer(

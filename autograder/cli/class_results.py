@@ -145,7 +145,7 @@ class ClassResults:
             if is_unreadable(path):
                 words = "can't be read, and is left out: grade that homework again"
             elif path.exists():
-                words = "could not be read, and is graded again; what it said is not known"
+                words = "could not be read, and is graded again; the earlier result is lost"
             else:
                 words = "could not be read, and is set aside"
             typer.echo(f"Error: {one_line(str(path), 4000)} {words}", err=True)

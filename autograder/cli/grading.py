@@ -123,8 +123,7 @@ def _check_places(submissions: Path, out: Path) -> None:
         raise BadInputError(f"--out {out} lies in --submissions {submissions}: a student's place")
     if is_graded_into(submissions):
         raise BadInputError(
-            f"--submissions {submissions} is where grading wrote; give the folder of what was "
-            "handed in"
+            f"--submissions {submissions} is where grading wrote; give the folder of submissions"
         )
     there = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not there.is_dir():
@@ -214,7 +213,7 @@ def grade_now(
 
 
 def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
-    """Store what needs the whole class: who left, who could not be graded, who is similar."""
+    """Store the results of the whole class: students who left, failed runs, similar work."""
     with told_in_one_line(HomeworkError, OSError):
         if left := plan.store.set_aside(result.student for result in results):
             words = f"Not among the submissions any more, set aside in {plan.store.left}: "

@@ -99,8 +99,8 @@ class GradingSettings:
         typer.Option(
             min=0.1,
             max=86_400,
-            help="Seconds of processor time that one check or cell may take. What is graded "
-            "already keeps its marks: grade --force grades it again under this limit.",
+            help="Seconds of processor time that one check or cell may take. Graded "
+            "submissions keep their marks: grade --force grades them again under this limit.",
             show_default="30, or what nbgrader_config.py says",
         ),
     ] = None
@@ -142,14 +142,14 @@ class GradeSettings(GradingSettings):
         bool,
         typer.Option(
             "--force/--only-missing",
-            help="Grade again what an earlier run into --out has graded: under another limit, say.",
+            help="Grade again the submissions of an earlier run: under another limit, say.",
         ),
     ] = False
     watch: Annotated[
         bool,
         typer.Option(
             "--watch",
-            help="Stay, and grade at once what is handed in or changes, until Ctrl-C: PyTorch, "
+            help="Stay, and grade new and changed submissions at once, until Ctrl-C: PyTorch, "
             "the sandbox and a judge stay ready.",
         ),
     ] = False
@@ -158,7 +158,7 @@ class GradeSettings(GradingSettings):
         typer.Option(
             help="When it is due, such as 2026-10-12T23:59:00+02:00: written into the dates, where "
             "every command reads it.",
-            show_default="what the dates say",
+            show_default="the date in dates.toml",
         ),
     ] = ""
 

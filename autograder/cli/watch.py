@@ -41,9 +41,9 @@ _PATIENCE_SECONDS = 5.0  # after its last change a broken file is taken as hande
 def watch_class(
     plan: Plan, options: "GradingOptions", judges: "JudgePool"
 ) -> tuple[list[SubmissionResult], str]:
-    """Grade what is there, arrives or changes, until SIGINT (Ctrl-C) or SIGTERM ends it.
+    """Grade present, new and changed submissions, until SIGINT (Ctrl-C) or SIGTERM.
 
-    Everything is written as results come; only what compares the whole class waits for the end.
+    Everything is written as results come; only comparisons within the class wait for the end.
 
     Returns:
         One result for each student; and nbgrader's last reason to refuse one, else empty.
@@ -128,7 +128,7 @@ class _Watch:
         self.keep()
 
     def keep(self) -> None:
-        """Record what came since the last time, and write everything."""
+        """Record the new results, and write everything."""
         if not self._fresh:
             return
         began = time.monotonic()

@@ -1,4 +1,4 @@
 """Grades a class on the workers of a Dask scheduler instead of on this machine.
 
-Imports ``class_run`` and what is below it; ``class_run`` does not need it.
+Imports ``class_run`` and the rooms below; ``class_run`` does not import it.
 """

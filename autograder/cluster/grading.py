@@ -114,7 +114,7 @@ def _error_of(future: Any, client: Any) -> BaseException:
             return RuntimeError("its worker was lost")
         time.sleep(_PAUSE_SECONDS)
     return ClusterError(
-        "the Dask scheduler is gone, or all its workers are; what was graded is kept: run again"
+        "the Dask scheduler is gone, or all its workers are; finished results are kept: run again"
     )
 
 
@@ -151,8 +151,8 @@ def _grade_one(
         )
     if options.device == "cuda" and not _has_gpu():
         raise ClusterError(
-            f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; see "
-            "with nvidia-smi what it has, or start it without --resources GPU=1"
+            f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; "
+            "check it with nvidia-smi, or start it without --resources GPU=1"
         )
     with _turn:
         judge = _judges_of(get_worker()).acquire_one(course, options)

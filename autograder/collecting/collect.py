@@ -216,7 +216,7 @@ class _Collector:
             return ""
         other = other_folder(owner, self.target, self.roster, self.homework_id)
         words = f"the same person's folder is {other} until now"
-        return f"{words}: move what is in it to {owner.student}" if other else ""
+        return f"{words}: move its files to {owner.student}" if other else ""
 
     def _keep_folders(self, people: People) -> None:
         """Give unlisted people whose name at Canvas has changed the folder that they have.
@@ -291,7 +291,7 @@ class _Collector:
             return f"may be a file of {' or of '.join(name.person for name in readings)}"
         if file.problem:
             return file.problem
-        remark = f"not named as {self.naming.value} names what is handed in"
+        remark = f"not named as {self.naming.value} names submissions"
         if self.naming is Naming.CLASSROOM:
             prefixes = " or ".join(f"{p}NAME" for p in classroom_prefixes(self.homework_id))
             remark += f": {prefixes}"
@@ -303,7 +303,7 @@ class _Collector:
         if self.naming is Naming.CANVAS and possible:  # whose files' names are full of numbers
             listed = [x for x in possible if self.roster.find(x.lms_id)]
             if any(_stands_in_file(possible[0], other) for other in listed):
-                return None  # somebody's who is not in the class list, and called the file so
+                return None  # of a person outside the class list, with such a file name
             possible = listed or possible[:1]
         return possible[0] if len({x.lms_id for x in possible}) == 1 else None
 

@@ -195,8 +195,8 @@ class MoodlePeople:
                 )
             elif claim not in winners:
                 problem = (
-                    f"Participant {participant.number} is called as the class list calls "
-                    f"{student}, who is another one"
+                    f"Participant {participant.number} has the name that the class list "
+                    f"gives {student}, another person"
                 )
             elif len(winners) > 1 and student:
                 numbers = " and ".join(rival.participant.number for rival in winners[:4])

@@ -167,7 +167,7 @@ def owners_by_record(records: Mapping[str, Record], roster: Roster) -> Owners:
 
 def _submitter(submitter: Submitter, name: Name, roster: Roster) -> Owner:
     identity = submitter.sid or submitter.email or submitter.name or name.person
-    # Students choose their names, so a name counts only for somebody who has nothing else.
+    # Students choose their names, so a name counts only where there is nothing else.
     listed = roster.find(submitter.sid, submitter.email) or roster.find(identity)
     student = listed.student if listed else folder_name(identity)
     others = tuple(folder_name(known) for known in (submitter.sid, submitter.email) if known)

@@ -43,7 +43,7 @@ def put_notebook(
 
 
 def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Return what is to become of a notebook, and why; students may have written to its place."""
+    """Decide whether to place a notebook, and say why; its place may hold a file already."""
     for folder in (path.parent, path.parent.parent):
         if folder.is_symlink():
             return Outcome.PROBLEM, f"{folder} is a link: put a folder in its place"

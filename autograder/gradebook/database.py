@@ -26,8 +26,8 @@ class GradebookError(RuntimeError):
     """Some results are not in the gradebook; the message says which, and why.
 
     Args:
-        message: Which, and why.
-        refused: The reason for each student who was not recorded, if some were.
+        message: The database, and the cause.
+        refused: Student to reason, for each result that was not recorded.
     """
 
     def __init__(self, message: str, refused: Mapping[str, str] = MappingProxyType({})) -> None:

@@ -78,7 +78,7 @@ def _reason(
 
 
 def _outcome(was: CheckResult, now: CheckResult) -> str:
-    """Say what goes wrong now, or what went wrong before a check that passes now."""
+    """Return the message of a failed check, or the earlier one of a check that passes now."""
     if now.status is Status.PASS:
         return f"passes now; before: {was.message or was.status}"
     return now.message or str(now.status)

@@ -9,7 +9,7 @@ from autograder.judging.results import CheckResult, Status, SubmissionResult
 
 @dataclass(frozen=True, kw_only=True)
 class Lateness:
-    """How late a submission is, and what that costs.
+    """How late a submission is, and its penalty.
 
     Attributes:
         words: Shown beside the mark; empty if the submission is in time or no date is set.

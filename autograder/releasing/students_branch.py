@@ -33,8 +33,8 @@ _README = """# Homework
 
 {table}
 
-Each folder has a notebook, a `README.md` that says how to begin on your own machine, and what the
-notebook needs of the course's library.
+Each folder has a notebook, a `README.md` that says how to begin on your own machine, and the parts
+of the course's library that the notebook uses.
 
 - **Binder, Codespaces** and a **JupyterHub** have the whole folder, and all that it needs.
 - **Colab** and **Kaggle** open a notebook alone: its first cell installs the library.

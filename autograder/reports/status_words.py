@@ -27,11 +27,11 @@ STATUS_WORDS: dict[Status, StatusWords] = {
         (Status.PASS, "✓", "passed", "Passed", ""),
         (
             Status.PARTIAL, "½", "partial", "Partly right",
-            "Some of what this check looks at is right.",
+            "Part of this check is right.",
         ),
         (
             Status.FAIL, "✗", "failed", "Not yet right",
-            "The result is not what the exercise asks for.",
+            "The result differs from the exercise.",
         ),
         (
             Status.ERROR, "!", "error", "Stopped with an error",

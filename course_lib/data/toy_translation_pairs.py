@@ -1,10 +1,11 @@
-"""A small world in English and French, to translate: animals, and what they do to each other.
+"""A small world in English and French, to translate: animals that see and chase each other.
 
-Nouns have a gender, and what belongs to a noun agrees with it; some adjectives stand before their
-noun, most behind it; a negation takes two words, one on each side of the verb. No frog is green.
+Nouns have a gender, and their articles and adjectives agree with it; some adjectives stand before
+their noun, most behind it; a negation takes two words, one on each side of the verb. No frog is
+green.
 
 Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD`` fills short
-sentences, ``START`` begins what a decoder has written, ``END`` ends a sentence.
+sentences, ``START`` begins the output of a decoder, ``END`` ends a sentence.
 """
 
 import random

@@ -191,7 +191,7 @@ class SelfAttentionLayer(nn.Module):
         self.feed_forward_residual = Residual(LayerNorm(d_model), norm_position="pre")
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *, cache: Any = None) -> Tensor:
-        """Let the tokens read each other, and what the cache holds.
+        """Let the tokens attend to each other and to the tokens in the cache.
 
         Args:
             x: ``(batch, length, d_model)``.

@@ -31,7 +31,7 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
     """Copy all that grading wrote into one file; grading may go on meanwhile.
 
     It holds results, feedback, tables, notebooks and SQLite's gradebook, which is copied first: the
-    next grade adds what it lacks. A file that exists is refused. Exit code 1 says that a link is
+    next grade adds any missing rows. A file that exists is refused. Exit code 1 says that a link is
     left out, or that the gradebook is damaged.
     """
     from sqlalchemy.engine import make_url
@@ -75,7 +75,7 @@ def restore(
     file: ArchiveFile,
     out: Annotated[Path, typer.Option("--out", help="A new folder, or an empty one.")],
 ) -> None:
-    """Lay out what a backup holds, in a new folder; a damaged or incomplete backup is refused.
+    """Restore a backup into a new folder; a damaged or incomplete backup is refused.
 
     Exit code 1 says that the gradebook was damaged when it was copied.
     """
@@ -106,7 +106,7 @@ def restore(
 
 
 def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
-    """Return what is wrong with a gradebook; empty if nothing is."""
+    """Describe the damage to a gradebook; empty if there is none."""
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     try:
@@ -190,7 +190,7 @@ def _listed(archive: zipfile.ZipFile) -> list[str]:
         listed = json.loads(archive.read(_LIST))
         found, files = listed["format"], [*map(str, listed.get("files") or listed["sha256"])]
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it has no list {_LIST} of what it holds") from error
+        raise ValueError(f"it has no list {_LIST} of its files") from error
     if found not in (1, _FORMAT):
         raise ValueError(f"its form is {found}, and this course writes {_FORMAT}")
     return files

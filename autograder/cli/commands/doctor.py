@@ -56,7 +56,7 @@ def doctor(
     tls_key: TlsKey = None,
     trusted_network: TrustedNetwork = False,
 ) -> None:
-    """Look at what grading needs on this machine, and say how to fix what is missing.
+    """Check this machine for grading, and say how to install missing parts.
 
     Exit code 1 says that grading can't run.
     """

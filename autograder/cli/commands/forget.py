@@ -99,8 +99,8 @@ def forget(
         words = f"{one_line(str(path), 4000)} can't be read: see whether it is about the student"
         typer.echo(f"Error: {words}, and remove it then", err=True)
     output().print(
-        "Removed. What a platform, a backup or your downloads hold is not touched,\n"
-        "nor a class list or dates.toml: what they say of the student is yours to remove.\n"
+        "Removed here. Platforms, backups, your downloads, class lists and dates.toml may\n"
+        "still hold data of the student: remove it there yourself.\n"
         "Pages about the class are gone: python -m autograder report writes one again."
     )
     if unread:

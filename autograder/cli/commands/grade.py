@@ -43,7 +43,7 @@ def grade(settings: GradeSettings) -> None:
     """Grade a class and write grades, a report, feedback pages and an nbgrader gradebook.
 
     Submissions lie as nbgrader collects them: DIR/<student>/<homework>/<homework>.ipynb. Run
-    again, it grades what is missing. Exit code 1 says that nbgrader refused something, or that
+    again, it grades only missing ones. Exit code 1 says that nbgrader refused something, or that
     somebody's grading was interrupted.
     """
     if settings.watch and settings.scheduler:
@@ -180,7 +180,7 @@ class _Before:
 
 
 def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) -> None:
-    """Show where everything is, and what is missing; exit with 1 if something is."""
+    """List the files written and the results missing; exit with 1 if any are missing."""
     console = output()
     console.print("\nWhere to look", style="bold")
     places = {

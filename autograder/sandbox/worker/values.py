@@ -169,7 +169,7 @@ def decode(
     tensor_at: Callable[[dict[str, Any]], Tensor],
     resolve: Callable[[dict[str, Any]], Any],
 ) -> Any:
-    """Restore a value from what ``encode`` made, or what a hostile peer claims it made."""
+    """Restore a value from the output of ``encode``, or from that of a hostile peer."""
     try:
         return _decode(data, tensor_at, resolve)
     except WireError:

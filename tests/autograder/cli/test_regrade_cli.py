@@ -143,7 +143,7 @@ def test_a_result_that_could_not_be_read_is_named_and_made_anew(grade, tmp_path,
     outcome = grade(command, everybody)
     assert outcome.exit_code == 1
     told = {line for line in outcome.stderr.splitlines() if "could not be read" in line}
-    again = "could not be read, and is graded again; what it said is not known"
+    again = "could not be read, and is graded again; the earlier result is lost"
     assert told == {
         f"Error: {results / HW / 'ben.json'} {again}",
         f"Error: {left} could not be read, and is set aside",

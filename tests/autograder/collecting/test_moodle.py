@@ -120,7 +120,7 @@ WITH_WORKSHEET = {
     "a name of the class list that is another's ID": (
         [(1, "Ada L", "Ada King", ""), (2, "Ada King", "s2", "")], ["Ada L_1", "Ada King_2"],
         "Ada King,ada,\n", {"ada": "Ada L_1"},
-        {"ada": "called as the class list calls ada, who is another one"},
+        {"ada": "has the name that the class list gives ada, another person"},
     ),
     "one ID twice": (
         [(1, "Ada L", "s1", ""), (2, "Eve", "S1", ""), (3, "Bo", "", "")],

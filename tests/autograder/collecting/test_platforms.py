@@ -336,7 +336,7 @@ def test_hidden_names_of_canvas_name_nobody(gather, into, tmp_path):
         ("ada_l_22_901_{}.ipynb", "22,ada,\n", "ada"),
         ("team_1_21_900_{}.ipynb", "21,bo,\n", "bo"),
         ("team_1_21_900_{}.ipynb", "1,zoe,\n21,bo,\n", None),  # both may be meant
-        ("eve_22_500_x_21_900_{}.ipynb", "21,bo,\n", None),  # perhaps eve's, who is not listed
+        ("eve_22_500_x_21_900_{}.ipynb", "21,bo,\n", None),  # perhaps of eve, who is in no list
         ("eve_22_500_x_21_900_{}.ipynb", "", "eve_22"),
         ("bo_21_900_3_{}.ipynb", "", "bo_21"),  # a file that begins with a number
         ("bo_21_900_3_{}.ipynb", "21,bo,\n", "bo"),
@@ -420,7 +420,7 @@ def test_student_gets_no_second_folder(gather, into, folder, file, listed):
     make_folder(into, {f"{folder}/{HW}/{IPYNB}": "ada", f"bo_7/{HW}/{IPYNB}": "bo"})
     listed = f"{listed}7,bo_7,\n" if listed else ""
     student = "ada" if listed else "777"
-    words = f"the same person's folder is {folder} until now: move what is in it to {student}"
+    words = f"the same person's folder is {folder} until now: move its files to {student}"
     assert problems(gather(files, listed)) == {student: words}
     assert collected(into) == {folder: "ada", "bo_7": "bo"}
     (into / folder).rename(into / student)
@@ -562,6 +562,6 @@ def test_malformed_metadata_is_rejected(text):
 
 def test_metadata_over_the_limit_is_not_read_in_part(gather, monkeypatch):
     monkeypatch.setattr(collecting, "MAX_METADATA_BYTES", 1 << 20)
-    text = GRADESCOPE + "submission_9:\n" + "  # what was found\n" * 60_000
+    text = GRADESCOPE + "submission_9:\n" + "  # of the hidden tests\n" * 60_000
     told = gather({"submission_metadata.yml": text, f"submission_111/{IPYNB}": "ada"})
     assert problems(told) == {"submission_metadata.yml": "larger than 1 MiB"}

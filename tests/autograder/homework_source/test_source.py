@@ -324,7 +324,11 @@ def test_a_rule_that_means_nothing_is_refused(root, name):
         ('demo="fun"', 'demo="why"', "FILE:37: duplicate grade_id 'why', first at FILE:30"),
         ('of="layers"', 'of="layers.no"', "FILE:16: no module 'layers.no' can be read"),
         ('of="layers"', 'of="json"', "FILE:16: json has no 'double_all'"),
-        ("# Use your own double.", "x = 1", "FILE:16: an outline holds functions and classes with docstrings"),
+        (
+            "# Use your own double.",
+            "x = 1",
+            "FILE:16: an outline holds functions and classes with docstrings",
+        ),
         ('test="double-values"', 'test="triple-values"', "FILE:19: test 'triple-values' must be"),
         ('test="double-values"', 'test="double"', "FILE:19: test 'double' must be named"),
         (" points=1", "", "FILE:19: points must be a positive number, got None"),

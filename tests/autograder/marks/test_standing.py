@@ -73,7 +73,7 @@ def test_the_page_shows_points_comments_and_lateness():
     assert "Your teaching assistant Well put. Why not <3?" in words
     assert "Exercise 1: twice as much 1 of 3 double Your teaching assistant Neat" in words
     assert "reads this answer" not in words
-    assert "not what the exercise asks" not in words[words.index("Why twice?") :]
+    assert "differs from the exercise" not in words[words.index("Why twice?") :]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
