@@ -1,6 +1,7 @@
 """Decides which notebooks of a class have to be graded, and which students share a result."""
 
 import dataclasses
+import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from autograder.class_run.submissions import (
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 
 Given = tuple[Path, int | None]
-"""A notebook, and the seed of its hidden inputs, if that is settled."""
+"""A notebook, and the seed of its hidden inputs; None: the judge's own."""
 Graded = tuple[SubmissionResult, str]
 """A result and its fingerprint; the fingerprint is empty if the notebook must be graded again."""
 
@@ -45,6 +46,7 @@ class Due:
         self._waiting: dict[_Same, list[tuple[str, Path]]] = {}
         self._leads: dict[str, _Same] = {}
         self._missing: dict[str, Given] = {}
+        self._class_seed = secrets.randbits(62)  # shared, so that judges run each variant once
 
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
         """Yield the results of notebooks that need no grading, and remember the others."""
@@ -103,10 +105,11 @@ class Due:
             self._store.amend(result)
         return result
 
-    def _seed(self, student: str, made_from: str) -> int | None:
-        if self._store and self._options.seed is None:
-            return self._store.find_seed(student, made_from)
-        return self._options.seed
+    def _seed(self, student: str, made_from: str) -> int:
+        if self._options.seed is not None:
+            return self._options.seed
+        earlier = self._store.find_seed(student, made_from) if self._store else None
+        return self._class_seed if earlier is None else earlier
 
 
 def _handed_in(result: SubmissionResult, notebook: Path) -> SubmissionResult:

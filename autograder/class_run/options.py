@@ -16,8 +16,8 @@ class GradingOptions:
         isolated: False runs students' code without a sandbox.
         device: Device of the layers: ``cpu`` or ``cuda``.
         workers: Submissions at a time on this machine; as many as cores, or GPUs, if None.
-        seed: Draws the hidden inputs; if None, a fresh one for each submission, or the seed that
-            the same notebook was graded with under an earlier version of the tests.
+        seed: Draws the hidden inputs; if None, one for the whole run, or the seed that the same
+            notebook was graded with before.
         force: Grade again also what an earlier run has graded.
     """
 

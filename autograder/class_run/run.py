@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import os
 import queue
-import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -248,7 +247,6 @@ def grade_patiently(
     Raises:
         SandboxError: The sandbox breaks down time and again.
     """
-    seed = secrets.randbits(62) if seed is None else seed
     for _ in range(_TRIES):
         try:
             result = judge.grade(notebook, student, seed=seed)

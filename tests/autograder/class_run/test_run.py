@@ -370,6 +370,15 @@ def test_a_class_graded_here_opens_no_port(grade, tmp_path):
     assert not set(listening) - set(before)
 
 
+@pytest.mark.sandbox
+def test_a_class_shares_the_hidden_inputs_of_a_run(grade, tmp_path):
+    for student in ("ada", "bo", "cy"):
+        hand_in(tmp_path, student, RIGHT)
+    first, second = ({result.seed for result in grade(tmp_path)} for _ in range(2))
+    assert len(first) == len(second) == 1
+    assert first != second
+
+
 def test_what_was_noticed_before_a_crash_stays_noticed():
     runs = []
 
