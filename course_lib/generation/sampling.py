@@ -26,8 +26,8 @@ def sample(
 ) -> list[Hypothesis]:
     """Draw each token from the model's distribution, read it, and so on until the end token.
 
-    The logits are divided by the temperature, then all but the top k are dropped, then all but the
-    top p of what is left.
+    The logits are divided by the temperature; then top-k filtering applies, then top-p filtering
+    to the remaining tokens.
 
     Args:
         model: The model, fresh; it has read nothing of the prompt.

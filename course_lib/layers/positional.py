@@ -263,8 +263,8 @@ class RotaryPositions(nn.Module):
     def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         """Return the sines and cosines of the last call where they are the same.
 
-        They are for queries and keys, and in all layers. A compiler sees by itself what is computed
-        twice, and the tensors of ``torch.func`` end with its call.
+        Queries and keys of all layers use the same ones. A compiler finds repeated computations by
+        itself, and tensors of ``torch.func`` end with its call.
         """
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
             return self._sines(x, offset)
