@@ -14,6 +14,7 @@ import reprlib
 import sys
 import traceback
 import zlib
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -206,7 +207,8 @@ def assert_equal(
     """Check that a plain value equals the expected one: numbers, strings, and containers of them.
 
     A list equals a tuple with the same entries, an int an equal float, a NumPy number the Python
-    number. Floats may differ by rounding. Nothing else is equal: True differs from 1.
+    number, a Counter a dict. Floats may differ by rounding. Nothing else is equal: True differs
+    from 1.
 
     Args:
         actual: The result of the code under test.
@@ -221,7 +223,7 @@ def assert_equal(
     Raises:
         CheckFailure: They differ; the message says how.
     """
-    actual, expected = _without_numpy(actual), _without_numpy(expected)
+    actual, expected = _as_plain(actual), _as_plain(expected)
     _conclude(actual, lambda: _check_equal(actual, expected, what, hint, mistakes, rel_tol))
 
 
@@ -917,7 +919,7 @@ def _plain_types(expected: Any) -> tuple[type, ...]:
 
 
 def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float32 will do
-    actual, expected = _without_numpy(actual), _without_numpy(expected)
+    actual, expected = _as_plain(actual), _as_plain(expected)
     # The exact type comes first: another class may define == as it likes.
     if type(actual) not in _plain_types(expected):
         return False
@@ -935,7 +937,10 @@ def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float3
     return bool(actual == expected)
 
 
-def _without_numpy(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
+    """Return a number of NumPy as Python's, and a Counter or the like as a dict."""
+    if type(value) in (Counter, OrderedDict, defaultdict):
+        return dict(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
