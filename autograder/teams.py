@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
 from autograder.class_folders import TEAMS
+from autograder.files import write_atomically
 
 
 def read_teams(submissions: Path, homework_id: str) -> dict[str, str]:

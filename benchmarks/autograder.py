@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ if __name__ == "__main__":
 from autograder.class_run.judges import JudgePool
 
 if TYPE_CHECKING:
+    from autograder.homework_source.homework import Homework
     from autograder.judging.results import SubmissionResult
 
 ROOT = Path(__file__).parents[1]
@@ -73,13 +75,12 @@ def write_class(folder: Path, count: int) -> None:
 
 def time_nbgrader(submissions: Path, course: Path) -> Timing:
     """Time unchanged ``nbgrader autograde``, which runs hidden tests in the student's kernel."""
-    from autograder.homework_source.instructors_notebook import instructors_notebook
     from autograder.homework_source.source import load_homework
 
     shutil.copytree(submissions, course / "submitted")
     source = course / "source" / HOMEWORK / f"{HOMEWORK}.ipynb"
     source.parent.mkdir(parents=True)
-    source.write_text(instructors_notebook(load_homework(HOMEWORK, ROOT)))
+    source.write_text(_with_names_of_checks(load_homework(HOMEWORK, ROOT)))
     (course / "nbgrader_config.py").write_text("")
     # nbgrader runs alembic by its bare name, which only an activated environment would find.
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
@@ -96,6 +97,35 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
     run("generate_assignment")
     seconds = run("autograde")
     return Timing(name="nbgrader autograde", seconds=seconds, marks=_marks(course))
+
+
+def _with_names_of_checks(homework: "Homework") -> str:
+    """Return the instructor's notebook; its setup cell defines the names that the judge gives.
+
+    nbgrader puts this cell into each submission.
+    """
+    from autograder.homework_source.homework import CellKind
+    from autograder.homework_source.instructors_notebook import instructors_notebook
+
+    solutions = {
+        cell.grade_id: re.sub(r"### (BEGIN|END) SOLUTION", "", cell.source)  # nbgrader's markers
+        for cell in homework.cells
+        if cell.kind is CellKind.SOLUTION
+    }
+    notebook = json.loads(instructors_notebook(homework))
+    setup = next(
+        c for c in notebook["cells"] if c["metadata"].get("course", {}).get("kind") == "setup"
+    )
+    setup["source"] = "".join(
+        [
+            *setup["source"],
+            "\n\nfrom types import SimpleNamespace\n\nfrom course_lib.testing import *\n\n",
+            "names = dict(globals())\n",
+            f"exec({chr(10).join(solutions.values())!r}, names)\n",
+            f"reference = SimpleNamespace(**{{name: names[name] for name in {list(solutions)}}})",
+        ]
+    )
+    return json.dumps(notebook)
 
 
 def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
@@ -195,8 +225,10 @@ def main() -> None:
             time_nbgrader(submissions, Path(folder) / "nbgrader"),
             *(time_judge(submissions, Path(folder) / f"judge{n}", n) for n in (1, 2)),
         ]
-    if any(timing.marks != timings[0].marks for timing in timings):
-        sys.exit("the ways of grading do not agree on the marks")
+    for timing in timings[1:]:
+        if timing.marks != timings[0].marks:
+            differ = timing.marks.items() ^ timings[0].marks.items()
+            sys.exit(f"{timings[0].name} and {timing.name} give different marks: {sorted(differ)}")
     print(f"{count} submissions of {HOMEWORK}, {os.cpu_count()} cores, {platform.machine()}\n")
     print("| | seconds | seconds a submission | submissions a minute | ratio |")
     print("|---|---|---|---|---|")

@@ -21,7 +21,7 @@ _RTOL, _ATOL = 1e-3, 1e-5
 
 
 def describe(seen: Any) -> Any:
-    """Turn what an assertion saw, or an error, into data for JSON.
+    """Turn the value that an assertion compared, or an error, into data for JSON.
 
     Args:
         seen: A tensor, an error, or any other value.
@@ -81,9 +81,9 @@ def find_mistake(test: dict[str, Any], number: int, seen: Any) -> str:
     """Find the likely mistake behind a wrong answer.
 
     Args:
-        test: What the file says of the test.
+        test: The file's entry for the test.
         number: Which assertion of the test failed, or was under way, from 0.
-        seen: What it saw, or the error.
+        seen: The value that it compared, or the error.
 
     Returns:
         A sentence; empty if no mistake is known that gives this answer.

@@ -1,6 +1,6 @@
-"""Test cells in a notebook say how they ended: in one line, or in what is wrong and where to begin.
+"""Reports the result of each test cell of a notebook: one line if it passes, else the likely cause.
 
-A test cell begins with a comment that says what it tests, its title, and holds an assertion.
+A test cell begins with a comment, its title, and contains an assertion.
 """
 
 import os
@@ -58,12 +58,12 @@ def prepare_notebook() -> None:
 
 
 def report_tests() -> None:
-    """Have the test cells of this notebook say how they ended; without IPython, do nothing.
+    """Report the result of each test cell of this notebook; without IPython, do nothing.
 
-    One that runs to its end says so. One that fails says what was expected and what came, the
-    likely mistake, the line of the code under test that was under way, and where to read on; then,
-    which earlier test fails too. One that meets a cell that is not written yet says that. Under a
-    usual error of PyTorch's or Python's stands a hint, in other cells too.
+    A cell that passes prints one line. A cell that fails prints the expected and the actual value,
+    the likely mistake, the line of the code under test, the section to read, and earlier tests
+    that fail too. A cell that needs an unwritten exercise says so. A frequent error of PyTorch or
+    Python is followed by a hint, in other cells too.
     """
     shell = _shell()
     if shell and _tell not in shell.events.callbacks["post_run_cell"]:
@@ -150,7 +150,7 @@ def _show(
 
 
 def _lines(error: BaseException, about: dict[str, Any], trace: TracebackType) -> list[str]:
-    """Say what was raised in a test, the likely mistake, where it was, and where to read on."""
+    """Describe a test's error: the error, the likely mistake, its place, the section to read."""
     lines = [f"{type(error).__name__}: {error}"]
     hint = find_mistake(about, _Test.count, error)
     if hint:

@@ -14,6 +14,7 @@ import reprlib
 import sys
 import traceback
 import zlib
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -42,10 +43,10 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
     """A check that did not hold.
 
     Attributes:
-        summary: What is wrong, without any value of a tensor.
+        summary: The fault, without any value of a tensor.
         named: The class in the summary whose name the code under test chose; empty if none is.
         detail: Where, with values; empty if there is nothing to add.
-        hint: What to look at, if the check knows.
+        hint: A likely cause, if the check knows one.
         read: Where to read on, in a notebook.
     """
 
@@ -59,7 +60,7 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         self.named = named
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows: what is wrong comes first, no frames of ours at all."""
+        """Return the lines that IPython shows: the fault first, no frames of this module."""
         parts = [self.summary, self.detail, self.hint and f"Hint: {self.hint}"]
         frames = traceback.extract_tb(self.__traceback__)
         for frame in frames:
@@ -120,10 +121,10 @@ def assert_shape(
     """Check that ``actual`` is a tensor of exactly this shape.
 
     Args:
-        actual: What the code under test returned.
+        actual: The result of the code under test.
         shape: The expected size of each dimension.
-        what: What to call it in the message.
-        hint: What to look at when it differs.
+        what: Its name in the message.
+        hint: A likely cause of a difference.
 
     Raises:
         CheckFailure: It is no ``torch.Tensor``, or of another shape.
@@ -151,14 +152,13 @@ def assert_close(
 ) -> None:
     """Check that ``actual`` equals ``expected``: type, shape, dtype, finiteness, then values.
 
-    NaN is refused wherever it stands, also where what is expected was computed by the code under
-    test and is NaN itself.
+    NaN fails, even if the expected value is NaN because the code under test computed it.
 
     Args:
-        actual: What the code under test returned.
-        expected: What it should have returned.
-        what: What to call it in the message.
-        hint: What to look at when it differs.
+        actual: The result of the code under test.
+        expected: The right result.
+        what: Its name in the message.
+        hint: A likely cause of a difference.
         mistakes: For each known mistake, described in words, the tensor that it leads to. When
             ``actual`` equals one of them, its description takes the place of ``hint``.
 
@@ -185,11 +185,11 @@ def _check_close(
     where = tuple(int(i) for i in differs.nonzero()[0])
     numbers = f"got {actual[where].item():.6g}, expected {expected[where].item():.6g}"
     if differs.numel() == 1:
-        raise CheckFailure(f"{what} differs from what is expected", detail=numbers, hint=hint)
+        raise CheckFailure(f"{what} differs from the expected value", detail=numbers, hint=hint)
     count = int(differs.sum())
     verb = "differs" if count == 1 else "differ"
     raise CheckFailure(
-        f"{what}: {count} of {differs.numel()} entries {verb} from what is expected",
+        f"{what}: {count} of {differs.numel()} entries {verb} from the expected values",
         detail=f"first at {list(where)}: {numbers}",
         hint=hint,
     )
@@ -204,26 +204,26 @@ def assert_equal(
     mistakes: Mapping[str, Any] | None = None,
     rel_tol: float = 2e-7,
 ) -> None:
-    """Check that a plain value is what it should be: numbers, strings, and containers of them.
+    """Check that a plain value equals the expected one: numbers, strings, and containers of them.
 
-    A list will do where a tuple is expected, and the other way round; a whole number will do for a
-    float, and NumPy's numbers for Python's. Floats may differ by rounding. Nothing else is let
-    through: True is no 1.
+    A list equals a tuple with the same entries, an int an equal float, a NumPy number the Python
+    number, a Counter a dict. Floats may differ by rounding. Nothing else is equal: True differs
+    from 1.
 
     Args:
-        actual: What the code under test returned.
-        expected: What it should have returned: None, bool, int, float, str, or a list, tuple, dict
+        actual: The result of the code under test.
+        expected: The right result: None, bool, int, float, str, or a list, tuple, dict
             or set of these.
-        what: What to call it in the message.
-        hint: What to look at when it differs.
+        what: Its name in the message.
+        hint: A likely cause of a difference.
         mistakes: For each known mistake, described in words, the value that it leads to. When
             ``actual`` equals one of them, its description takes the place of ``hint``.
-        rel_tol: How far a float may be from what is expected, relative to it.
+        rel_tol: Relative tolerance for floats.
 
     Raises:
         CheckFailure: They differ; the message says how.
     """
-    actual, expected = _without_numpy(actual), _without_numpy(expected)
+    actual, expected = _as_plain(actual), _as_plain(expected)
     _conclude(actual, lambda: _check_equal(actual, expected, what, hint, mistakes, rel_tol))
 
 
@@ -246,7 +246,7 @@ def _check_equal(
     if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
         summary = f"{what} has {_entries(len(actual))}, expected {len(expected)}"
     else:
-        summary = f"{what}: not what is expected"
+        summary = f"{what} differs from the expected value"
     got, wanted = _BRIEF.repr(actual), _BRIEF.repr(expected)
     raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
 
@@ -280,14 +280,14 @@ def _check_rows_sum_to_one(weights: Any, what: str, hint: str) -> None:
 def assert_keeps_inputs(
     function: Callable[..., Any], *args: Any, hint: str = "work on a copy", **kwargs: Any
 ) -> None:
-    """Check that a call leaves what it is given as it was, tensors bit for bit.
+    """Check that a call does not change its arguments.
 
-    Tensors are looked at, lists, tuples and dataclasses, and what these hold.
+    Tensors are compared bit for bit, also within lists, tuples and dataclasses.
 
     Args:
-        function: What to call.
-        *args: Its arguments; they are copied first, so the caller's stay as they are.
-        hint: What to look at when an input changed.
+        function: The function to call.
+        *args: Its arguments; the call gets copies.
+        hint: The remedy.
         **kwargs: Its keyword arguments, likewise copied.
 
     Raises:
@@ -393,11 +393,11 @@ def _name_of(error: BaseException) -> str:
 def assert_matches(
     function: Callable[..., Any], reference: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> None:
-    """Check that a call returns what the same call of the reference returns.
+    """Check that a function and the reference return the same for the same arguments.
 
     Args:
         function: The code under test.
-        reference: What computes the expected result, a tensor, a plain value or a tuple of these.
+        reference: Computes the expected result: a tensor, a plain value or a tuple of these.
         *args: Arguments of both; each gets a copy.
         **kwargs: Keyword arguments of both.
 
@@ -428,9 +428,9 @@ def assert_equal_or_close(actual: Any, expected: Any, *, what: str = "result") -
     """Check a tensor with ``assert_close``, anything else with ``assert_equal``.
 
     Args:
-        actual: What the code under test returned.
-        expected: What it should have returned.
-        what: What to call it in the message.
+        actual: The result of the code under test.
+        expected: The right result.
+        what: Its name in the message.
 
     Raises:
         CheckFailure: They differ; the message says how.
@@ -459,8 +459,8 @@ def assert_gradients(
         **kwargs: Further arguments, whose gradients don't matter.
 
     Raises:
-        CheckFailure: A gradient is missing, is not finite or is not the slope, or the result is the
-            same whatever an input is.
+        CheckFailure: A gradient is missing, is not finite or is not the slope, or the result does
+            not depend on an input.
     """
     slopes = _Slopes(function, inputs, function if module is None else module, kwargs)
     slopes.backward()
@@ -510,7 +510,7 @@ class _Slopes:
             self._module.zero_grad()
 
     def problem(self) -> str:
-        """Return what is wrong with a gradient; empty if nothing is."""
+        """Describe the first wrong gradient; empty if all are right."""
         try:
             return self._problem()
         finally:
@@ -864,24 +864,24 @@ def call_each(
 ) -> list[Any]:
     """Call a function several times, where dropout drops nothing.
 
-    Under the judge all calls cost one question where each would cost one of its own:
-    ``call_beside(call_each, layer, [((x,), {}), ((y,), {"mask": mask})])``. A tensor that two of
-    them are given is one tensor there: what the first changes in place, the second sees.
+    Under the judge all calls are sent together, in one message:
+    ``call_beside(call_each, layer, [((x,), {}), ((y,), {"mask": mask})])``. If two calls are given
+    the same tensor and the first changes it in place, the second sees the change.
 
     Args:
-        function: What to call.
-        calls: For each call its arguments, by position and by keyword.
+        function: The function to call.
+        calls: For each call its positional and keyword arguments.
 
     Returns:
-        What the calls return.
+        The results.
     """
     return call_without_dropout(lambda: [function(*args, **how) for args, how in calls])
 
 
 def attributes(owner: Any, *paths: str) -> dict[str, Any]:
-    """Give what attributes of an object hold.
+    """Return the values of several attributes of an object.
 
-    Under the judge all of them cost one question where each would cost one of its own:
+    Under the judge they are fetched together, in one message:
     ``call_beside(attributes, layer, "query.weight", "key.weight")``.
 
     Args:
@@ -889,7 +889,7 @@ def attributes(owner: Any, *paths: str) -> dict[str, Any]:
         *paths: Their names, with dots for attributes of attributes.
 
     Returns:
-        By path what is there; what is not, or is None, is left out.
+        Values by path; attributes that are missing or None are left out.
     """
     found = {}
     for path in paths:
@@ -919,8 +919,8 @@ def _plain_types(expected: Any) -> tuple[type, ...]:
 
 
 def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float32 will do
-    actual, expected = _without_numpy(actual), _without_numpy(expected)
-    # The exact type comes first: the == of another class could say what it likes.
+    actual, expected = _as_plain(actual), _as_plain(expected)
+    # The exact type comes first: another class may define == as it likes.
     if type(actual) not in _plain_types(expected):
         return False
     if type(expected) is float:
@@ -937,7 +937,10 @@ def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float3
     return bool(actual == expected)
 
 
-def _without_numpy(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
+    """Return a number of NumPy as Python's, and a Counter or the like as a dict."""
+    if type(value) in (Counter, OrderedDict, defaultdict):
+        return dict(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,6 +1,6 @@
-"""What to look at when PyTorch or Python refuses something: errors that beginners often meet.
+"""Hints for errors of PyTorch and Python that beginners often meet.
 
-These say what could not be done; a hint beside it says which slip mostly leads there.
+Each hint explains the error and names its usual cause.
 """
 
 import re
@@ -8,195 +8,194 @@ import re
 _HINTS: tuple[tuple[str, str], ...] = (
     (
         r"index out of range in self",
-        "a table of n rows has the rows 0 to n - 1, and an id outside them was looked up: is the "
-        "embedding as large as the vocabulary, and is what it gets ids?",
+        "an embedding of n rows takes the ids 0 to n - 1, and it was given another one: is it as "
+        "large as the vocabulary, and are its inputs really ids?",
     ),
     (
         r"selected index k out of range",
-        "topk wants a k of no more than there is: min(k, x.size(-1))",
+        "topk cannot return more entries than the dimension has: use k = min(k, x.size(-1))",
     ),
     (
         r"is out of bounds for dimension",
-        "a dimension of size n has the places 0 to n - 1: print the shape and the index; is it "
-        "this dimension that you mean, or is an id no place there, such as one to be ignored?",
+        "a dimension of size n has the indices 0 to n - 1: print the shape and the index; do you "
+        "index the right dimension, and must some ids be left out, such as those to ignore?",
     ),
     (
         r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got input"
         r"|Expected size for first two dimensions of batch2 tensor",
-        "(..., n, k) @ (..., k, m) needs the same k twice, and nn.Linear(k, m) an input whose last "
-        "size is k: print both shapes; is a .mT missing, or another width meant?",
+        "(..., n, k) @ (..., k, m) needs the same k in both factors, and nn.Linear(k, m) needs an "
+        "input whose last size is k: print both shapes; is a .mT missing, or a width wrong?",
     ),
     (
         r"The size of tensor a \S* must match the size of tensor b"
         r"|The expanded size of the tensor \S* must match the existing size",
-        "shapes are laid on each other from the right, and two sizes that meet must be equal, or "
-        "one of them 1: print both shapes; is a dimension missing, as x[:, None] makes one?",
+        "broadcasting aligns shapes from the right, and aligned sizes must be equal or one of them "
+        "1: print both shapes; is a dimension missing, such as x[:, None] adds?",
     ),
     (
         r"view size is not",
-        "transpose and permute turn a tensor and leave its numbers where they lie, and view() "
-        "can't join what lies apart: reshape(...) and flatten(...) can",
+        "after transpose or permute the numbers are no longer next to each other in memory, and "
+        "view() cannot join such dimensions: use reshape(...) or flatten(...)",
     ),
     (
         r"is invalid for input of size",
-        "view() and reshape() keep every number: the sizes must multiply to as many as there are; "
-        "print x.shape: is each size taken from this tensor, not from another?",
+        "view() and reshape() keep every number, so the sizes must multiply to the number of "
+        "entries: print x.shape; does each size come from this tensor?",
     ),
     (
         r"leaf Variable that requires grad is being used in an in-place operation",
-        "operators that end in = and methods that end in _ change a tensor in place, which a "
-        "parameter or an input with gradients does not allow: x = x + y makes a new one",
+        "a parameter, or an input with gradients, must not change in place, as by x += y or a "
+        "method that ends in _: make a new tensor, x = x + y",
     ),
     (
         r"modified by an inplace operation|is a view and is being modified inplace",
-        "backward() needs a tensor as it was when it was used: make a new one, x = x + y and "
-        "masked_fill, in place of x += y and masked_fill_",
+        "backward() needs the tensors of the forward pass unchanged: make new ones, with x = x + y "
+        "and masked_fill, in place of x += y and masked_fill_",
     ),
     (
         r"Error\(s\) in loading state_dict",
-        "parameters must have the names and shapes that the docstring gives, and no others may be "
-        "there: a missing key is one that your layer has and the test does not know, an unexpected "
-        "key one that your layer lacks",
+        "parameters must have exactly the names and shapes that the docstring gives: a missing key "
+        "is one that only your layer has, an unexpected key one that your layer lacks",
     ),
     (
         r"to have one of the following scalar types: Long",
-        "an embedding looks up ids, whole numbers such as int64, and was given others: is it "
-        "called with vectors, or with what a division made?",
+        "an embedding takes integer ids, such as int64: was it called with vectors, or with the "
+        "result of a division?",
     ),
     (
         r"expected scalar type|the same dtype|expected \S* ?dtype",
-        "two tensors of different dtypes met: make a new one like those that are there, with "
+        "two tensors have different dtypes: create new tensors in the dtype of the others, with "
         "x.new_zeros(...), torch.zeros_like(x) or dtype=x.dtype",
     ),
     (
         r"does not require grad and does not have a grad_fn",
-        "nothing that this was made from asks for gradients: detach(), .data, .item(), no_grad() "
-        "and torch.tensor(...) of a result cut them off",
+        "no gradient can flow here, because the result does not depend on a tensor that requires "
+        "gradients: detach(), .data, .item(), no_grad() and torch.tensor(...) of a result cut the "
+        "graph",
     ),
     (
         r"Trying to backward through the graph a second time",
-        "a forward pass allows one backward(): compute the loss anew for each; is a state kept "
-        "from the step before?",
+        "each forward pass allows one backward(): compute the loss again for each step; is a state "
+        "of the step before still in use?",
     ),
     (
         r"cannot assign to field",
-        "what is frozen does not change: replace(x, name=value) makes another that differs in "
-        "that field",
+        "a frozen dataclass cannot change: replace(x, name=value) makes a copy with another value "
+        "in that field",
     ),
     (
         r"\bNoneType\b",
-        "None stands where a value is used: is it an argument that was left out (`if x is not "
-        "None` asks), or did something forget its return?",
+        "a value is None: was an optional argument left out (test `if x is not None`), or does a "
+        "function lack its return?",
     ),
     (
         r"Boolean value of Tensor with more than one value is ambiguous",
-        "`if x` and `x and y` want one yes or no, and a tensor has many: ask `x is not None`, or "
-        "join them by x.any(), x.all(), & and |",
+        "`if x` and `x and y` need a single True or False, and a tensor has many: test "
+        "`x is not None`, or use x.any(), x.all(), & and |",
     ),
     (
         r"(not enough|too many) values to unpack|cannot unpack non-iterable",
-        "as many names must stand on the left as there are parts on the right: print what is "
-        "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
-        "what is returned alone is no pair, and chunk() and split() cut the first dimension unless "
-        "dim names another",
+        "the number of names on the left must equal the number of values on the right: print the "
+        "right side; a tensor unpacks along its first dimension, x.shape has a value for each "
+        "dimension, and chunk() and split() cut the first dimension unless you give dim",
     ),
     (
         r"invalid index of a 0-dim tensor|too many indices",
-        "an index stands for each dimension, and here are fewer dimensions: print the shape",
+        "there are more indices than dimensions: print the shape",
     ),
     (
         r"Sizes of tensors must match except|Tensors must have same number of dimensions"
         r"|stack expects each tensor to be equal size",
-        "cat and stack join what has the same shape, cat but for the dimension along which it "
-        "joins: print the shapes; is it this dimension, and is there one of each?",
+        "stack needs equal shapes, and cat needs shapes that are equal except in the dimension "
+        "along which it joins: print the shapes; is dim right?",
     ),
     (
         r"object is not callable",
-        "what stands before the brackets is no function: was a function's result handed over in "
-        "its place, f(x) for f, or has a name been given to something else?",
+        "you call something that is not a function: did you pass f(x) in place of f, or give the "
+        "function's name to something else?",
     ),
     (
         r"name '.*' is not defined",
-        "a name is there once the cell that makes it has run, from the top on: is it misspelt, not "
-        "imported, made further down, or is it self.name that is meant?",
+        "the cell that defines this name must run first: is the name misspelt, not imported, "
+        "defined further down, or do you mean self.name?",
     ),
     (
         r"cannot access local variable",
-        "a name that a function sets anywhere is its own everywhere in it: set it on every path "
-        "before it is read",
+        "a name that is assigned anywhere in a function is local to it: assign it on every path "
+        "before you read it",
     ),
     (
         r"before Module.__init__\(\) call",
-        "super().__init__() comes first in the __init__ of an nn.Module",
+        "call super().__init__() first in the __init__ of an nn.Module",
     ),
     (
         r"object has no attribute",
-        "print its type: is it what you take it for? What __init__ does not set as self.name, "
-        "spelt as in the docstring, is not there later",
+        "print the object's type: is it the type you expect? An attribute exists once __init__ has "
+        "assigned self.name, spelt as in the docstring",
     ),
     (
         r"must be Tensor, not",
-        "a tensor is wanted there, and something else came: print it; was a list given, or a class "
-        "for what it makes, nn.ReLU for nn.ReLU()?",
+        "a tensor is expected here: print the argument; is it a list, or a class in place of an "
+        "instance, nn.ReLU for nn.ReLU()?",
     ),
     (
         r"inconsistent with step sign",
-        "arange(start, end) ends before end, which must not be less than start: n numbers from "
-        "start on are arange(start, start + n)",
+        "arange(start, end) needs an end that is not less than start: n numbers from start on are "
+        "arange(start, start + n)",
     ),
     (
         r"random_ expects 'from' to be less than 'to'",
-        "randint(n, ...) draws one of 0 to n - 1, which wants an n of 1 or more: is what you draw "
-        "from empty? Leave out what is, before you draw",
+        "randint(n, ...) draws from 0 to n - 1, so n must be at least 1: do you draw from "
+        "something empty? Skip it before you draw",
     ),
     (
         r"not implemented for '(Long|Int|Short|Char|Byte|Bool)'",
-        "this wants floating-point numbers and was given whole ones or yes and no: have two "
-        "arguments changed places, or is a .float() missing?",
+        "this operation needs floating-point numbers and was given integers or booleans: are two "
+        "arguments swapped, or is a .float() missing?",
     ),
     (
         r"probability tensor contains",
-        "multinomial wants probabilities, not logits: softmax first; NaN comes of a softmax over "
-        "logits that are all -inf",
+        "multinomial needs probabilities, not logits: apply softmax first; a softmax over logits "
+        "that are all -inf gives NaN",
     ),
     (
         r"math domain error|expected a positive input",
-        "math.log wants more than 0: is it a probability or a share of 0? Ask before you take it",
+        "math.log needs a number above 0: is it a probability or fraction of 0? Test for that "
+        "first",
     ),
     (
         r"(division|modulo) by zero",
-        "something is divided by 0: is it the size of what is empty, or a total of none? Ask "
-        "before you divide",
+        "you divide by 0: is the divisor the length of something empty, or a total of 0? Test for "
+        "that first",
     ),
     (
         r"(min|max)\(\)\S* .*empty",
-        "min() and max() choose among one or more: what shall come of none?",
+        "min() and max() need at least one value: decide on the result for an empty input",
     ),
     (
         r"unhashable type",
-        "keys of a dict and members of a set must not change: in place of a list take tuple(...)",
+        "keys of a dict and members of a set must be immutable: use tuple(...) in place of a list",
     ),
     (
         r"can only concatenate (list|tuple)",
-        "+ joins a list to a list and a tuple to a tuple: list(x) and tuple(x) make one of the "
-        "other",
+        "+ joins a list to a list, or a tuple to a tuple: convert one with list(x) or tuple(x)",
     ),
     (
         r"not supported between instances of|unsupported operand type"
         r"|'(int|float)' object is not (iterable|subscriptable)",
-        "one value is of another kind than you expect: print both types; have two arguments "
-        "changed places, or is a length meant, or one entry?",
+        "a value has another type than you expect: print both types; are two arguments swapped, or "
+        "do you mean a length, or one entry?",
     ),
     (
         r"positional arguments?\b.* (was|were) given|required (positional|keyword-only) argument",
-        "the call and what it calls disagree about the arguments: hold it against the signature; "
-        "those behind a * are given by name",
+        "the arguments of the call don't fit the signature of the function: compare the two; "
+        "arguments after a * are given by name",
     ),
 )
 
 
 def hint_for(message: str) -> str:
-    """Say what to look at, if an error of PyTorch's or Python's is one that beginners often meet.
+    """Return a hint for an error of PyTorch or Python that beginners often meet.
 
     Args:
         message: The error's text.
@@ -208,10 +207,10 @@ def hint_for(message: str) -> str:
 
 
 def is_unwritten(message: str) -> bool:
-    """Say whether a NotImplementedError is that of an exercise which is not written yet.
+    """Return whether a NotImplementedError comes from an exercise that is not written yet.
 
     Args:
-        message: The error's text; PyTorch has one too, for a dtype that it has no code for.
+        message: The error's text; PyTorch raises this error too, for a dtype without support.
 
     Returns:
         False if PyTorch raised it.

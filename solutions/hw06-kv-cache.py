@@ -1,35 +1,30 @@
 # %% [markdown]
 # # Homework 6: The cache
 #
-# Imagine a storyteller who, before each word, recites the whole story from the beginning. "Once."
-# "Once upon." "Once upon a." By the second page you would have left. A Transformer that writes does
-# just that, unless somebody gives it a memory: a **cache of keys and values**, the reason why a
-# chatbot answers while you look. Here you write it, and what chooses each next word; in the end a
-# small model tells a story that grows longer with every verse.
+# Imagine a storyteller who recites the whole story again before each word: "Once." "Once upon." So does
+# a Transformer that writes, unless it has a memory: a **cache of keys and values**. Here you write it,
+# and the choice of each next word; in the end a small model tells a story that grows with every verse.
 #
 # | part | what you write | points |
 # |---|---|---|
-# | 1 | `GrowingCache`, `FixedCache`: what is remembered | 5 |
+# | 1 | `GrowingCache`, `FixedCache`: the memory | 5 |
 # | 2 | `CachedAttention`: attention that reads on | 5 |
 # | 3 | `TextModel`: a model that reads on | 3 |
 # | 4 | `keep_top_k`, `keep_top_p`, `sample`: which word comes next | 7 |
-# | 5 | `kv_cache_bytes`, and a question: what the memory costs | 4 |
+# | 5 | `kv_cache_bytes`, and a question: the price of memory | 4 |
 #
-# **Time:** about three hours after [Caching keys and values](book:kv-caching) and
-# [Decoding](book:decoding). [For students](book:for-students) says how to hand in. If you are stuck,
-# print shapes; then see [Common mistakes](book:kv-caching#kv-caching-common-mistakes).
+# **Time:** about three hours after [Caching keys and values](book:kv-caching) and [Decoding](book:decoding). If
+# stuck, see [Common mistakes](book:kv-caching#kv-caching-common-mistakes); to hand in, [For students](book:for-students).
 
 # %% setup="imports"
 import math
-from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from course_lib.analysis.recorders import RecordingCache
 from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
-from course_lib.generation.step_models import UncachedModel
-from course_lib.generation.step_models import StepModel
+from course_lib.generation.step_models import StepModel, UncachedModel, begin_search
 from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
@@ -45,97 +40,34 @@ from course_lib.validation import check_at_least, check_batch
 prepare_notebook()
 
 # %% [markdown]
-# ## Part 1: what is remembered
+# ## Part 1: the memory
 #
-# A token's keys and values depend on that token and on what stands before it, never on what
-# follows. So they need not be computed again when the next token comes: see
-# [What may be kept](book:kv-caching#what-may-be-kept). `GrowingCache` could join old and new with
-# `torch.cat`; then the thousandth step copies a thousand tokens. The docstring asks for something
-# better: buffers with room to spare, of which `update` returns the filled part, a view,
-# `buffer[:, :, :n]`. The chapter draws them in [Room to grow](book:kv-caching#room-to-grow).
+# A token's keys and values depend on that token and on those before it, never on later ones. So they
+# need not be computed again when the next token comes. To join old and new with `torch.cat` would copy a
+# thousand tokens at the thousandth step. Better are buffers with room to spare; `update` returns their
+# filled part, a view, `buffer[:, :, :n]`: see [Room to grow](book:kv-caching#room-to-grow).
 
 
-# %% solution="GrowingCache" withholds="course_lib.layers.kv_cache.GrowingCache"
+# %% solution="GrowingCache" of="course_lib.layers.kv_cache"
 class GrowingCache:
     """The keys and values of one self-attention; each step adds its own.
 
     They lie in buffers with room for ``capacity`` tokens; a full one is replaced by one twice as
-    long. ``length`` is the number of tokens held; ``final`` is always None.
-    """
+    long. ``length`` is the number of tokens held; ``final`` is always None."""
 
-    def __init__(self, *, capacity=64):
-        ### BEGIN SOLUTION
-        self.length = 0
-        self.final = None
-        self._capacity = capacity
-        self._buffers = None  # keys and values, (batch, num_heads, capacity, head_dim) each
-        ### END SOLUTION
-
-    def update(self, keys, values):
+    def update():
         """Add those of new tokens, (batch, num_heads, new_len, head_dim); return all so far.
 
-        Shapes or dtypes that do not fit, and tensors that ask for gradients, are a ValueError."""
-        ### BEGIN SOLUTION
-        if keys.requires_grad or values.requires_grad:
-            raise ValueError("a cache passes no gradients on: use it under torch.no_grad()")
-        if keys.shape != values.shape:
-            raise ValueError("keys and values must be of one shape")
-        end = self.length + keys.size(2)
-        all_keys, all_values = self._with_room_for(end, keys, values)
-        all_keys[:, :, self.length : end] = keys
-        all_values[:, :, self.length : end] = values
-        self.length = end
-        return all_keys[:, :, :end], all_values[:, :, :end]  # (batch, num_heads, length, head_dim)
-        ### END SOLUTION
+        Other shapes or dtypes, and tensors that ask for gradients, are a ValueError."""
 
-    def reorder(self, indices):
-        """Make row i go on from what was row indices[i]; there may be more rows or fewer then."""
-        ### BEGIN SOLUTION
-        if self._buffers is None:
-            return
-        old = self._buffers
-        self._buffers = tuple(_new_like(held, indices.numel(), held.size(2)) for held in old)
-        for new, held in zip(self._buffers, old, strict=True):
-            new[:, :, : self.length] = held[:, :, : self.length].index_select(0, indices)
-        ### END SOLUTION
+    def reorder():
+        """Make row i go on from the former row indices[i]; there may be more rows or fewer then."""
 
-    def reset(self):
+    def reset():
         """Forget all tokens, and let the buffers go."""
-        ### BEGIN SOLUTION
-        self.length = 0
-        self._buffers = None
-        ### END SOLUTION
 
-    @property
-    def num_bytes(self):
+    def num_bytes():
         """Bytes of memory that the buffers take, their spare room included; 0 at first."""
-        ### BEGIN SOLUTION
-        return 0 if self._buffers is None else sum(b.nbytes for b in self._buffers)
-
-    def _with_room_for(self, length, keys, values):
-        new = (keys, values)
-        if self._buffers is None:
-            capacity = max(self._capacity, length)
-            self._buffers = tuple(_new_like(x, keys.size(0), capacity) for x in new)
-        old_keys, old_values = self._buffers
-        for held, x in ((old_keys, keys), (old_values, values)):
-            if _rows_heads_width(held) != _rows_heads_width(x) or held.dtype != x.dtype:
-                raise ValueError("the cache holds other rows, heads, width or dtype")
-        if length > old_keys.size(2):
-            capacity = max(2 * old_keys.size(2), length)
-            self._buffers = tuple(_new_like(held, held.size(0), capacity) for held in self._buffers)
-            self._buffers[0][:, :, : self.length] = old_keys[:, :, : self.length]
-            self._buffers[1][:, :, : self.length] = old_values[:, :, : self.length]
-        return self._buffers
-
-
-def _new_like(x, rows, length):
-    return x.new_zeros(rows, x.size(1), length, x.size(3))
-
-
-def _rows_heads_width(x):
-    return x.size(0), x.size(1), x.size(3)
-    ### END SOLUTION
 
 
 # %% test="GrowingCache-update" points=1 read="kv-caching#room-to-grow"
@@ -155,7 +87,7 @@ for capacity, lengths, dtype in (
     (3, (2, 5, 1, 4), torch.float64),
 ):
     cache, ours = (kind(capacity=capacity) for kind in (GrowingCache, reference.GrowingCache))
-    other = GrowingCache(capacity=capacity)  # what another cache holds is its own
+    other = GrowingCache(capacity=capacity)  # each cache has its own
     for length in lengths:
         other.update(*torch.randn(2, 1, 4, 2, 6))
         new = torch.randn(2, 3, 2, length, 4, dtype=dtype)
@@ -196,7 +128,7 @@ assert_equal(cache.num_bytes >= 100 * 2 * 4 * 4, True, what="num_bytes being eno
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-reorder" points=1 read="kv-caching#a-beam-in-a-cache"
-# After reorder, row i goes on from what was row indices[i]
+# After reorder, row i goes on from the former row indices[i]
 cache = GrowingCache(capacity=2)
 assert_equal(cache.length, 0, what="length of a new cache")
 held, new = torch.tensor([[1.0, 2, 3], [7, 8, 9]]).view(2, 3, 1, 1, 1)  # one token for each row
@@ -221,7 +153,7 @@ for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # 
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-edges" points=1 read="kv-caching#room-to-grow"
-# reset forgets everything, and what does not fit is rejected
+# reset forgets everything, and tensors that do not fit are rejected
 cache = GrowingCache(capacity=2)
 keys, wider = torch.zeros(2, 3, 4, 5), torch.zeros(2, 3, 1, 6)
 cache.update(keys, keys)
@@ -476,16 +408,19 @@ RETURNED = "return all_keys[:, :, :end], all_values[:, :, :end]"
 FILL = "all_keys[:, :, self.length : end] = keys"
 DOUBLED = "capacity = max(2 * old_keys.size(2), length)"
 CHOSEN = "new[:, :, : self.length] = held[:, :, : self.length].index_select(0, indices)"
-MISFIT = "_rows_heads_width(held) != _rows_heads_width(x) or held.dtype != x.dtype"
+WIDTHS = "_rows_heads_width(held) != _rows_heads_width(new)"
+MISFIT = f"{WIDTHS} or held.dtype != new.dtype"
 BYTES = "sum(b.nbytes for b in self._buffers)"
-FORGET = "        self.length = 0\n        self._buffers = None\n        ### END"
+FIRST = "capacity = max(self._capacity, length)\n            self._buffers = "
+CLEAN = ("tensor.new_empty(", "tensor.new_zeros(")
+REORDERED = "(_new_like(old[0], indices.numel()), _new_like(old[1], indices.numel()))"
 ALL = "You do not return all tokens so far; return both buffers up to the length."
 for name, edits, hint in (
     ("the new tokens alone returned", [(RETURNED, "return keys, values")], ALL),
-    ("the spare room returned too", [(RETURNED, "return all_keys, all_values")],
+    ("the spare room returned too", [(RETURNED, "return all_keys, all_values"), CLEAN],
      "You return the spare room too; cut it off: buffer[:, :, :length]."),
-    ("new tokens at the beginning", [(FILL, "all_keys[:, :, : keys.size(2)] = keys")],
-     "You write new tokens over the first; they come behind what is held."),
+    ("new tokens at the beginning", [(FILL, "all_keys[:, :, : keys.size(2)] = keys"), CLEAN],
+     "You write new tokens over the first; they come behind the held ones."),
     ("keys and values exchanged", [(RETURNED, "return all_values[:, :, :end], all_keys[:, :, :end]")],
      "You return the values first; return keys, values."),
     ("values never stored", [("all_values[:, :, self.length : end] = values", "all_values[:, :, self.length : end] = keys")],
@@ -493,26 +428,24 @@ for name, edits, hint in (
     ("length counts updates", [("self.length = end\n", "self.length += 1\n")],
      "You count updates; count the tokens, keys.size(2)."),
     ("length never set", [("        self.length = end\n", "")], "You do not count the tokens; add to length at each update."),
-    ("state shared between caches", [("        self._buffers = None  # keys", "        type(self)._buffers = None  # keys"),
-      ("            self._buffers = tuple(_new_like(x, keys", "            type(self)._buffers = tuple(_new_like(x, keys")],
+    ("state shared between caches", [("self._buffers: KeysAndValues | None = None", "type(self)._buffers = None"),
+      (FIRST, FIRST.replace("self._buffers", "type(self)._buffers"))],
      "You keep the buffers in the class, where all caches share them; keep them in self."),
     ("old tokens lost when it grows", [("            self._buffers[0][:, :, : self.length] = old_keys[:, :, : self.length]\n",
-      "            self._buffers[0].zero_()\n")], "You lose what is held when the buffer grows; copy it over."),
+      "            self._buffers[0].zero_()\n")], "You lose the held tokens when the buffer grows; copy them over."),
     ("nothing returned", [(RETURNED, "return None")], ALL),
     ("one tensor of both returned", [(RETURNED, "return torch.cat((all_keys, all_values), dim=-1)[:, :, :end]")],
      "You return one tensor; return two, keys and values."),
     ("a list of updates", [(RETURNED, "return [all_keys[:, :, :end]], [all_values[:, :, :end]]")],
      "You return lists; return two tensors, keys and values."),
-    ("buffers in float32", [("tuple(_new_like(x, keys.size(0), capacity) for x in new)",
-      "tuple(_new_like(x.float(), keys.size(0), capacity) for x in new)"),
-      (MISFIT, "_rows_heads_width(held) != _rows_heads_width(x)")],
+    ("buffers in float32", [("tensor.new_empty(", "tensor.float().new_empty("), (MISFIT, WIDTHS)],
      "You make the buffers float32; give them the dtype of the keys and values."),
     ("final left out", [("        self.final = None\n", "")], "You do not set final; it is None."),
 ):
     wrong(name, *edits, lost="update", hint=hint)
 joining.wrong("doubled once only", ("while total > self.k.shape[2]:", "if total > self.k.shape[2]:"), lost="update",
     hint="You double the buffer once, which may not be enough; make room for all new tokens.")
-FITS = "You make the buffers as long as what is held, so each step copies all; keep room to spare."
+FITS = "You leave no spare room, so each step copies all tokens; make a full buffer twice as long."
 for name, edits, hint in (
     ("the buffers fit exactly", [(DOUBLED, "capacity = length"),
       ("capacity = max(self._capacity, length)", "capacity = length")], FITS),
@@ -523,11 +456,11 @@ for name, edits, hint in (
     ("a number of numbers, not bytes", [(BYTES, "sum(b.numel() for b in self._buffers)")],
      "You count numbers; count bytes, such as nbytes gives."),
     ("the values' bytes forgotten", [(BYTES, "self._buffers[0].nbytes")], "You count the keys alone; values take memory too."),
-    ("bytes of what is held", [(BYTES, "sum(b[:, :, : self.length].nbytes for b in self._buffers)")],
+    ("bytes of the held tokens", [(BYTES, "sum(b[:, :, : self.length].nbytes for b in self._buffers)")],
      "You leave the spare room out of num_bytes; count the whole buffers."),
     ("replaced one token early", [("if length > old_keys.size(2):", "if length >= old_keys.size(2):")],
      "You replace a buffer that is just full; do it when the new tokens do not fit in: >."),
-    ("another capacity by default", [("capacity=64", "capacity=32")], "You change a default; keep the signature as it is."),
+    ("another capacity by default", [("capacity: int = 64", "capacity: int = 32")], "You change a default; keep the signature as it is."),
     ("joined at every update, and the bytes of a buffer reported",
      [("        all_keys, all_values = self._with_room_for(end, keys, values)\n",
        "        self._with_room_for(end, keys, values)\n"
@@ -551,17 +484,15 @@ joining.wrong("the first buffer just fits", ("            while room < n:\n     
     lost="growth", hint=FITS)
 for name, edits, hint in (
     ("reorder does nothing", [(CHOSEN, "new[:, :, : self.length] = held[:, :, : self.length]"),
-      ("_new_like(held, indices.numel(), held.size(2)) for", "_new_like(held, held.size(0), held.size(2)) for")],
-     "You leave the rows as they are; row i becomes what row indices[i] was."),
-    ("reorder the other way round", [(CHOSEN, "new.index_copy_(0, indices, held)")],
-     "You reorder the other way round; row i becomes what row indices[i] was."),
+      (REORDERED, "(_new_like(old[0]), _new_like(old[1]))")],
+     "You leave the rows as they are; row i becomes the former row indices[i]."),
+    ("reorder the other way round", [(CHOSEN, "new.index_copy_(0, indices, held)"), CLEAN],
+     "You reorder the other way round; row i becomes the former row indices[i]."),
     ("reorder of the keys alone", [("in zip(self._buffers, old, strict=True)", "in zip(self._buffers[:1], old)"),
-      ("tuple(_new_like(held, indices.numel(), held.size(2)) for held in old)",
-       "(_new_like(old[0], indices.numel(), old[0].size(2)), old[1])")],
+      (REORDERED, "(_new_like(old[0], indices.numel()), old[1])")],
      "You reorder the keys alone; reorder the values too."),
     ("reorder of the values alone", [("in zip(self._buffers, old, strict=True)", "in zip(self._buffers[1:], old[1:])"),
-      ("tuple(_new_like(held, indices.numel(), held.size(2)) for held in old)",
-       "(old[0], _new_like(old[1], indices.numel(), old[1].size(2)))")],
+      (REORDERED, "(old[0], _new_like(old[1], indices.numel()))")],
      "You reorder the values alone; reorder the keys too."),
     ("reorder forgets the tokens", [("        old = self._buffers\n", "        old = self._buffers\n        self.length = 0\n")],
      "You forget the tokens; they stay, in other rows."),
@@ -578,7 +509,7 @@ joining.wrong("reordered within the same buffers",
 for name, edits, hint in (
     ("reset keeps the buffers", [("        self.length = 0\n        self._buffers = None\n", "        self.length = 0\n")],
      "You keep the buffers; reset lets them go."),
-    ("reset keeps the length", [("        self.length = 0\n        self._buffers = None\n", "        self._buffers = None\n")],
+    ("reset keeps the length", [("        self.length = 0\n        self._buffers = None\n", "        self._buffers = None\n"), CLEAN],
      "You keep the length; reset forgets all tokens."),
     ("gradients let through", [("if keys.requires_grad or values.requires_grad:", "if False:")],
      "You let gradients in, which buffers cannot carry; raise ValueError."),
@@ -586,21 +517,21 @@ for name, edits, hint in (
      "You let gradients in, which buffers cannot carry; raise ValueError."),
     ("gradients let in at first", [("if keys.requires_grad or", "if self.length and keys.requires_grad or")],
      "You let gradients in, which buffers cannot carry; raise ValueError."),
-    ("other dtypes let through", [(MISFIT, "_rows_heads_width(held) != _rows_heads_width(x)")],
+    ("other dtypes let through", [(MISFIT, WIDTHS)],
      "You convert another dtype in silence; raise ValueError."),
     ("another dtype of the values let through",
-     [(MISFIT, "_rows_heads_width(held) != _rows_heads_width(x) or old_keys.dtype != keys.dtype")],
+     [(MISFIT, f"{WIDTHS} or old_keys.dtype != keys.dtype")],
      "You convert another dtype in silence; raise ValueError."),
     ("another dtype of the keys let through",
-     [(MISFIT, "_rows_heads_width(held) != _rows_heads_width(x) or old_values.dtype != values.dtype")],
+     [(MISFIT, f"{WIDTHS} or old_values.dtype != values.dtype")],
      "You convert another dtype in silence; raise ValueError."),
     ("more keys than values let through", [("if keys.shape != values.shape:", "if False:")],
      "You accept more keys than values; raise ValueError."),
     ("keys without values taken at first", [("if keys.shape != values.shape:", "if self.length and keys.shape != values.shape:")],
      "You accept more keys than values; raise ValueError."),
-    ("fewer rows let through", [("return x.size(0), x.size(1), x.size(3)", "return x.size(1), x.size(3)")],
+    ("fewer rows let through", [("return batch, num_heads, head_dim", "return num_heads, head_dim")],
      "You accept other rows than are held; raise ValueError."),
-    ("raw shapes", [("    return x.size(0), x.size(1), x.size(3)", "    return None")],
+    ("raw shapes", [("return batch, num_heads, head_dim", "return None")],
      "You accept other shapes than are held; raise ValueError."),
 ):
     wrong(name, *edits, lost="edges", hint=hint)
@@ -613,60 +544,32 @@ same("zip((old_keys", "there are two of each")
 # fmt: on
 
 # %% [markdown]
-# Cross-attention looks at the source, which stays as it is. So its keys and values are computed at
-# the first step, and never again: see
-# [The cache of cross-attention](book:kv-caching#cross-attention-cache).
+# Cross-attention looks at the source, which stays as it is. So its keys and values are computed at the
+# first step, and never again: see [The cache of cross-attention](book:kv-caching#cross-attention-cache).
 
 
-# %% solution="FixedCache" withholds="course_lib.layers.kv_cache.FixedCache"
+# %% solution="FixedCache" of="course_lib.layers.kv_cache"
 class FixedCache:
     """Keys and values of a cross-attention: ``final``, None before they come."""
 
-    def __init__(self):
-        ### BEGIN SOLUTION
-        self.final = None
-        ### END SOLUTION
-
-    def update(self, keys, values):
+    def update():
         """Keep these, (batch, num_heads, length, head_dim); return them. Twice is a ValueError."""
-        ### BEGIN SOLUTION
-        if self.final is not None:
-            raise ValueError("the cache is filled: read final, or call reset before a new source")
-        self.final = keys, values
-        return self.final
-        ### END SOLUTION
 
-    def reorder(self, indices):
-        """Make row i what was row indices[i]; an empty cache stays as it is."""
-        ### BEGIN SOLUTION
-        if self.final is not None:
-            keys, values = self.final
-            self.final = (keys.index_select(0, indices), values.index_select(0, indices))
-        ### END SOLUTION
+    def reorder():
+        """Make row i go on from the former row indices[i]; an empty cache stays as it is."""
 
-    def reset(self):
+    def reset():
         """Forget all tokens."""
-        ### BEGIN SOLUTION
-        self.final = None
-        ### END SOLUTION
 
-    @property
-    def length(self):
+    def length():
         """Number of tokens held."""
-        ### BEGIN SOLUTION
-        return 0 if self.final is None else self.final[0].size(2)
-        ### END SOLUTION
 
-    @property
-    def num_bytes(self):
+    def num_bytes():
         """Bytes of memory that the keys and values take."""
-        ### BEGIN SOLUTION
-        return 0 if self.final is None else sum(tensor.nbytes for tensor in self.final)
-        ### END SOLUTION
 
 
 # %% test="FixedCache-once" points=1 read="kv-caching#cross-attention-cache"
-# It is filled once, and from then on final has what it was filled with
+# It is filled once, and from then on final has those keys and values
 cache, keys = FixedCache(), torch.arange(12.0).view(2, 1, 3, 2)  # two rows, three tokens
 assert_equal(cache.final, None, what="final of a new cache")
 cache.update(keys, -keys)
@@ -675,7 +578,7 @@ assert_close(cache.final[1], -keys, what="values in final")
 assert_equal(cache.length, 3, what="length")
 assert_raises(ValueError, cache.update, keys, -keys)
 ### BEGIN HIDDEN TESTS
-FixedCache().update(*torch.randn(2, 1, 2, 2, 6))  # what another cache holds is its own
+FixedCache().update(*torch.randn(2, 1, 2, 2, 6))  # each cache has its own
 cache, ours = FixedCache(), reference.FixedCache()
 assert_equal((cache.final, cache.length, cache.num_bytes), (None, 0, 0), what="a new cache")
 cache.reorder(torch.tensor([1]))  # nothing is held yet: nothing to do
@@ -786,6 +689,7 @@ class FixedCache:
     def num_bytes(self):
         return sum(part.numel() * part.element_size() for pair in self.pairs for part in pair)
 ''')
+BEGIN = "def __init__(self) -> None:\n        self.final: KeysAndValues | None = None"
 KEPT = "        self.final = keys, values\n"
 FILLED = 'raise ValueError("the cache is filled: read final, or call reset before a new source")'
 REORDERED = "            self.final = (keys.index_select(0, indices), values.index_select(0, indices))\n"
@@ -793,35 +697,35 @@ FORGOT = '"""Forget all tokens."""\n        self.final = None'
 NOTED = [(KEPT, f"{KEPT}        self._bytes = keys.nbytes + values.nbytes\n")]
 for name, edits, hint in (
     ("filled each time", [("if self.final is not None:\n            raise", "if False:\n            raise")],
-     "You fill it again; what is held is final, so raise ValueError."),
+     "You fill it again; the first keys and values are final, so raise ValueError."),
     ("a second filling passed over in silence", [(FILLED, "return self.final")],
      "You pass over a second update in silence; raise ValueError."),
     ("filled, then rejected", [(KEPT, ""), ("        if self.final is not None:\n            raise",
       "        had, self.final = self.final, (keys, values)\n        if had is not None:\n            raise")],
      "You change the cache before you raise; a rejected update changes nothing."),
     ("grows", [(KEPT, "        self.final = tuple(torch.cat([t, t], dim=2) for t in (keys, values))\n")],
-     "You add to what was given; keep it as it is."),
+     "You add to the keys and values; keep them as they are."),
     ("keys and values exchanged", [(KEPT, "        self.final = values, keys\n")], "You keep the values first; keep keys, values."),
     ("keys twice", [(KEPT, "        self.final = keys, keys\n")], "You keep the keys twice; keep the values too."),
     ("given back, and not kept", [(KEPT + "        return self.final", "        return keys, values")],
-     "You do not keep what is given; final has it from then on."),
+     "You do not keep the keys and values; final has them from then on."),
     ("kept, and not given back", [(KEPT + "        return self.final", KEPT)],
      "You return nothing from update; return keys and values."),
-    ("an empty tuple for nothing", [("    def __init__(self):\n        self.final = None", "    def __init__(self):\n        self.final = ()")],
+    ("an empty tuple for nothing", [(BEGIN, BEGIN.replace("None = None", "None = ()"))],
      "You begin with something else than None; final is None as long as there is nothing."),
-    ("reorder forgotten", [(REORDERED, "")], "You leave the rows as they are; row i becomes what row indices[i] was."),
+    ("reorder forgotten", [(REORDERED, "")], "You leave the rows as they are; row i becomes the former row indices[i]."),
     ("reorder of the keys alone", [(REORDERED, REORDERED.replace("values.index_select(0, indices)", "values"))],
      "You reorder the keys alone; reorder the values too."),
     ("reorder of the heads", [(REORDERED, REORDERED.replace("select(0", "select(1"))],
      "You reorder the heads; the rows are the first dimension."),
-    ("reorder forgets", [(REORDERED, "            self.final = None\n")], "You forget what is held; reorder keeps it, in other rows."),
+    ("reorder forgets", [(REORDERED, "            self.final = None\n")], "You forget the keys and values; reorder keeps them, in other rows."),
     ("reorder of an empty cache fails", [("        if self.final is not None:\n            keys, values", "        if True:\n            keys, values")],
-     "You reorder what is not there yet; an empty cache stays as it is."),
-    ("reset does nothing", [(FORGOT, '"""Forget all tokens."""\n        pass')], "You keep what is held; reset forgets it."),
+     "You reorder though nothing is there yet; an empty cache stays as it is."),
+    ("reset does nothing", [(FORGOT, '"""Forget all tokens."""\n        pass')], "You keep the keys and values; reset forgets them."),
     ("length of the heads", [("self.final[0].size(2)", "self.final[0].size(1)")], "You return the number of heads; tokens are in dimension 2."),
     ("length of an empty cache fails", [("return 0 if self.final is None else self.final[0]", "return self.final[0]")],
-     "You ask what is not there yet for its length; an empty cache has length 0."),
-    ("a length of its own beside the property", [("    def __init__(self):\n        self.final = None", "    def __init__(self):\n        self.final = None\n        self.length = 0")],
+     "You ask None for its length; an empty cache has length 0."),
+    ("a length of its own beside the property", [(BEGIN, f"{BEGIN}\n        self.length = 0")],
      "You set length, which is a property here; compute it there."),
     ("bytes of the keys alone", [("sum(tensor.nbytes for tensor in self.final)", "self.final[0].nbytes")],
      "You count the keys alone; values take memory too."),
@@ -831,7 +735,7 @@ for name, edits, hint in (
       "return getattr(self, '_bytes', 0)"), *NOTED,
       (REORDERED, f"{REORDERED}            self._bytes = sum(t.nbytes for t in self.final)\n")],
      "You keep the bytes after reset; they are 0 then."),
-    ("state shared between caches", [("    def __init__(self):\n        self.final = None", "    final = None\n\n    def __init__(self):\n        pass"),
+    ("state shared between caches", [(BEGIN, "final = None\n\n    def __init__(self):\n        pass"),
       (KEPT, KEPT.replace("self", "FixedCache"))], "You keep final in the class, where all caches share it; keep it in self."),
 ):
     wrong(name, *edits, lost="once", hint=hint)
@@ -842,56 +746,22 @@ same("self.final[-1].size(2)", "likewise")
 # %% [markdown]
 # ## Part 2: attention that reads on
 #
-# Now `MultiHeadAttention` gets a memory. Without a cache it computes what it always did. With one,
-# `query`, `key` and `value` hold the **new** tokens alone: project the queries; if `cache.final` has
-# keys and values, take these, otherwise project those of the new tokens and give them to
-# `cache.update`, which returns those of all; attend, join the heads and project, as ever. See
-# [Attention with a cache](book:kv-caching#attention-with-a-cache). The four projections,
-# `_split_heads` and `_join_heads` are inherited. `rotary(x, offset=...)` turns queries and keys by
-# where they stand in the *whole* text: how many tokens came before? Ask the cache before it grows.
-# The mask is made by the caller and covers the cached keys too; you hand it on. In the tests,
-# `RecordingCache` is a plain cache that notes what it is given. **The rule of this part:** a layer that
-# leads to `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests.
+# Now `MultiHeadAttention` gets a memory. Its projections, `_split_heads` and `_join_heads` are inherited.
+# With a cache, `query`, `key` and `value` hold the **new** tokens alone: project the queries; if
+# `cache.final` has keys and values, take these, otherwise project those of the new tokens and give them
+# to `cache.update`, which returns those of all; then attend, see
+# [Attention with a cache](book:kv-caching#attention-with-a-cache). `rotary(x, offset=...)` turns queries and
+# keys by their places in the *whole* text: how many tokens came before? Ask the cache before it grows. The
+# caller's mask covers the cached keys too; you hand it on. `RecordingCache` in the tests notes shapes. **The
+# rule of this part:** `nn.MultiheadAttention` and `F.multi_head_attention_forward` cost its points.
 
 
-# %% solution="CachedAttention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward" withholds="course_lib.layers.attention.CachedAttention"
-class CachedAttention(MultiHeadAttention):
-    """Multi-head attention with a memory for keys and values, and rotary positions if wanted.
+# %% solution="CachedAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
+class CachedAttention:
+    """Multi-head attention with a memory; ``rotary``, if any, turns queries and keys."""
 
-    ``rotary`` turns queries and keys by their positions; None turns nothing.
-    """
-
-    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
-        ### BEGIN SOLUTION
-        super().__init__(d_model, num_heads, bias=bias)
-        self.rotary = rotary
-        ### END SOLUTION
-
-    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
-        """Attend from query to what the cache holds and to key and value, the new tokens.
-
-        Returns (batch, query_len, d_model), with ``return_weights`` the pair of output and weights.
-        """
-        ### BEGIN SOLUTION
-        queries = self._split_heads(self.query_projection(query))
-        offset = 0 if cache is None else cache.length  # position of the first new token
-        if self.rotary is not None:
-            queries = self.rotary(queries, offset=offset)
-        if cache is not None and cache.final is not None:
-            keys, values = cache.final
-        else:
-            keys = self._split_heads(self.key_projection(key))
-            values = self._split_heads(self.value_projection(value))
-            if self.rotary is not None:
-                keys = self.rotary(keys, offset=offset)
-            if cache is not None:
-                keys, values = cache.update(keys, values)
-        output, weights = scaled_dot_product_attention(
-            queries, keys, values, mask, return_weights=True
-        )
-        output = self.output_projection(self._join_heads(output))
-        return (output, weights) if return_weights else output
-        ### END SOLUTION
+    def forward():
+        """Return the attention's output, (batch, query_len, d_model), with the weights if asked."""
 
 
 # %% test="CachedAttention-uncached" points=1 read="kv-caching#attention-with-a-cache"
@@ -1006,7 +876,7 @@ with torch.no_grad():
     most = max(counts[name] for name in counts)
     assert_equal(most < 50, True, what="projecting the new token alone")
     ours(token, token, token, cache=caches[1])
-    # What the cache holds stays as it is when the projections change.
+    # Keys and values in the cache stay as they are when the projections change.
     for p in ours.parameters():
         p.copy_(p.flip(0))
     load_parameters(layer, ours)
@@ -1015,14 +885,14 @@ with torch.no_grad():
     )
 shapes = [[tuple(shape) for shape in pair] for pair in caches[0].shapes]
 expected = [[(1, 3, 50, 4)] * 2, [(1, 3, 1, 4)] * 2, [(1, 3, 1, 4)] * 2]
-assert_equal(shapes, expected, what="shapes of what the cache was given")
+assert_equal(shapes, expected, what="shapes given to the cache")
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-cross" points=1 read="kv-caching#cross-attention-cache"
 # In cross-attention the source is read at the first step alone
 layer = fix_weights(CachedAttention(8, 2))
 x, source = torch.arange(16.0).sin().view(1, 2, 8), torch.arange(24.0).cos().view(1, 3, 8)
-cache = call_beside(RecordingCache, fixed=True, beside=layer)  # what comes first is final
+cache = call_beside(RecordingCache, fixed=True, beside=layer)  # the first keys and values are final
 with torch.no_grad():
     pieces = [layer(token, source, source, cache=cache) for token in x.split(1, dim=1)]
     assert_close(torch.cat(pieces, dim=1), layer(x, source, source), what="output")
@@ -1156,15 +1026,37 @@ class CachedAttention(MultiHeadAttention):
         attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return self.output_projection(self._join_heads(attended))
 ''')
-CALL = "scaled_dot_product_attention(\n            queries, keys, values, mask, return_weights=True\n        )"
-ATTEND = f"        output, weights = {CALL}\n"
-PROJECT = "        output = self.output_projection(self._join_heads(output))\n"
-RETURN = "return (output, weights) if return_weights else output"
+START = "        check_batch(query=query)\n"
+ATTEND = "        attended = scaled_dot_product_attention(\n"
+CALL = "scaled_dot_product_attention(\n            queries, keys, values, mask, return_weights=return_weights\n        )"
+PROJECTED = "self.output_projection(self._join_heads({}))"
+PAIR, OUTPUT = f"return {PROJECTED.format('output')}, weights", f"return {PROJECTED.format('attended')}"
+ZEROED = ("            if mask is not None and mask.shape[-1] == key.size(1):  # no key is cached yet\n"
+    "                key, value = without_hidden(key, value, mask, dim=(1, 2))\n", "")
 UPDATED = "                keys, values = cache.update(keys, values)\n"
 ASKED = "if cache is not None and cache.final is not None:\n            keys"
 TURNED = "            queries = self.rotary(queries, offset=offset)\n"
 TURNED_KEYS = "            if self.rotary is not None:\n                keys = self.rotary(keys, offset=offset)\n"
-KEY, VALUE = "self._split_heads(self.key_projection(key))", "self._split_heads(self.value_projection(value))"
+KEY = "self._split_heads(self.key_projection(key))"
+
+
+def both(form):
+    """Change the output, alone and beside the weights: {0} before its projection, {1} after."""
+    return [(PROJECTED.format(x), form.format(x, PROJECTED.format(x))) for x in ("output", "attended")]
+
+
+def seen(mask):
+    """Take another mask, from the first line on."""
+    return [(START, f"        mask = {mask}\n{START}")]
+
+
+def formula(hidden, softmax):
+    """Write attention out."""
+    return [(f"attended = {CALL}", "scores = queries @ keys.mT / math.sqrt(queries.size(-1))\n        if mask is not None:\n"
+        f"            scores = scores.masked_fill(~mask, {hidden})\n        weights = {softmax}\n"
+        "        attended = (weights @ values, weights) if return_weights else weights @ values")]
+
+
 CUT = "You cut the gradient; without a cache it flows, so leave detach(), .data and no_grad() out."
 OTHER = "You project another tensor; queries come from query, keys from key, values from value."
 AS_IT_IS = "You do not hand the mask on as it is; do, with a cache and without."
@@ -1172,42 +1064,36 @@ BLIND = "You give weights to a query that may attend to nothing; scaled_dot_prod
 for name, edits, hint in (
     ("keys of the queries", [("key_projection(key)", "key_projection(query)")], OTHER),
     ("values of the keys", [("value_projection(value)", "value_projection(key)")], OTHER),
-    ("the mask not used", [("values, mask, return", "values, None, return")], AS_IT_IS),
-    ("no mask in evaluation", [("values, mask, return", "values, mask if self.training else None, return")], AS_IT_IS),
-    ("the mask of the first head for all",
-     [("values, mask, return", "values, None if mask is None else mask[:, :1], return")], AS_IT_IS),
+    ("the mask not used", seen("None"), AS_IT_IS),
+    ("no mask in evaluation", seen("mask if self.training else None"), AS_IT_IS),
+    ("the mask of the first head for all", seen("None if mask is None else mask[:, :1]"), AS_IT_IS),
     ("causal where there is no mask", [("values, mask, return",
       "values, causal_mask(query.size(1), max(query.size(1), keys.size(2)))[..., :keys.size(2)] if mask is None else mask, return")],
      "You hide the future where no mask is given (is_causal); without a mask everything is seen."),
-    *((f"{what} for a query with nothing to look at", [(f"output, weights = {CALL}",
-       "scores = queries @ keys.mT / math.sqrt(queries.size(-1))\n        if mask is not None:\n"
-       f"            scores = scores.masked_fill(~mask, {hidden})\n        weights = scores.softmax(dim=-1)\n"
-       "        output = weights @ values")], BLIND) for what, hidden in (("NaN", "-math.inf"), ("the mean of all values", "-1e9"))),
-    ("softmax without dim", [(f"output, weights = {CALL}",
-      "scores = queries @ keys.mT / math.sqrt(queries.size(-1))\n        if mask is not None:\n"
-      "            scores = scores.masked_fill(~mask, -math.inf)\n"
-      "        weights = nn.functional.softmax(scores).nan_to_num(0.0)\n        output = weights @ values")],
+    *((f"{mistake} for a query with nothing to look at", formula(hidden, "scores.softmax(dim=-1)"), BLIND)
+      for mistake, hidden in (("NaN", "-math.inf"), ("the mean of all values", "-1e9"))),
+    ("softmax without dim", formula("-math.inf", "nn.functional.softmax(scores).nan_to_num(0.0)"),
      "You give softmax no dim, and it chooses one; let it run over the keys: dim=-1."),
-    ("a dimension too many", [(RETURN, "return (output[None], weights) if return_weights else output[None]")],
+    ("a dimension too many", both("{1}[None]"),
      "You return a dimension too many; the output has the shape of query."),
-    ("no output projection", [(PROJECT, "        output = self._join_heads(output)\n")],
+    ("no output projection", both("self._join_heads({0})"),
      "You leave output_projection out; it comes last."),
-    ("the weights not returned", [(RETURN, "return output")], "You return the output alone; with return_weights, return both."),
-    ("the weights first", [(RETURN, "return (weights, output) if return_weights else output")],
+    ("the weights not returned", [(PAIR, PAIR.removesuffix(", weights"))], "You return the output alone; with return_weights, return both."),
+    ("the weights first", [(PAIR, f"return weights, {PROJECTED.format('output')}")],
      "You return the weights first; return output, weights."),
-    ("the weights always returned", [(RETURN, "return output, weights")], "You return a pair always; look at return_weights."),
+    ("the weights always returned", [("=return_weights", "=True")], "You return a pair always; look at return_weights."),
     ("bias not handed on", [("num_heads, bias=bias)", "num_heads)")], "You do not hand bias on to super().__init__; do."),
-    ("the output detached", [(RETURN, RETURN.replace("else output", "else output.detach()"))], CUT),
+    ("the output detached", [(OUTPUT, f"{OUTPUT}.detach()")], CUT),
     ("the values detached", [("self.value_projection(value)", "self.value_projection(value).detach()")], CUT),
-    ("zeros", [(RETURN, RETURN.replace("(output", "(0 * output").replace("else output", "else 0 * output"))],
-     "You return zeros, whatever comes in; follow the steps of the text."),
-    ("the query", [(PROJECT, "        output = query\n")], "You return the query, whatever comes in; follow the steps of the text."),
+    ("zeros", both("0 * {1}"),
+     "You return zeros always; follow the steps of the text."),
+    ("the query", both("query"), "You return the query itself; follow the steps of the text."),
     ("moved to a GPU", [("self.query_projection(query)", "self.query_projection(query.cuda())")],
      "You call .cuda(); leave tensors on the device on which they come."),
 ):
     wrong(name, *edits, lost="uncached", hint=hint)
-LAST = "You do not attend to all tokens; attend to what cache.update returns."
-ALONE = "You leave the mask out in some cases; hand it on whatever it is."
+LAST = "You do not attend to all tokens; cache.update returns them."
+ALONE = "You leave the mask out in some cases; hand it on always."
 for name, edits, hint in (
     ("the new tokens alone attended to", [(UPDATED, "                cache.update(keys, values)\n")], LAST),
     ("the cache not used", [(UPDATED, "                pass\n"), (ASKED, "if False:\n            keys")], LAST),
@@ -1215,30 +1101,25 @@ for name, edits, hint in (
      "You give update the values first; the keys come first."),
     ("raw inputs for the cache",
      [(UPDATED, UPDATED.replace("(keys, values)", "(*map(self._split_heads, (key, value)))"))],
-     "You give update what comes in; project it to keys and values first."),
-    ("no mask with a cache", [("values, mask, return", "values, mask if cache is None else None, return")], ALONE),
-    ("no mask for a token alone",
-     [("values, mask, return", "values, mask if cache is None or query.size(1) > 1 else None, return")], ALONE),
-    ("no mask for a text alone",
-     [("values, mask, return", "values, mask if cache is None or query.size(0) > 1 else None, return")], ALONE),
-    ("no mask with a cache in evaluation",
-     [("values, mask, return", "values, mask if cache is None or self.training else None, return")], ALONE),
+     "You give update key and value themselves; project them first."),
+    ("no mask with a cache", seen("mask if cache is None else None"), ALONE),
+    ("no mask for a token alone", seen("mask if cache is None or query.size(1) > 1 else None"), ALONE),
+    ("no mask for a text alone", seen("mask if cache is None or query.size(0) > 1 else None"), ALONE),
+    ("no mask with a cache in evaluation", seen("mask if cache is None or self.training else None"), ALONE),
     ("no mask for a token alone in a text alone",
-     [("values, mask, return", "values, None if cache is not None and query.shape[:2] == (1, 1) else mask, return")], ALONE),
+     seen("None if cache is not None and query.shape[:2] == (1, 1) else mask"), ALONE),
     ("the mask of the first head for all that a cache holds",
-     [("values, mask, return", "values, mask if mask is None or cache is None else mask[:, :1], return")], ALONE),
+     seen("mask if mask is None or cache is None else mask[:, :1]"), ALONE),
     ("a causal mask of its own with a growing cache",
      [(ATTEND, "        if mask is not None and cache is not None and cache.final is None:\n"
-       f"            mask = causal_mask(query.size(1), keys.size(2), device=query.device)\n{ATTEND}")],
+       f"            mask = causal_mask(query.size(1), keys.size(2), device=query.device)\n{ATTEND}"), ZEROED],
      "You make a mask of your own; hand on the one that is given."),
     ("is_causal where there is no mask, with a cache", [("values, mask, return",
       "values, causal_mask(query.size(1), keys.size(2)) if mask is None and cache is not None and keys.size(2) >= query.size(1) else mask, return")],
      "You hide the future where no mask is given (is_causal); without a mask everything is seen."),
-    ("other weights with a cache", [(ATTEND, f"{ATTEND}        if cache is not None:\n"
-      "            weights = 0 * weights + 1 / weights.size(-1)\n")],
+    ("other weights with a cache", [(PAIR, f"{PAIR} if cache is None else 0 * weights + 1 / weights.size(-1)")],
      "You return other weights with a cache; return those of scaled_dot_product_attention."),
-    ("a text and a token alone without their dimensions",
-     [(RETURN, "output = output[(0,) * (2 * (query.shape[:2] == (1, 1)))]\n        " + RETURN)],
+    ("a text and a token alone without their dimensions", both("{1}[(0,) * (2 * (query.shape[:2] == (1, 1)))]"),
      "You drop dimensions of size 1; each has its meaning, and stays."),
     ("state kept in the layer", [("        offset = 0 if cache",
       "        cache = None if cache is None else self.__dict__.setdefault('mine', cache)\n        offset = 0 if cache")],
@@ -1249,13 +1130,10 @@ PLACE = "You turn by the wrong places; the new tokens begin at offset=cache.leng
 for name, edits, hint in (
     ("keys from position 0", [("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys)")], PLACE),
     ("queries from position 0", [(TURNED, TURNED.replace(", offset=offset", ""))], PLACE),
-    ("offset after the update", [(f"        if self.rotary is not None:\n{TURNED}", ""),
-      (ATTEND, "        if self.rotary is not None:\n"
-       f"            offset = 0 if cache is None else cache.length\n{TURNED}{ATTEND}")], PLACE),
+    ("offset after the update", [(TURNED, f"            offset = 0 if cache is None else cache.length\n{TURNED}")], PLACE),
     ("from position 0 in evaluation", [("offset = 0 if cache is None else cache.length",
       "offset = cache.length if cache is not None and self.training else 0")], PLACE),
-    ("cached keys turned again", [(TURNED_KEYS, ""), (ATTEND, "        if self.rotary is not None:\n"
-      f"            keys = self.rotary(keys, offset=offset)\n{ATTEND}")],
+    ("cached keys turned again", [(TURNED_KEYS, ""), (TURNED, f"{TURNED}            keys = self.rotary(keys, offset=offset)\n")],
      "You turn keys that are cached again; turn the new ones alone, before the update."),
     ("values turned too", [("keys = self.rotary(keys, offset=offset)\n",
       "keys = self.rotary(keys, offset=offset)\n                values = self.rotary(values, offset=offset)\n")],
@@ -1266,15 +1144,14 @@ for name, edits, hint in (
      [(TURNED, f"            if not return_weights:\n    {TURNED}")],
      "You do not turn the queries where weights are asked for; turn them always."),
     ("turned before the heads are cut", [("queries = self._split_heads(self.query_projection(query))\n",
-      "queries = self.query_projection(query)\n"), (ATTEND, f"        queries = self._split_heads(queries)\n{ATTEND}")],
+      "queries = self.query_projection(query)\n"), (TURNED, f"{TURNED}        queries = self._split_heads(queries)\n")],
      "You turn before the heads are cut; cut first."),
     ("rotary with a cache alone", [("        queries = self._split",
       "        if cache is None:\n            return super().forward(\n"
       "                query, key, value, mask, return_weights=return_weights\n            )\n        queries = self._split")],
      "You use rotary with a cache alone; it turns queries and keys without one too."),
-    ("no mask beside rotary positions", [(ATTEND, f"        mask = None if self.rotary else mask\n{ATTEND}")], AS_IT_IS),
-    ("no mask beside rotary positions and a cache",
-     [(ATTEND, f"        mask = None if self.rotary and cache is not None else mask\n{ATTEND}")], AS_IT_IS),
+    ("no mask beside rotary positions", seen("None if self.rotary else mask"), AS_IT_IS),
+    ("no mask beside rotary positions and a cache", seen("None if self.rotary and cache is not None else mask"), AS_IT_IS),
     ("keys detached beside rotary positions", [("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys, offset=offset).detach()")], CUT),
 ):
     wrong(name, *edits, lost="rotary", hint=hint)
@@ -1306,10 +1183,9 @@ for name, edits, hint in (
     ("keys projected before final is asked for",
      [(f"        {ASKED}", f"        new = self.key_projection(key), self.value_projection(value)\n        {ASKED}")], FIRST),
     ("keys projected outside", [(f"        {ASKED}", f"        new_keys = {KEY}\n        {ASKED}"), (f"            keys = {KEY}\n", "            keys = new_keys\n")], FIRST),
-    ("no mask once the cache is filled", [(ATTEND, "        if cache is not None and cache.final is not None:\n"
-      f"            mask = None\n{ATTEND}")], ALONE),
-    ("no weights once the cache is filled", [(RETURN, "if cache is not None and cache.final is not None and cache.length != key.size(1):\n"
-      "            return output\n        " + RETURN)], "You return the output alone once the cache is filled; look at return_weights."),
+    ("no mask once the cache is filled", seen("mask if cache is None or cache.final is None else None"), ALONE),
+    ("no weights once the cache is filled", [(PAIR, "if cache is not None and cache.final is not None and cache.length != key.size(1):\n"
+      f"                {PAIR.removesuffix(', weights')}\n            {PAIR}")], "You return the output alone once the cache is filled; look at return_weights."),
 ):
     wrong(name, *edits, lost="cross", hint=hint)
 same("offset = 1 if cache is None", "rotary positions tell distances alone")
@@ -1318,11 +1194,10 @@ same("offset = 1 if cache is None", "rotary positions tell distances alone")
 # %% [markdown]
 # ## Part 3: a model that reads on
 #
-# A language model is an embedding, positions, layers, and a projection to the vocabulary. `Layer`, the
-# next cell, is your attention and a feed-forward layer. What is left to you is what changes when a
-# text is read in pieces. How many tokens came before? Which *positions* do the new ones have? Which
-# *mask* do they need: `causal_mask(query_len, key_len)` knows, if you tell it both lengths. And whose
-# cache is whose? See [A model with a cache](book:kv-caching#a-model-with-a-cache).
+# `Layer`, the next cell, is your attention and a feed-forward layer. You make a model of such layers read
+# a text in pieces. Which *positions* do the new tokens have? Which *mask* do they need:
+# `causal_mask(query_len, key_len)` knows, if you tell it both lengths. And whose cache is whose? See
+# [A model with a cache](book:kv-caching#a-model-with-a-cache).
 
 
 # %% setup="layer"
@@ -1349,10 +1224,9 @@ class TextModel(nn.Module):
         ### END SOLUTION
 
     def forward(self, token_ids, caches=None):
-        """Return logits (batch, length, vocab_size) of what comes after each token.
+        """Return the logits, (batch, length, vocab_size), of the token after each.
 
-        With caches, one for each layer, ``token_ids`` come after what these hold.
-        """
+        With caches, one for each layer, ``token_ids`` come after the tokens in these."""
         ### BEGIN SOLUTION
         length = token_ids.size(1)
         past = 0 if caches is None else caches[0].length
@@ -1508,7 +1382,7 @@ right("caches in reverse order", (LOOP, LOOP.replace("caches[number]", "caches[-
 for name, edits, hint in (
     ("no positions", [("self.positions(self.embedding(token_ids), offset=past)", "self.embedding(token_ids)")],
      "You do not add positions; self.positions(...) does."),
-    ("no mask", [(MASK, "mask = None")], "You let a token see what follows; hand a causal_mask to each layer."),
+    ("no mask", [(MASK, "mask = None")], "You let a token see later ones; hand a causal_mask to each layer."),
     ("no mask in evaluation", [(MASK, f"{MASK} if self.training else None")],
      "You use the mask in training only; it holds in evaluation too."),
     ("probabilities in evaluation", [(f"return {LOGITS}", f"logits = {LOGITS}\n        return logits if self.training else logits.softmax(dim=-1)")],
@@ -1523,8 +1397,8 @@ for name, edits, hint in (
      "You give the embedding a padding_idx; id 0 is a token like any other."),
     ("the hidden vectors detached", [(LOGITS, "self.output_projection(self.norm(x.data))")],
      "You cut the gradient; leave detach(), .data and no_grad() out."),
-    ("zeros", [(LOGITS, f"0 * {LOGITS}")], "You return zeros, whatever comes in; return the logits."),
-    ("float32 whatever comes in", [(LOGITS, f"{LOGITS}.float()")], "You cast to float32; keep the dtype."),
+    ("zeros", [(LOGITS, f"0 * {LOGITS}")], "You return zeros always; return the logits."),
+    ("always float32", [(LOGITS, f"{LOGITS}.float()")], "You cast to float32; keep the dtype."),
     ("argmax", [(LOGITS, f"{LOGITS}.argmax(-1)")], "You return token ids; return the logits."),
     ("another name for output_projection", [("self.output_projection = ", "self.head = "), (LOGITS, "self.head(self.norm(x))")],
      "You call a part by another name; keep the names of __init__."),
@@ -1579,21 +1453,16 @@ same("max_length=51", "likewise")
 # %% [markdown]
 # ## Part 4: which word comes next
 #
-# The model gives a distribution over the vocabulary. Always the likeliest word is dull, and soon goes
-# in circles; any word by chance is nonsense now and then. So one draws by chance, but **from the
-# top**: from the `k` likeliest words, or from the fewest words whose probabilities sum to `p`. What
-# is ruled out gets a logit of $-\infty$. See [Drawing by chance](book:decoding#drawing-by-chance).
+# Always the likeliest word is dull, and soon goes in circles; any word by chance is nonsense now and then.
+# So one draws by chance, but **from the top**: from the `k` likeliest words, or from the fewest whose
+# probabilities sum to `p`. Others get a logit of $-\infty$. See [Drawing by chance](book:decoding#drawing-by-chance).
 
 
-# %% solution="keep_top_k" withholds="course_lib.generation.sampling.keep_top_k"
-def keep_top_k(logits, k):
+# %% solution="keep_top_k" of="course_lib.generation.sampling"
+def keep_top_k():
     """Return the logits (..., vocab_size), -inf for all but the k largest of each row.
 
     Those that equal the k-th largest are kept too; k may exceed vocab_size."""
-    ### BEGIN SOLUTION
-    last_kept = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]  # (..., 1)
-    return logits.masked_fill(logits < last_kept, -math.inf)
-    ### END SOLUTION
 
 
 # %% test="keep_top_k-values" points=1 read="decoding#drawing-by-chance"
@@ -1662,9 +1531,9 @@ ROW = "You compare with a threshold of all rows; each row has its own k-th large
 for name, edits, hint in (
     ("the k largest returned", [("    last_kept", "    return logits.topk(min(k, logits.size(-1)), dim=-1).values\n    last_kept")],
      "You return the k largest; return all logits, -inf for the others."),
-    ("zero for what is ruled out", [("-math.inf)", "0.0)")], "You set what is ruled out to 0, a logit like any other; set it to -inf."),
-    ("a small number for what is ruled out", [("-math.inf)", "-1e4)")], "You set what is ruled out to a small number; set it to -inf."),
-    ("float32 whatever comes in", [(RESULT, f"{RESULT}.float()")], "You cast to float32; keep the dtype."),
+    ("zero for the ruled out", [("-math.inf)", "0.0)")], "You set other tokens to 0, a logit like any other; set them to -inf."),
+    ("a small number for the ruled out", [("-math.inf)", "-1e4)")], "You set other tokens to a small number; set them to -inf."),
+    ("always float32", [(RESULT, f"{RESULT}.float()")], "You cast to float32; keep the dtype."),
     ("the smallest kept", [("logits < last_kept", "logits > last_kept"), ("dim=-1).values", "dim=-1, largest=False).values")],
      "You keep the smallest; keep the largest."),
     ("the last of the k ruled out", [("logits < last_kept", "logits <= last_kept")], "You rule out the k-th largest too; keep it: <."),
@@ -1695,20 +1564,11 @@ same("min(logits.size(-1), k)", "the same minimum")
 # fmt: on
 
 
-# %% solution="keep_top_p" withholds="course_lib.generation.sampling.keep_top_p"
-def keep_top_p(logits, p):
+# %% solution="keep_top_p" of="course_lib.generation.sampling"
+def keep_top_p():
     """Return the logits (..., vocab_size), -inf for all but the fewest whose probabilities sum to p.
 
     At least one of each row is kept; if p is 1, all are."""
-    ### BEGIN SOLUTION
-    if p == 1:  # a sum of rounded probabilities may reach 1 before the last of them
-        return logits
-    falling, order = logits.sort(dim=-1, descending=True, stable=True)
-    probabilities = falling.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities  # what more probable tokens sum to
-    falling = falling.masked_fill(before >= p, -math.inf)
-    return torch.empty_like(logits).scatter(-1, order, falling)  # back to the vocabulary's order
-    ### END SOLUTION
 
 
 # %% test="keep_top_p-values" points=1 read="decoding#drawing-by-chance"
@@ -1828,10 +1688,10 @@ for name, edits, hint in (
      "You compare each probability with 1 - p; compare the sum of the more probable ones with p."),
     ("of all rows together", [("probabilities.cumsum(dim=-1)", "probabilities.flatten().cumsum(0).view_as(probabilities)")],
      "You add up over all rows; each row has its own sum."),
-    ("zero for what is ruled out", [("before >= p, -math.inf)", "before >= p, 0.0)")],
-     "You set what is ruled out to 0, a logit like any other; set it to -inf."),
-    ("a small number for what is ruled out", [("before >= p, -math.inf)", "before >= p, -1e4)")],
-     "You set what is ruled out to a small number; set it to -inf."),
+    ("zero for the ruled out", [("before >= p, -math.inf)", "before >= p, 0.0)")],
+     "You set other tokens to 0, a logit like any other; set them to -inf."),
+    ("a small number for the ruled out", [("before >= p, -math.inf)", "before >= p, -1e4)")],
+     "You set other tokens to a small number; set them to -inf."),
 ):
     wrong(name, *edits, lost="values", hint=hint)
 hugging.wrong("ruled out in falling order", ("    remove = remove.scatter(-1, sorted_indices, remove)\n", ""), lost="values", hint=SORTED)
@@ -1854,45 +1714,18 @@ same("falling.masked_fill_(before", "in place, but on a tensor that nothing else
 
 # %% [markdown]
 # Now the loop. A `StepModel` has one method that matters: `advance(tokens)` reads `(batch, new_len)`
-# tokens and returns the logits of what may follow, `(batch, vocab_size)`. It remembers what it has
-# read: so it is given the prompt once, then one new token at a time. Chance comes from `generator`,
-# which `torch.multinomial` takes. Temperature first, then the top k, then the top p of what is left.
-# `cut_at_eos` makes the hypotheses of the tokens and the model's own log-probabilities of them.
+# tokens and returns the logits of the next one, `(batch, vocab_size)`. It remembers these: give it
+# the prompt once, then one new token at a time. Hand `generator` on to `torch.multinomial`. Temperature
+# first, then the top k, then the top p of these. `cut_at_eos` makes the hypotheses.
 
 
-# %% solution="sample" withholds="course_lib.generation.sampling.sample"
-@torch.no_grad()
-def sample(
-    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
-):
+# %% solution="sample" of="course_lib.generation.sampling"
+def sample():
     """Draw each token from the model's distribution, read it, and so on until the end token.
 
-    ``model`` is a ``StepModel`` that has read nothing of the prompt, ``(batch, prompt_len)``. A text
-    stops at ``eos_id``, if that is not None, or after ``max_new_tokens``. Returns a ``Hypothesis``
-    for each prompt: the new tokens, and the model's own log-probability of them.
-    """
-    ### BEGIN SOLUTION
-    tokens, log_probabilities = [], []
-    is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
-    logits = model.advance(prompt)  # (batch, vocab_size)
-    while True:
-        kept = logits / temperature
-        if top_k is not None:
-            kept = keep_top_k(kept, top_k)
-        if top_p is not None:
-            kept = keep_top_p(kept, top_p)
-        token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)  # (batch, 1)
-        tokens.append(token)
-        log_probabilities.append(logits.log_softmax(dim=-1).gather(1, token))
-        if len(tokens) == max_new_tokens:
-            break
-        if eos_id is not None:
-            is_open &= token[:, 0] != eos_id
-            if not bool(is_open.any()):
-                break
-        logits = model.advance(token)
-    return cut_at_eos(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)
-    ### END SOLUTION
+    ``model`` has read nothing of the prompt, ``(batch, prompt_len)``. A text stops at ``eos_id``, if
+    that is not None, or after ``max_new_tokens``. Returns a ``Hypothesis`` for each prompt: the new
+    tokens, and the model's own log-probability of them."""
 
 
 # %% test="sample-steps" points=1 read="decoding#drawing-by-chance"
@@ -1904,6 +1737,8 @@ dice = torch.Generator(torch.get_default_device()).manual_seed(1)
 assert_equal(text.tokens, (3, 4, 5), what="tokens written")
 assert_equal(model.tokens.tolist(), [[1, 2, 3, 4]], what="all that was read")
 ### BEGIN HIDDEN TESTS
+from functools import partial
+
 for rows, start, steps in ((3, 1, 6), (1, 5, 1), (2, 2, 4)):
     read, prompt = [], torch.randint(1, 3, (rows, start))
     count_up = lambda tokens, read=read: read.append(tokens.tolist()) or table[tokens]
@@ -2149,8 +1984,8 @@ def sample(
                 break
     return cut_at_eos(torch.hstack(ids), torch.hstack(logps), eos_id)
 """)
-DRAW = "token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)"
-TEMPERED = "kept = logits / temperature"
+DRAW = "token = torch.multinomial(probabilities, 1, generator=generator)"
+TEMPERED = "kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature"
 OWN = "logits.log_softmax(dim=-1).gather(1, token)"
 WRITTEN = "return cut_at_eos(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)"
 READ = "        logits = model.advance(token)\n"
@@ -2226,7 +2061,7 @@ for name, edits, hint in (
     ("an end token of the prompt ends the text", [("    is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)",
       "    is_open = (prompt != eos_id).all(dim=1) if eos_id is not None else torch.ones(len(prompt), dtype=torch.bool)")],
      "You let an end token of the prompt end the text; ask the new ones alone."),
-    ("what never ends is finished", [(WRITTEN, ANEW.format("h.tokens").replace("h.finished", "eos_id is not None"))],
+    ("a text that never ends is finished", [(WRITTEN, ANEW.format("h.tokens").replace("h.finished", "eos_id is not None"))],
      "You call a text finished that has no end token; cut_at_eos knows."),
 ):
     wrong(name, *edits, lost="end", hint=hint)
@@ -2236,15 +2071,12 @@ same("token[:, -1] != eos_id", "one token a row")
 # fmt: on
 
 # %% [markdown]
-# ## Part 5: what the memory costs
+# ## Part 5: the price of memory
 
 
-# %% solution="kv_cache_bytes" withholds="course_lib.analysis.complexity.kv_cache_bytes"
-def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
+# %% solution="kv_cache_bytes" of="course_lib.analysis.complexity"
+def kv_cache_bytes():
     """Return the bytes, an int, of the keys and values that all layers keep of ``batch`` texts."""
-    ### BEGIN SOLUTION
-    return 2 * batch * length * num_layers * d_model * bytes_per_number
-    ### END SOLUTION
 
 
 # %% test="kv_cache_bytes-formula" points=1 read="kv-caching#memory-of-the-cache"
@@ -2291,7 +2123,7 @@ for name, formula, hint in (
     ("one text", BYTES.replace(" * batch", ""), "You count one text; each of the batch has its own."),
     ("one token", BYTES.replace(" * length", ""), "You count one token; each has its own."),
     ("no width", BYTES.replace(" * d_model", ""), "You count a key as one number; it is d_model wide."),
-    ("length squared", BYTES.replace("length", "length**2"), "You square the length; what is kept grows with the length itself."),
+    ("length squared", BYTES.replace("length", "length**2"), "You square the length; the cache grows with the length itself."),
     ("width squared", BYTES.replace("d_model", "d_model**2"), "You count the projections; keys and values are d_model wide."),
     ("bits", f"8 * {BYTES}", "You count bits; count bytes."),
     ("queries too", BYTES.replace("2", "3"), "You count queries too; no later token asks for them."),
@@ -2300,24 +2132,22 @@ for name, formula, hint in (
     ("a float", f"1.0 * {BYTES}", "You return a float; return an int."),
 ):
     wrong(name, (BYTES, formula), lost="formula", hint=hint)
-wrong("two bytes by default", ("bytes_per_number=4", "bytes_per_number=2"), lost="formula",
+wrong("two bytes by default", ("bytes_per_number: int = 4", "bytes_per_number: int = 2"), lost="formula",
     hint="You change a default; keep the signature as it is.")
 # fmt: on
 
 # %% [markdown] written="how-many-readers" points=3 read="kv-caching#memory-of-the-cache"
 # ### How many readers fit?
 #
-# A model has 32 layers, a width of 4096, 32 heads, and 14 GB of parameters. It runs in half
-# precision on a GPU with 80 GB, and keeps its keys and values there.
+# A model has 32 layers, a width of 4096, 32 heads, and 14 GB of parameters. It runs in half precision on
+# a GPU with 80 GB, and keeps its keys and values there.
 #
 # 1. How many bytes of cache does one token take? And one text of 8192 tokens?
-# 2. Draw (in a code cell of your own, with `kv_cache_bytes`) the memory that parameters and cache
-#    take together over the length of the texts, from 0 to 8192 tokens, for 1, 8 and 32 texts at a
-#    time, with a line at 80 GB. Name the axes with their units. Read off, or compute, how long the
-#    32 texts may get.
-# 3. The makers want to serve four times as many texts on the same GPU, without making the texts
-#    shorter or the model slower. Name two changes to the model or the cache that would help, and
-#    what each one costs.
+# 2. Draw (in a code cell of your own, with `kv_cache_bytes`) the memory that parameters and cache take
+#    together over the length of the texts, from 0 to 8192 tokens, for 1, 8 and 32 texts at a time, with a
+#    line at 80 GB. Name the axes with their units. How long may the 32 texts get?
+# 3. The makers want to serve four times as many texts on the same GPU, without making the texts shorter
+#    or the model slower. Name two changes to the model or the cache that would help, and their prices.
 #
 # ### BEGIN SOLUTION
 # 1. $2 \cdot 32 \cdot 4096 \cdot 2 = 524\,288$ bytes a token, half a mebibyte. For 8192 tokens
@@ -2327,7 +2157,7 @@ wrong("two bytes by default", ("bytes_per_number=4", "bytes_per_number=2"), lost
 # 3. Fewer heads of keys and values than of queries (grouped-query attention): with 8 in place of 32
 #    a quarter of the memory; a little quality, and the model must be trained so. Fewer bits for
 #    keys and values (8 or 4 in place of 16): half or a quarter; rounding errors. A window in some
-#    layers, so that they forget what is far away: what is far away can't be looked up there. Fewer
+#    layers, so that they forget far tokens, and can look up none of them. Fewer
 #    layers with caches of their own (neighbours share them): quality again.
 #
 # **Marking guide**, one point each:
@@ -2343,9 +2173,8 @@ wrong("two bytes by default", ("bytes_per_number=4", "bytes_per_number=2"), lost
 # %% [markdown]
 # ## And now: a story that grows
 #
-# In *The House that Jack Built* every verse repeats all verses before it. A model learns the rhyme,
-# standing on your attention, and tells the story of the farmer, and one that nobody has told yet. The
-# picture shows what the cache is good for. (All of it takes about eight seconds.)
+# In *The House that Jack Built* every verse repeats all before it. A model learns the rhyme and tells two
+# stories, and the picture shows your cache at work. (All of it takes about eight seconds.)
 
 # %% demo="jack" prints="that lay in the house that jack built ."
 import time
@@ -2393,9 +2222,8 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Under [Writing, step by step](book:transformer-families#generation-step-by-step) a small language
-# model runs in the book's page. The next cell writes yours to a file, `my-language-model.json`; open
-# it there, and the page says how far its numbers are from yours.
+# Under [Writing, step by step](book:transformer-families#generation-step-by-step) a small language model runs in
+# the book's page. Open there the file that the next cell writes; the page compares its numbers with yours.
 
 # %% demo="my-language-model"
 from course_lib.training.export import export_language_model

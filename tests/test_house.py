@@ -59,8 +59,8 @@ def imported_names(file: Path) -> set[str]:
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
 BELOW_CLASS_RUN = (
-    f"{BELOW_JUDGING} autograder.atomic_write autograder.class_folders autograder.moments"
-    " autograder.open_regular autograder.releasing autograder.judging autograder.teams"
+    f"{BELOW_JUDGING} autograder.files autograder.class_folders autograder.moments"
+    " autograder.releasing autograder.judging autograder.teams"
 )
 MAY_IMPORT = {
     "course_lib": "",
@@ -80,7 +80,7 @@ MAY_IMPORT = {
     "autograder/sandbox/worker": "",
     "autograder/sandbox": "autograder.sandbox.worker",
     "autograder/homework_source": (
-        "autograder.sandbox.student_packages autograder.sandbox.worker autograder.text_file"
+        "autograder.files autograder.sandbox.student_packages autograder.sandbox.worker"
     ),
     "autograder/releasing": (
         "course_lib autograder.homework_source autograder.sandbox.student_packages"
@@ -93,20 +93,20 @@ MAY_IMPORT = {
     "autograder/exports": "autograder.clean_text autograder.judging autograder.marks"
     " autograder.reports",
     "autograder/term": (
-        "autograder.atomic_write autograder.class_folders autograder.judging autograder.marks"
-        " autograder.moments autograder.reports autograder.text_file"
+        "autograder.files autograder.class_folders autograder.judging autograder.marks"
+        " autograder.moments autograder.reports"
     ),
     "autograder/gradebook": (
         f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
         " autograder.term"
     ),
     "autograder/reports": (
-        "autograder.atomic_write autograder.class_folders autograder.clean_text"
+        "autograder.files autograder.class_folders autograder.clean_text"
         " autograder.homework_source autograder.judging autograder.marks"
     ),
     "autograder/collecting": (
-        "autograder.atomic_write autograder.class_folders autograder.judging"
-        " autograder.moments autograder.open_regular autograder.teams autograder.text_file"
+        "autograder.files autograder.class_folders autograder.judging"
+        " autograder.moments autograder.teams"
     ),
     "solutions": "course_lib",
     "book": "course_lib course_book",

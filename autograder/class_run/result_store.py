@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.atomic_write import write_atomically
+from autograder.files import write_atomically
 from autograder.judging.results import SubmissionResult
 
 if TYPE_CHECKING:  # it imports torch, which reading results does without

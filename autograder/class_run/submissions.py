@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
 
+from autograder.files import open_regular
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.notebook_file import (
     MAX_FILE_BYTES,
@@ -26,7 +27,6 @@ from autograder.judging.results import (
     ungraded,
 )
 from autograder.moments import plausible
-from autograder.open_regular import open_regular
 
 TIMESTAMP = "timestamp.txt"
 """File in which nbgrader's exchange and ``collect`` write the time of submission."""

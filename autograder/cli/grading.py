@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.atomic_write import write_atomically
 from autograder.class_folders import (
     NBGRADER,
     RESULTS,
@@ -26,6 +25,7 @@ from autograder.cli.options import (
     usable_gradebook,
 )
 from autograder.cli.terminal import StepProgress, listed, output
+from autograder.files import TextFileError, text_of, write_atomically
 from autograder.homework_source.book_links import with_headings
 from autograder.homework_source.homework import (
     Homework,
@@ -42,7 +42,6 @@ from autograder.reports.class_outputs import staging_report, write_outputs
 from autograder.sandbox.zygote import SandboxError
 from autograder.term.dates import DATES_FILE, DatesError, parse_dates, with_due
 from autograder.term.pages import write_course, write_indexes
-from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:
     from autograder.class_run.judges import JudgePool

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
+from autograder.files import open_regular
 from autograder.moments import plausible
-from autograder.open_regular import open_regular
 
 _MAX_FILES = 200_000
 _MOST_OF_ONE = 1_000  # notebooks of one student, and as many other files

@@ -6,9 +6,8 @@ import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
 from autograder.collecting.handed_in import HandedIn
-from autograder.open_regular import open_regular
+from autograder.files import open_regular, write_atomically
 
 _FORM = "%Y-%m-%d %H:%M:%S.%f UTC"  # nbgrader's
 _MAX_TIMESTAMP_BYTES = 200

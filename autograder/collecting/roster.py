@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.text_file import TextFileError, text_of
+from autograder.files import TextFileError, text_of
 
 _NEEDED = ("lms_id", "student")
 _MAX_TABLE_BYTES = 10 << 20

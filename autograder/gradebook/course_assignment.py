@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import create_engine, inspect, text
 from traitlets.config import Config
 
-from autograder.atomic_write import write_atomically
+from autograder.files import write_atomically
 from autograder.homework_source.homework import Homework
 from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.nbgrader_settings import configure

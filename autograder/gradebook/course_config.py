@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
+from autograder.files import write_atomically
 from autograder.gradebook.database import gradebook_url, without_password
 
 CONFIG = "nbgrader_config.py"

@@ -18,8 +18,8 @@ from typing import Any
 from nbgrader.exchange.default import ExchangeCollect
 
 from autograder.clean_text import clean_text, is_plain, one_line
+from autograder.files import open_regular
 from autograder.gradebook.rows import id_problem
-from autograder.open_regular import open_regular
 
 _MAX_FILES = 1000  # per submission
 

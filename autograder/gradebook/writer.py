@@ -15,7 +15,6 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
-from autograder.atomic_write import write_atomically
 from autograder.class_folders import AUTOGRADED, SUBMITTED
 from autograder.class_run.submissions import (
     TIMESTAMP,
@@ -25,6 +24,7 @@ from autograder.class_run.submissions import (
     read_timestamp,
 )
 from autograder.clean_text import one_line, without_sql
+from autograder.files import write_atomically
 from autograder.gradebook.course_assignment import ensure_assignment
 from autograder.gradebook.database import GradebookError, gradebook_url
 from autograder.gradebook.graded_notebook import (

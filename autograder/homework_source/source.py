@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.files import TextFileError, text_of
 from autograder.homework_source.book_links import expand_book_links
 from autograder.homework_source.cell_text import (
     BEGIN_SOLUTION,
@@ -28,7 +29,6 @@ from autograder.homework_source.homework import (
 )
 from autograder.homework_source.marked_reference import marked_source
 from autograder.homework_source.variants import read_variants
-from autograder.text_file import TextFileError, text_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

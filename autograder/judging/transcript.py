@@ -77,7 +77,7 @@ def _as_data(seen: Any, depth: int = 0) -> Entry:
     if isinstance(seen, list | tuple) and depth < 4:
         return ("items", len(seen), *(_as_data(x, depth + 1) for x in seen[:_MOST_ITEMS]))
     if type(seen) is dict and depth < 4:
-        pairs = list(seen.items())[:_MOST_ITEMS]
+        pairs = sorted(seen.items(), key=lambda pair: repr(pair[0]))[:_MOST_ITEMS]
         return ("pairs", len(seen), *(_as_data(list(pair), depth + 1) for pair in pairs))
     if isinstance(seen, set | frozenset):
         return ("set", len(seen), *sorted(map(repr, seen))[:_MOST_ITEMS])

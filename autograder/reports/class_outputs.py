@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.atomic_write import staging, write_atomically
 from autograder.class_folders import CHANGES, GRADES, LOG, REPORT, SIMILAR, submitted_in
+from autograder.files import staging, write_atomically
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.changes import Change

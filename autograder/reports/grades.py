@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.atomic_write import write_atomically
+from autograder.files import write_atomically
 from autograder.marks.standing import Standing
 from autograder.reports.csv_text import csv_text, inert
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from autograder.files import TextFileError, text_of
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Lateness
 from autograder.moments import plausible
-from autograder.text_file import TextFileError, text_of
 
 DATES_FILE = "dates.toml"
 _YEARS = range(2000, 2100)

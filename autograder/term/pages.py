@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from autograder.atomic_write import write_atomically
 from autograder.class_folders import COURSE_PAGE, COURSE_TABLE
+from autograder.files import write_atomically
 from autograder.marks.standing import Standing
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path

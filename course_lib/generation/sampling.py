@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from course_lib.generation.hypothesis import Hypothesis, cut_at_eos
-from course_lib.generation.step_models import StepModel
+from course_lib.generation.step_models import StepModel, begin_search
 
 
 @torch.no_grad()
@@ -26,8 +26,8 @@ def sample(
 ) -> list[Hypothesis]:
     """Draw each token from the model's distribution, read it, and so on until the end token.
 
-    The logits are divided by the temperature, then all but the top k are dropped, then all but the
-    top p of what is left.
+    The logits are divided by the temperature; then top-k filtering applies, then top-p filtering
+    to the remaining tokens.
 
     Args:
         model: The model, fresh; it has read nothing of the prompt.
@@ -53,19 +53,11 @@ def sample(
 
     Source: Fan et al. (2018), top k; Holtzman et al. (2020), top p; chapter "Decoding".
     """
-    if not hasattr(model, "advance"):
-        raise TypeError(f"model must be a StepModel, got {type(model).__name__}")
-    if prompt.dim() != 2 or 0 in prompt.shape:
-        raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
-    if max_new_tokens < 1:
-        raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
     if not 0 < temperature < math.inf:
         raise ValueError(f"temperature must be positive and finite, got {temperature}")
+    logits = begin_search(model, prompt, eos_id=eos_id, max_new_tokens=max_new_tokens)
     tokens, log_probabilities = [], []
     is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
-    logits = model.advance(prompt)  # (batch, vocab_size)
-    if eos_id is not None and not 0 <= eos_id < logits.size(-1):
-        raise ValueError(f"eos_id must be from 0 to {logits.size(-1) - 1}, got {eos_id}")
     while True:
         # The largest becomes 0, so that no temperature is too low.
         kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature

@@ -60,9 +60,7 @@ def begin_search(
 ) -> Tensor:
     """Check the arguments of a search; return the logits after the prompt, (batch, vocab_size)."""
     if not hasattr(model, "advance"):
-        raise TypeError(
-            f"model must be a StepModel, such as CachedDecoder(model), got {type(model).__name__}"
-        )
+        raise TypeError(f"model must be a StepModel, with advance(), got {type(model).__name__}")
     if prompt.dim() != 2 or 0 in prompt.shape:
         raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
     if max_new_tokens < 1:

@@ -1,7 +1,8 @@
-"""Scaled dot-product attention and multi-head attention.
+"""Scaled dot-product attention and its layers: multi-head, with a cache, with shared keys.
 
-Dimensions: batch; num_heads; query_len, key_len (tokens); head_dim; d_model = num_heads * head_dim.
-Masks are boolean, True where a query may attend to a key; see ``masks.py``.
+Dimensions: batch; num_heads; num_kv_heads; query_len, key_len (tokens); head_dim;
+d_model = num_heads * head_dim if nothing else is said. Masks are boolean, True where a query may
+attend to a key; see ``masks.py``.
 """
 
 import math
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.kv_cache import AttentionCache
 from course_lib.layers.masks import check_mask, fused_attention, without_hidden
+from course_lib.layers.normalization import RMSNorm
 from course_lib.layers.positional import RotaryPositions
 from course_lib.validation import check_at_least, check_batch, check_divisible
 
@@ -279,6 +281,9 @@ class CachedAttention(MultiHeadAttention):
             if cache is not None and cache.final is not None:
                 raise ValueError("rotary positions are for self-attention, whose cache grows")
             queries = self.rotary(queries, offset=offset)
+        if keys.size(1) < self.num_heads:  # several query heads share a key-value head
+            group = self.num_heads // keys.size(1)
+            keys, values = (x.repeat_interleave(group, dim=1) for x in (keys, values))
         check_mask(mask, (*queries.shape[:-1], keys.size(-2)))
         attended = scaled_dot_product_attention(
             queries, keys, values, mask, return_weights=return_weights
@@ -287,3 +292,123 @@ class CachedAttention(MultiHeadAttention):
             output, weights = attended  # (batch, num_heads, query_len, head_dim), (..., key_len)
             return self.output_projection(self._join_heads(output)), weights
         return self.output_projection(self._join_heads(attended))  # (batch, query_len, d_model)
+
+
+class GroupedQueryAttention(CachedAttention):
+    """Cached attention whose query heads share key-value heads: the cache is as much smaller.
+
+    Query heads ``g * i`` to ``g * i + g - 1`` read the key-value head i, where g is ``num_heads //
+    num_kv_heads``. With one key-value head it is multi-query attention, with ``num_heads`` of them
+    multi-head attention.
+
+    >>> from course_lib.layers.kv_cache import GrowingCache
+    >>> attention = GroupedQueryAttention(d_model=8, num_heads=4, num_kv_heads=2).eval()
+    >>> x, cache = torch.randn(3, 5, 8), GrowingCache()
+    >>> with torch.no_grad():
+    ...     output, weights = attention(x, x, x, return_weights=True, cache=cache)
+    >>> output.shape, weights.shape
+    (torch.Size([3, 5, 8]), torch.Size([3, 4, 5, 5]))
+    >>> cache.update(torch.zeros(3, 2, 1, 2), torch.zeros(3, 2, 1, 2))[0].shape  # two heads held
+    torch.Size([3, 2, 6, 2])
+
+    Args:
+        d_model: Width of queries, keys, values and output.
+        num_heads: Number of query heads; divisible by ``num_kv_heads``.
+        num_kv_heads: Number of heads of keys and values.
+        head_dim: Width of a head; ``d_model // num_heads`` if None.
+        bias: Whether the projections of queries, keys and values have biases.
+        output_bias: Whether the output projection has one.
+        rotary: Turns queries and keys by their positions; None turns nothing.
+        query_key_norm: Whether queries and keys are RMS-normalised, head by head, as in Qwen3.
+        eps: Of these normalisations.
+
+    Attributes:
+        query_projection: ``nn.Linear(d_model, num_heads * head_dim)``.
+        key_projection: ``nn.Linear(d_model, num_kv_heads * head_dim)``.
+        value_projection: Likewise, for the values.
+        output_projection: ``nn.Linear(num_heads * head_dim, d_model)``.
+        num_kv_heads: As given.
+        head_dim: Width of a head.
+
+    Raises:
+        ValueError: A size is not positive, or does not divide as it must.
+
+    Source: Ainslie et al. (2023), section 2.2; Shazeer (2019), section 3, for one key-value head.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        num_kv_heads: int,
+        *,
+        head_dim: int | None = None,
+        bias: bool = False,
+        output_bias: bool = False,
+        rotary: RotaryPositions | None = None,
+        query_key_norm: bool = False,
+        eps: float = 1e-6,
+    ) -> None:
+        check_at_least(1, d_model=d_model, num_heads=num_heads, num_kv_heads=num_kv_heads)
+        check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
+        if head_dim is None:
+            check_divisible(d_model=d_model, num_heads=num_heads)
+            head_dim = d_model // num_heads
+        check_at_least(1, head_dim=head_dim)
+        width, kv_width = num_heads * head_dim, num_kv_heads * head_dim
+        super().__init__(width, num_heads, bias=bias, rotary=rotary)
+        self.num_kv_heads = num_kv_heads
+        self.head_dim = head_dim
+        self.query_projection = nn.Linear(d_model, width, bias=bias)
+        self.key_projection = nn.Linear(d_model, kv_width, bias=bias)
+        self.value_projection = nn.Linear(d_model, kv_width, bias=bias)
+        self.output_projection = nn.Linear(width, d_model, bias=output_bias)
+        if query_key_norm:
+            self.query_projection = NormalizedHeads(d_model, width, head_dim, bias=bias, eps=eps)
+            self.key_projection = NormalizedHeads(d_model, kv_width, head_dim, bias=bias, eps=eps)
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        """Reshape ``(batch, len, heads * head_dim)`` to ``(batch, heads, len, head_dim)``."""
+        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+
+
+class NormalizedHeads(nn.Linear):
+    """A projection to heads, each of which is then RMS-normalised: scores can't grow large.
+
+    >>> NormalizedHeads(8, 6, head_dim=3)(torch.randn(2, 5, 8)).shape
+    torch.Size([2, 5, 6])
+
+    Args:
+        in_features: Width of the input.
+        out_features: Width of all heads together; divisible by ``head_dim``.
+        head_dim: Width of a head.
+        bias: Whether the projection has a bias.
+        eps: Of the normalisation.
+
+    Attributes:
+        norm: ``RMSNorm(head_dim)``, one weight for all heads.
+
+    Raises:
+        ValueError: ``head_dim`` does not divide ``out_features``.
+
+    Source: Henry et al. (2020), section 3; Yang et al. (2025), "Qwen3 Technical Report".
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        head_dim: int,
+        *,
+        bias: bool = False,
+        eps: float = 1e-6,
+    ) -> None:
+        check_divisible(out_features=out_features, head_dim=head_dim)
+        super().__init__(in_features, out_features, bias=bias)
+        self.head_dim = head_dim
+        self.norm = RMSNorm(head_dim, eps=eps)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Project ``(..., in_features)`` to ``(..., out_features)``, each head normalised."""
+        heads = super().forward(input).unflatten(-1, (-1, self.head_dim))  # (..., heads, head_dim)
+        return self.norm(heads).flatten(-2)  # (..., out_features)

@@ -1,11 +1,11 @@
-"""The position-wise feed-forward layer: each token by itself, between two attentions.
+"""Position-wise feed-forward layers, plain and gated: each token by itself, after an attention.
 
 Dimensions: ... stands for any leading dimensions (batch, length); d_model; d_ff, the wider inside.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -15,6 +15,13 @@ from course_lib.validation import check_at_least
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 """``relu`` is max(0, x); ``gelu`` is x times the normal distribution function of x, ``gelu_tanh``
 its approximation, with which GPT-2 was trained; ``silu`` is x times the logistic function of x."""
+
+_FUNCTIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+}
 
 
 class FeedForward(nn.Module):
@@ -30,6 +37,7 @@ class FeedForward(nn.Module):
         d_ff: Width inside; the Transformer's is ``4 * d_model``.
         activation: The function f that bends; without one, two matrices would be as good as one.
         dropout: Share of the inner activations that training sets to zero.
+        bias: Whether the projections have biases.
 
     Attributes:
         up_projection: ``nn.Linear(d_model, d_ff)``.
@@ -45,21 +53,19 @@ class FeedForward(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, d_ff: int, *, activation: Activation = "relu", dropout: float = 0.0
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        activation: Activation = "relu",
+        dropout: float = 0.0,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         check_at_least(1, d_model=d_model, d_ff=d_ff)
-        functions: dict[Activation, Callable[[Tensor], Tensor]] = {
-            "relu": F.relu,
-            "gelu": F.gelu,
-            "gelu_tanh": partial(F.gelu, approximate="tanh"),
-            "silu": F.silu,
-        }
-        if activation not in functions:
-            raise ValueError(f"activation must be one of {tuple(functions)}, got {activation}")
-        self.up_projection = nn.Linear(d_model, d_ff)
-        self.down_projection = nn.Linear(d_ff, d_model)
-        self.activation = functions[activation]
+        self.activation = _function(activation)
+        self.up_projection = nn.Linear(d_model, d_ff, bias=bias)
+        self.down_projection = nn.Linear(d_ff, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -73,3 +79,62 @@ class FeedForward(nn.Module):
         """
         inner = self.activation(self.up_projection(x))  # (..., d_ff)
         return self.down_projection(self.dropout(inner))  # (..., d_model)
+
+
+class GatedFeedForward(nn.Module):
+    """Let one projection open and close the other: ``W3 (f(W1 x) * W2 x)``.
+
+    With ``silu`` it is SwiGLU, the layer of Llama; with ``gelu`` or ``gelu_tanh`` GeGLU. A third
+    matrix has to be paid for: with ``d_ff`` of 8/3 ``d_model`` there are as many parameters as in
+    a ``FeedForward`` of 4 ``d_model``.
+
+    >>> import torch
+    >>> layer = GatedFeedForward(d_model=4, d_ff=10)
+    >>> layer(torch.randn(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+
+    Args:
+        d_model: Width of input and output.
+        d_ff: Width inside.
+        activation: The function f, which bends the gate.
+        bias: Whether the projections have biases.
+
+    Attributes:
+        gate_projection: ``nn.Linear(d_model, d_ff)``, W1.
+        up_projection: ``nn.Linear(d_model, d_ff)``, W2.
+        down_projection: ``nn.Linear(d_ff, d_model)``, W3.
+        activation: The function f.
+
+    Raises:
+        ValueError: A size is not positive, or ``activation`` is unknown.
+
+    Source: Shazeer (2020), equations 5 and 6; Dauphin et al. (2017) for the gate.
+    """
+
+    def __init__(
+        self, d_model: int, d_ff: int, *, activation: Activation = "silu", bias: bool = False
+    ) -> None:
+        super().__init__()
+        check_at_least(1, d_model=d_model, d_ff=d_ff)
+        self.activation = _function(activation)
+        self.gate_projection = nn.Linear(d_model, d_ff, bias=bias)
+        self.up_projection = nn.Linear(d_model, d_ff, bias=bias)
+        self.down_projection = nn.Linear(d_ff, d_model, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each token's vector, all with the same weights.
+
+        Args:
+            x: ``(..., d_model)``.
+
+        Returns:
+            ``(..., d_model)``.
+        """
+        gate = self.activation(self.gate_projection(x))  # (..., d_ff)
+        return self.down_projection(gate * self.up_projection(x))  # (..., d_model)
+
+
+def _function(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if activation not in get_args(Activation):
+        raise ValueError(f"activation must be one of {get_args(Activation)}, got {activation}")
+    return _FUNCTIONS[activation]

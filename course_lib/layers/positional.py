@@ -8,11 +8,16 @@ Dimensions: batch; length (tokens); d_model; head_dim. The position of the first
 """
 
 import math
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from course_lib.validation import check_at_least, check_width
+
+RotaryLayout = Literal["interleaved", "halves"]
+"""Which entries of a head are a pair: ``interleaved`` takes 2i and 2i + 1, as the paper does;
+``halves`` takes i and i + head_dim / 2, as Llama's weights in Hugging Face's format need it."""
 
 
 def position_angles(
@@ -207,6 +212,7 @@ class RotaryPositions(nn.Module):
 
     Entries 2i and 2i + 1 are a point in the plane, turned by ``t / base^(2i / head_dim)``. The
     product of a turned query and a turned key depends on their distance, not on where they stand.
+    In the layout ``halves`` the pairs are entries i and i + head_dim / 2.
 
     >>> rotary, x = RotaryPositions(head_dim=4), torch.randn(3, 4)  # three queries
     >>> turned = rotary(x, offset=7)
@@ -216,24 +222,32 @@ class RotaryPositions(nn.Module):
     Args:
         head_dim: Width of the queries and keys of a head; even.
         base: The slowest pair takes about ``2 pi base`` tokens a turn.
+        layout: Which entries are a pair.
 
     Attributes:
         head_dim: As given.
         base: As given.
+        layout: As given.
 
     Raises:
-        ValueError: ``head_dim`` is not positive and even, or ``base`` not above 1.
+        ValueError: ``head_dim`` is not positive and even, ``base`` not above 1, or ``layout``
+            unknown.
 
     Source: Su et al. (2021), section 3.4.2, equation 34; chapter "Positional encoding".
     """
 
-    def __init__(self, head_dim: int, *, base: float = 10_000.0) -> None:
+    def __init__(
+        self, head_dim: int, *, base: float = 10_000.0, layout: RotaryLayout = "interleaved"
+    ) -> None:
         super().__init__()
         _check_even("head_dim", head_dim)
         if base <= 1:
             raise ValueError(f"base must be above 1, got {base}")
+        if layout not in get_args(RotaryLayout):
+            raise ValueError(f"layout must be one of {get_args(RotaryLayout)}, got {layout!r}")
         self.head_dim = head_dim
         self.base = base
+        self.layout = layout
         self._last: tuple[object, tuple[Tensor, Tensor]] | None = None
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
@@ -252,6 +266,9 @@ class RotaryPositions(nn.Module):
         _check_offset(offset)
         check_width(x, head_dim=self.head_dim)
         sin, cos = self._last_sines(x, offset)  # (length, head_dim / 2)
+        if self.layout == "halves":
+            first, second = x.chunk(2, dim=-1)  # (..., length, head_dim / 2) each
+            return torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
         first, second = x[..., 0::2], x[..., 1::2]  # (..., length, head_dim / 2) each
         if x.dtype in (torch.float32, torch.float64) and not torch.compiler.is_compiling():
             # The same, faster: a point turned is a product of two complex numbers.
@@ -263,8 +280,8 @@ class RotaryPositions(nn.Module):
     def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
         """Return the sines and cosines of the last call where they are the same.
 
-        They are for queries and keys, and in all layers. A compiler sees by itself what is computed
-        twice, and the tensors of ``torch.func`` end with its call.
+        Queries and keys of all layers use the same ones. A compiler finds repeated computations by
+        itself, and tensors of ``torch.func`` end with its call.
         """
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
             return self._sines(x, offset)

@@ -162,7 +162,7 @@ def score_statistics(
     Source: Papineni et al. (2002), section 2.3; chapter "BLEU".
     """
     averaged = smoothed_precisions(statistics, smoothing, smoothing_value)
-    precisions = averaged + (0.0,) * (len(statistics.totals) - len(averaged))
+    precisions = (*averaged, *[0.0] * (len(statistics.totals) - len(averaged)))
     if not effective_order:
         averaged = precisions
     penalty = brevity_penalty(statistics.candidate_length, statistics.reference_length)

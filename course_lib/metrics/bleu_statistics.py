@@ -87,15 +87,12 @@ def count_matches(
     """
     if not references:
         raise ValueError("references must hold at least one reference, got none")
-    found = ngram_counts(candidate, n)
-    allowed = ngram_counts(references[0], n)
-    for reference in references[1:]:
-        allowed |= ngram_counts(reference, n)  # the larger of two counts
-    common = found.keys() & allowed.keys()
-    if clip:
-        matches = sum(min(found[ngram], allowed[ngram]) for ngram in common)
-    else:
-        matches = sum(found[ngram] for ngram in common)
+    in_references = [ngram_counts(reference, n) for reference in references]
+    matches = 0
+    for ngram, count in ngram_counts(candidate, n).items():
+        largest = max(counts.get(ngram, 0) for counts in in_references)
+        if largest > 0:
+            matches += min(count, largest) if clip else count
     return matches, max(len(candidate) - n + 1, 0)
 
 

@@ -169,6 +169,22 @@ class Pooler(nn.Module):
         return torch.tanh(self.projection(first))
 
 
+def mean_pooling(hidden: Tensor, is_real: Tensor) -> Tensor:
+    """Sum texts up by the mean of their tokens' vectors, padding left out.
+
+    Args:
+        hidden: ``(batch, length, d_model)``, the last layer's vectors.
+        is_real: Boolean ``(batch, length)``, True where there is no padding; at least one in a row.
+
+    Returns:
+        ``(batch, d_model)``.
+
+    Source: Reimers and Gurevych (2019), section 3.
+    """
+    weights = is_real[..., None].to(hidden.dtype)  # (batch, length, 1)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+
+
 class BertOutput(NamedTuple):
     """What BERT makes of a batch.
 

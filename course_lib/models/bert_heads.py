@@ -65,6 +65,44 @@ class MaskedLanguageModelHead(nn.Module):
         return self.output_projection(transformed)  # (..., vocab_size)
 
 
+class BertForMaskedLM(nn.Module):
+    """BERT with the head that guesses masked tokens, without that for the next sentence.
+
+    >>> import torch
+    >>> config = BertConfig(vocab_size=9, num_layers=1, d_model=8, num_heads=2, d_ff=16)
+    >>> BertForMaskedLM(config)(torch.tensor([[1, 5, 3], [1, 7, 0]])).shape
+    torch.Size([2, 3, 9])
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        bert: ``BertModel``.
+        masked_language_model: ``MaskedLanguageModelHead``, with the embedding's weight.
+
+    Source: Devlin et al. (2019), section 3.1, task 1; chapter "BERT".
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.bert = BertModel(config)
+        self.masked_language_model = MaskedLanguageModelHead(
+            self.bert.embeddings.tokens, eps=config.eps
+        )
+        keep_tied(self)
+        init_weights(self, config.init_std)
+
+    def tie_weights(self) -> None:
+        """Share the embedding's weight with the head; see ``BertForPreTraining.tie_weights``."""
+        self.masked_language_model.output_projection.weight = self.bert.embeddings.tokens.weight
+
+    def forward(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Return logits ``(batch, length, vocab_size)``; the arguments are ``BertModel``'s."""
+        return self.masked_language_model(self.bert(token_ids, segment_ids, mask).hidden)
+
+
 class NextSentenceHead(nn.Module):
     """Say whether the second sentence follows the first, from the vector of the whole.
 

@@ -156,7 +156,7 @@ class DecoderLM(nn.Module):
             )
             for _ in range(config.num_layers)
         )
-        self.norm = LayerNorm(config.d_model)
+        self.norm: nn.Module = LayerNorm(config.d_model)
         self.output_projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         keep_tied(self)
         self._initialise()

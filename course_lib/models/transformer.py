@@ -82,7 +82,7 @@ class TransformerConfig:
 
 
 class Transformer(nn.Module):
-    """Translate a sequence: encode the source, then say for each target token what comes next.
+    """Translate a sequence: encode the source, then predict each next token of the target.
 
     >>> import torch
     >>> sizes = {"d_model": 8, "num_heads": 2, "d_ff": 16}
@@ -153,7 +153,7 @@ class Transformer(nn.Module):
             self.output_projection.weight = self.tgt_embedding.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Say for each target token what comes next, given the source and the target up to it.
+        """Return logits of each next target token, given the source and the target so far.
 
         Args:
             src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.

@@ -84,7 +84,7 @@ def course_style() -> Iterator[None]:
 def to_picture(figure: Figure, *, alt: str) -> Picture:
     """Turn a figure drawn inside ``course_style`` into a picture; ``alt`` describes it."""
     if not alt.strip():
-        raise ValueError("alt must say what the figure shows, got an empty text")
+        raise ValueError("alt must describe the figure, got an empty text")
     buffer = StringIO()
     # No date, and ids that depend on the content alone: a figure is the same in every build.
     with course_style(), mpl.rc_context({"svg.hashsalt": "course"}):

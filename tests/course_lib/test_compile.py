@@ -7,6 +7,7 @@ from torch.export import Dim
 from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig, SequenceClassifier
+from course_lib.models.llama import Llama, LlamaConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 from tests.daily import with_proofs
 
@@ -34,6 +35,10 @@ MODELS = {
     ),
     "DecoderLM, learned positions": (lambda: build_decoder("learned"), (SRC,)),
     "DecoderLM, rotary positions": (lambda: build_decoder("rotary"), (SRC,)),
+    "Llama": (
+        lambda: Llama(LlamaConfig(vocab_size=6, num_kv_heads=1, num_layers=1, **SIZES)),
+        (SRC,),
+    ),
     "SequenceClassifier": (
         lambda: SequenceClassifier(build_decoder("learned"), 3, pad_id=0),
         (SRC,),
@@ -50,6 +55,7 @@ SELDOM = (
     "Transformer, pre-norm, learned positions",
     "DecoderLM, learned positions",
     "DecoderLM, rotary positions",
+    "Llama",
     "SequenceClassifier",
 )  # each is traced for seconds; their layers are those of the Transformer
 

@@ -78,7 +78,7 @@ def test_a_failure_is_an_error_that_begins_with_what_is_wrong(outputs):
     (error,) = outputs["wrong"]
     assert (error.output_type, error.ename) == ("error", "CheckFailure")
     assert error.traceback == [
-        "result: 2 of 2 entries differ from what is expected",
+        "result: 2 of 2 entries differ from the expected values",
         "first at [0]: got 1, expected 2",
         "Hint: once more",
         "(line 3 of this cell: assert_close(x, 2 * x, hint='once more'))",

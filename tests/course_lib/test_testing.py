@@ -122,19 +122,19 @@ def test_close_says_where_and_how_much_but_not_in_the_summary():
     wrong = X.clone()
     wrong[0, 2], wrong[1, 2] = 7.5, 8
     error = failure(assert_close, wrong, X, what="the scores")
-    assert error.summary == ("the scores: 2 of 6 entries differ from what is expected")
+    assert error.summary == ("the scores: 2 of 6 entries differ from the expected values")
     assert error.detail == "first at [0, 2]: got 7.5, expected 2"
 
 
 def test_close_takes_a_scalar():
     assert_close(torch.tensor(2.0), torch.tensor(2.0))
     error = failure(assert_close, torch.tensor(24.0), torch.tensor(0.96), what="the factor")
-    assert error.summary == "the factor differs from what is expected"
+    assert error.summary == "the factor differs from the expected value"
     assert error.detail == "got 24, expected 0.96"
     assert "got 3" in failure(assert_close, torch.tensor(3.0), torch.tensor(2.0)).detail
     error = failure(assert_close, torch.tensor([[24.0]]), torch.tensor([[0.96]]), what="the factor")
     assert (error.summary, error.detail) == (
-        "the factor differs from what is expected",
+        "the factor differs from the expected value",
         "got 24, expected 0.96",
     )
 
@@ -341,13 +341,13 @@ def test_equal_accepts_plain_values(actual, expected):
         (Agreeable(), 1, "the count is of type Agreeable, expected int"),
         ((1,), {1}, "the count is of type tuple, expected set"),
         ("ab", ["a", "b"], "the count is of type str, expected list"),
-        (0.3000001, 0.3, "the count: not what is expected"),
-        (math.nan, 0.3, "the count: not what is expected"),
-        (10**400, 0.3, "the count: not what is expected"),
+        (0.3000001, 0.3, "the count differs from the expected value"),
+        (math.nan, 0.3, "the count differs from the expected value"),
+        (10**400, 0.3, "the count differs from the expected value"),
         ((1, 2, 3), (1, 2), "the count has 3 entries, expected 2"),
-        ((1, Agreeable()), (1, 2), "the count: not what is expected"),
-        ({"a": 1}, {"b": 1}, "the count: not what is expected"),
-        ({"a": 1}, {"a": 2}, "the count: not what is expected"),
+        ((1, Agreeable()), (1, 2), "the count differs from the expected value"),
+        ({"a": 1}, {"b": 1}, "the count differs from the expected value"),
+        ({"a": 1}, {"a": 2}, "the count differs from the expected value"),
         ({}, {"a": 2}, "the count has 0 entries, expected 1"),
         ([1], [1, 2], "the count has 1 entry, expected 2"),
     ],

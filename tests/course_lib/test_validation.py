@@ -10,7 +10,7 @@ import torch
 from course_lib.analysis.attention_reader import AttentionReaderConfig
 from course_lib.analysis.depth_experiment import DeepReaderConfig
 from course_lib.layers.additive_attention import AdditiveAttention
-from course_lib.layers.attention import CachedAttention, MultiHeadAttention
+from course_lib.layers.attention import CachedAttention, GroupedQueryAttention, MultiHeadAttention
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.kv_cache import GrowingCache, KVCache
@@ -24,6 +24,7 @@ from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForSequenceClassification
 from course_lib.models.captioning import ConvEncoder
 from course_lib.models.gpt import DecoderLMConfig
+from course_lib.models.llama import LlamaConfig
 from course_lib.models.rnn_lm import RecurrentLanguageModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
 from course_lib.models.transformer import TransformerConfig
@@ -98,6 +99,7 @@ WRONG = {int: 8.0, float: math.nan, bool: 1}  # of other types: 3
 CONFIGS = [
     TransformerConfig(src_vocab_size=9, tgt_vocab_size=9),
     DecoderLMConfig(),
+    LlamaConfig(),
     BertConfig(),
     TrainingConfig(steps=1),
     AttentionReaderConfig(vocab_size=9, max_length=9),
@@ -137,6 +139,7 @@ SMALL_BERT = BertConfig(
 CONSTRUCTORS = [
     (MultiHeadAttention, {"d_model": 8, "num_heads": 2}),
     (CachedAttention, {"d_model": 8, "num_heads": 2}),
+    (GroupedQueryAttention, {"d_model": 8, "num_heads": 2, "num_kv_heads": 1}),
     (AdditiveAttention, {"d_query": 2, "d_memory": 3, "d_attention": 4}),
     (TokenEmbedding, {"vocab_size": 5, "d_model": 4}),
     (FeedForward, {"d_model": 4, "d_ff": 8}),

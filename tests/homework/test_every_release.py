@@ -265,7 +265,7 @@ def test_a_failing_test_says_what_came_the_likely_mistake_and_where_to_read(made
         shown[mistake] = error.traceback
     values = shown["softmax over dimension 1"]
     assert values[:2] == [
-        "output: 2 of 2 entries differ from what is expected",
+        "output: 2 of 2 entries differ from the expected values",
         "first at [0, 0, 0]: got 8.2, expected 6.5",
     ]
     assert values[2].startswith("Hint: You let the softmax run over")

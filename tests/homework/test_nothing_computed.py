@@ -28,6 +28,7 @@ SLOW = {"training_step-learns", "fine_tune-learns"}
 HOLLOW = """
 def _wrapped(function, how):
     import dataclasses
+    import torch
 
     def emptied(x, given):
         if isinstance(x, torch.nn.Parameter | torch.nn.Module):

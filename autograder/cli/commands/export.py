@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import staging, write_atomically
 from autograder.cli.class_results import ClassResults, tell_unequal_teams
 from autograder.cli.errors import BadInputError, told_in_one_line, writing
 from autograder.cli.options import (
@@ -34,6 +33,7 @@ from autograder.exports.mark import (
     refuse_shared_ids,
 )
 from autograder.exports.moodle import moodle_csv, moodle_feedback
+from autograder.files import staging, write_atomically
 from autograder.homework_source.homework import HomeworkError
 from autograder.marks.standing import Standing
 from autograder.reports.feedback import render_feedback

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import write_atomically
 from autograder.class_folders import (
     AUTOGRADED,
     CHANGES,
@@ -33,6 +32,7 @@ from autograder.clean_text import distinct_line, one_line
 from autograder.cli.errors import BadInputError, alone_in, told_in_one_line
 from autograder.cli.options import DatabaseUrl, Graded, usable_gradebook
 from autograder.cli.terminal import output
+from autograder.files import write_atomically
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.csv_text import inert
 from autograder.teams import read_all_teams, teams_text

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import staging
 from autograder.class_folders import FEEDBACK, GRADES, REPORT
 from autograder.cli.class_results import ClassResults, tell_unequal_teams
 from autograder.cli.errors import alone_in, told_in_one_line, writing
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName, check_book
 from autograder.cli.terminal import StepProgress, output
+from autograder.files import staging
 from autograder.homework_source.homework import HomeworkError
 from autograder.reports.class_outputs import staging_report, write_feedback, write_report
 from autograder.reports.grades import write_grades

@@ -7,7 +7,7 @@ dataclass of course_lib is made again in the student's process; one from there s
 """
 
 import types
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from itertools import islice
@@ -112,7 +112,7 @@ def encode(
     if issubclass(kind, tuple):
         names = list(getattr(kind, "_fields", ()))
         return {**refer(value), "named": inner(tuple.__iter__(value)), "names": names}
-    if kind in (dict, OrderedDict):
+    if kind in (dict, Counter, OrderedDict, defaultdict):
         return {"dict": [inner(pair) for pair in value.items()]}
     if kind in _ITERATORS:
         return inner(value)

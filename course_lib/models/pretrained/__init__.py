@@ -1,4 +1,4 @@
-"""Published weights of BERT, GPT-2 and MarianMT, from folders in Hugging Face's format.
+"""Published weights of BERT, GPT-2, Llama and MarianMT, from Hugging Face's folders and GGUF files.
 
 Each ``from_huggingface`` takes a folder that holds ``config.json`` and the weights, and returns the
 model in evaluation mode, in the dtype of the checkpoint. A missing file is a FileNotFoundError. A

@@ -1,17 +1,28 @@
-"""Pre-trained BERT: weights, from a folder as Hugging Face's hub has it."""
+"""Pre-trained BERT: weights and tokenizer, from a folder as Hugging Face's hub has it."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar, overload
 
-from course_lib.models.bert import BertConfig
-from course_lib.models.bert_heads import BertForPreTraining
+from torch import Tensor, nn
+
+from course_lib.models.bert import BertConfig, BertModel
+from course_lib.models.bert_heads import (
+    BertForMaskedLM,
+    BertForPreTraining,
+    BertForSequenceClassification,
+)
 from course_lib.models.pretrained.huggingface import (
     drop_repeated,
     load_exactly,
     read_config,
+    read_json_object,
     read_tensors,
     require,
 )
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.tokenization.wordpiece import WordPiece
 
 # Their names, as patterns, and ours.
 _NAMES = {
@@ -72,26 +83,125 @@ _SETTINGS = {
 }
 
 
-def from_huggingface(folder: Path | str) -> BertForPreTraining:
-    """Load a pre-trained BERT with both of its heads from a folder; see the room's docstring.
+Model = TypeVar(
+    "Model", BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
+)
 
-    The folder is as ``transformers.BertForPreTraining.save_pretrained`` writes it and as the hub
-    has it for ``bert-base-uncased``.
+# Heads of a checkpoint that a model has not, and does without.
+_LEFT_OUT: dict[type[nn.Module], tuple[str, ...]] = {
+    BertModel: ("cls.", "classifier."),
+    BertForMaskedLM: ("cls.seq_relationship.",),
+    BertForPreTraining: (),
+    BertForSequenceClassification: ("cls.",),
+}
+
+
+@overload
+def from_huggingface(folder: Path | str) -> BertForPreTraining: ...
+
+
+@overload
+def from_huggingface(folder: Path | str, kind: type[Model]) -> Model: ...
+
+
+def from_huggingface(folder: Path | str, kind: type[nn.Module] = BertForPreTraining) -> nn.Module:
+    """Load a pre-trained BERT from a folder; see the room's docstring.
+
+    The folder is as ``save_pretrained`` of a BERT of ``transformers`` writes it and as the hub has
+    it: ``bert-base-uncased`` with both heads of its training, most others as an encoder alone, a
+    masked-language model or a classifier, with or without ``bert.`` before the encoder's names.
+
+    Args:
+        folder: Holds ``config.json`` and the weights.
+        kind: The model to make: ``BertForPreTraining``, ``BertModel``, ``BertForMaskedLM`` or
+            ``BertForSequenceClassification``. The checkpoint has to hold its heads; others are left
+            out. Masked-language models are often saved without a pooler, and get one of zeros.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: The checkpoint is no BERT, lacks a tensor, or has one too many.
 
     Source: chapter "BERT".
     """
     folder = Path(folder)
     config = _read_bert_config(folder)
-    theirs = read_tensors(folder)
-    drop_repeated(theirs, _REPEATED)
-    ours = {_our_name(name): tensor for name, tensor in theirs.items() if name not in _NOT_LEARNED}
-    if "bert.embeddings.tokens.weight" in ours:
-        ours["masked_language_model.output_projection.weight"] = ours[
-            "bert.embeddings.tokens.weight"
-        ]
-    model = BertForPreTraining(config)
+    theirs = {
+        name: tensor
+        for name, tensor in _with_prefix(read_tensors(folder)).items()
+        if name not in _NOT_LEARNED and not name.startswith(_LEFT_OUT[kind])
+    }
+    if kind in (BertForPreTraining, BertForMaskedLM):
+        drop_repeated(theirs, _REPEATED)
+    ours = {_our_name(name): tensor for name, tensor in theirs.items()}
+    embedding = ours.get("bert.embeddings.tokens.weight")
+    if embedding is not None and kind in (BertForPreTraining, BertForMaskedLM):
+        ours["masked_language_model.output_projection.weight"] = embedding
+    if embedding is not None and kind in (BertModel, BertForMaskedLM):
+        width = config.d_model
+        ours.setdefault("bert.pooler.projection.weight", embedding.new_zeros(width, width))
+        ours.setdefault("bert.pooler.projection.bias", embedding.new_zeros(width))
+    if kind is BertModel:
+        ours = {name.removeprefix("bert."): tensor for name, tensor in ours.items()}
+    model = _make(kind, config, ours)
     load_exactly(model, ours, folder)
     return model
+
+
+def read_tokenizer(folder: Path | str) -> WordPiece:
+    """Read the tokenizer that belongs to a pre-trained BERT; it adds no special tokens.
+
+    Args:
+        folder: Holds ``tokenizer.json``, as the package ``tokenizers`` writes it.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is no WordPiece as BERT has it.
+
+    Source: chapter "BERT".
+    """
+    path = Path(folder) / "tokenizer.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"folder must hold tokenizer.json, {folder} does not")
+    content = read_json_object(path)
+    model, normalizer = content.get("model") or {}, content.get("normalizer") or {}
+    require(model, {"type": "WordPiece", "continuing_subword_prefix": "##"}, path)
+    require(
+        normalizer,
+        {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True},
+        path,
+    )
+    if not isinstance(model.get("vocab"), dict) or model.get("unk_token") not in model["vocab"]:
+        raise ValueError(f"model in {path} must have a vocab with its unk_token in it")
+    tokens = tuple(sorted(model["vocab"], key=model["vocab"].__getitem__))
+    if [model["vocab"][token] for token in tokens] != list(range(len(tokens))):
+        raise ValueError(f"vocab in {path} must number its tokens from 0 on")
+    specials = tuple(t["content"] for t in content.get("added_tokens", ()) if t["special"])
+    return WordPiece(
+        vocabulary=Vocabulary(tokens=tokens, specials=specials, unknown=model["unk_token"]),
+        lowercase=normalizer.get("lowercase", True),
+        strip_accents=normalizer.get("strip_accents"),
+        max_characters=model.get("max_input_chars_per_word", 100),
+    )
+
+
+def _with_prefix(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Put ``bert.`` before the names of an encoder that was saved alone."""
+    if any(name.startswith("bert.") for name in theirs):
+        return theirs
+    encoder = ("embeddings.", "encoder.", "pooler.")
+    return {f"bert.{n}" if n.startswith(encoder) else n: t for n, t in theirs.items()}
+
+
+def _make(kind: type[nn.Module], config: BertConfig, ours: Mapping[str, Tensor]) -> nn.Module:
+    if kind is BertForSequenceClassification:
+        head = ours.get("classifier.weight")
+        return kind(config, num_labels=1 if head is None else head.size(0))
+    return kind(config)
 
 
 def _read_bert_config(folder: Path) -> BertConfig:

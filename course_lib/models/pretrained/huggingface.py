@@ -20,16 +20,18 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise FileNotFoundError(f"folder must hold config.json, {folder} does not")
-    return _read_json_object(path)
+    return read_json_object(path)
 
 
-def require(config: Mapping[str, Any], supported: Mapping[str, object], folder: Path) -> None:
-    """Check that settings have the one value that our model supports, which is their default."""
+def require(config: Mapping[str, Any], supported: Mapping[str, object], place: Path) -> None:
+    """Check that settings have the one value that our model supports, which is their default.
+
+    ``place`` is the file that they stand in, or the folder of a ``config.json``.
+    """
+    path = place / "config.json" if place.is_dir() else place
     for name, value in supported.items():
         if config.get(name, value) != value:
-            raise ValueError(
-                f"{name} in {folder / 'config.json'} must be {value!r}, got {config[name]!r}"
-            )
+            raise ValueError(f"{name} in {path} must be {value!r}, got {config[name]!r}")
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
@@ -79,7 +81,8 @@ def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) 
     model.eval()
 
 
-def _read_json_object(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a file of JSON that holds an object."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -102,7 +105,7 @@ def _read_tensor_file(path: Path) -> dict[str, Tensor]:
 
 
 def _read_shards(index: Path) -> dict[str, Tensor]:
-    weight_map = _read_json_object(index).get("weight_map")
+    weight_map = read_json_object(index).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
         raise ValueError(f"weight_map in {index} must name a shard for each tensor")
     tensors: dict[str, Tensor] = {}

@@ -6,11 +6,11 @@ from datetime import UTC
 import pytest
 from typer.testing import CliRunner
 
-from autograder.atomic_write import write_atomically
 from autograder.class_run.submissions import is_marked_late, read_handed_in
 from autograder.cli.app import app
 from autograder.collecting import placing
 from autograder.collecting.collect import Outcome, collect
+from autograder.files import write_atomically
 from tests.autograder.collecting.downloads import (
     AUGUST,
     HW,

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from autograder.atomic_write import staging
+from autograder.files import staging
 from autograder.judging.results import Status
 from autograder.reports.grades import COLUMNS, write_grades
 from tests.autograder.graded_class import make_class, result, standings_of

@@ -11,12 +11,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.layers.attention import (
     CachedAttention,
+    GroupedQueryAttention,
     MultiHeadAttention,
     scaled_dot_product_attention,
 )
 from course_lib.layers.kv_cache import FixedCache, GrowingCache
 from course_lib.layers.masks import CausalMask, causal_mask, padding_mask
-from tests.course_lib.parity import assert_as_exact_as, output_and_gradients
+from course_lib.layers.positional import RotaryPositions
+from tests.course_lib.parity import assert_as_exact_as, output_and_gradients, randomise
 from tests.daily import with_proofs
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH, VALUE_WIDTH = 2, 3, 4, 5, 6, 7
@@ -680,3 +682,83 @@ def test_layer_refuses_inputs_without_a_batch_or_of_two(build, query, key, value
     layer = build(D_MODEL, HEADS)
     with pytest.raises(ValueError, match=message):
         layer(torch.zeros(query), torch.zeros(key), torch.zeros(value))
+
+
+# --- GroupedQueryAttention -----------------------------------------------------------------------
+
+KV_HEADS = 2
+GROUPED = {"d_model": D_MODEL, "num_heads": 6, "num_kv_heads": KV_HEADS, "head_dim": 4}
+
+
+def grouped(**settings) -> GroupedQueryAttention:
+    return randomise(GroupedQueryAttention(**(GROUPED | settings))).double()
+
+
+@in_both_ways
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
+def test_grouped_queries_equal_torchs(num_kv_heads, return_weights):
+    layer = grouped(num_kv_heads=num_kv_heads, bias=True, output_bias=True)
+    x = torch.randn(BATCH, KEYS, D_MODEL, dtype=torch.float64, requires_grad=True)
+    mask = padding_mask(TOKEN_IDS, PAD) & causal_mask(KEYS)
+
+    def torchs():
+        query, key, value = (
+            getattr(layer, f"{name}_projection")(x).unflatten(-1, (-1, 4)).transpose(1, 2)
+            for name in ("query", "key", "value")
+        )
+        assert key.size(1) == num_kv_heads
+        attended = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, enable_gqa=True
+        )
+        return layer.output_projection(attended.transpose(1, 2).flatten(-2))
+
+    inputs = [x, *layer.parameters()]
+    actual = output_of(layer(x, x, x, mask, return_weights=return_weights))
+    for got, expected in zip(
+        output_and_gradients(actual, inputs), output_and_gradients(torchs(), inputs), strict=True
+    ):
+        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_as_many_key_value_heads_as_query_heads_are_multi_head_attention():
+    layer = grouped(num_kv_heads=6, head_dim=None, bias=True, output_bias=True)
+    plain = CachedAttention(D_MODEL, 6).double()
+    plain.load_state_dict(layer.state_dict())
+    x = torch.randn(BATCH, KEYS, D_MODEL, dtype=torch.float64)
+    torch.testing.assert_close(layer(x, x, x), plain(x, x, x))
+
+
+@torch.no_grad()
+def test_grouped_queries_keep_the_key_value_heads_alone_in_the_cache():
+    layer, cache = grouped(rotary=RotaryPositions(4, layout="halves")), GrowingCache()
+    x = torch.randn(BATCH, KEYS, D_MODEL, dtype=torch.float64)
+    parts = [
+        layer(part, part, part, causal_mask(part.size(1), end), cache=cache)
+        for part, end in zip(x.split([2, 1, 2], dim=1), (2, 3, 5), strict=True)
+    ]
+    torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, x, x, causal_mask(KEYS)))
+    none = torch.zeros(BATCH, KV_HEADS, 0, 4, dtype=torch.float64)
+    assert cache.update(none, none)[0].shape == (BATCH, KV_HEADS, KEYS, 4)
+
+
+def test_normalised_queries_and_keys_do_not_grow_with_their_projections():
+    layer, x = grouped(query_key_norm=True), torch.randn(1, KEYS, D_MODEL, dtype=torch.float64)
+    _, weights = layer(x, x, x, return_weights=True)
+    for projection in (layer.query_projection, layer.key_projection):
+        projection.weight.data *= 1000
+    _, same = layer(x, x, x, return_weights=True)
+    torch.testing.assert_close(same, weights, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_kv_heads": 4}, "num_heads=6 must be divisible by num_kv_heads=4"),
+        ({"num_kv_heads": 0}, "num_kv_heads must be at least 1, got 0"),
+        ({"head_dim": 0}, "head_dim must be at least 1, got 0"),
+        ({"head_dim": None, "d_model": 13}, "d_model=13 must be divisible by num_heads=6"),
+    ],
+)
+def test_bad_sizes_of_grouped_queries_are_rejected(change, message):
+    with pytest.raises(ValueError, match=message):
+        GroupedQueryAttention(**(GROUPED | change))

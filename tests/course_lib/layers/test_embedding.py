@@ -11,6 +11,7 @@ from course_lib.layers.embedding import TokenEmbedding
 from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from course_lib.models.llama import Llama, LlamaConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 
 IDS = torch.tensor([[3, 0, 4], [2, 2, 1]])
@@ -84,6 +85,7 @@ SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 6}
 LAYERS = {"num_encoder_layers": 1, "num_decoder_layers": 1}
 TIED_MODELS = {
     "DecoderLM": lambda: DecoderLM(DecoderLMConfig(vocab_size=7, num_layers=1, **SIZES)),
+    "Llama": lambda: Llama(LlamaConfig(vocab_size=7, num_layers=1, num_kv_heads=1, **SIZES)),
     "Transformer": lambda: Transformer(
         TransformerConfig(src_vocab_size=7, tgt_vocab_size=7, tied="all", **LAYERS, **SIZES)
     ),

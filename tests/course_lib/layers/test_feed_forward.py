@@ -1,13 +1,16 @@
-"""Is the feed-forward layer two matrices around the right bend, alike for each token?"""
+"""Are the feed-forward layers matrices around the right bend, alike for each token?"""
 
 import pytest
 import torch
 from torch import nn
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaMLP
 
-from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.feed_forward import FeedForward, GatedFeedForward
 from tests.course_lib.parity import assert_equal_in_float64, output_and_gradients, randomise
 
 D_MODEL, D_FF = 3, 7
+NAMES = ("gate", "up", "down")
 TORCH_ACTIVATIONS = {
     "relu": nn.ReLU(),
     "gelu": nn.GELU(),
@@ -85,3 +88,55 @@ def test_dropout_works_on_the_inner_activations_in_training_alone():
 def test_bad_settings_are_refused(sizes, settings, message):
     with pytest.raises(ValueError, match=message):
         FeedForward(*sizes, **settings)
+
+
+def test_projections_have_biases_unless_told_otherwise():
+    assert {name for name, _ in FeedForward(D_MODEL, D_FF, bias=False).named_parameters()} == {
+        "up_projection.weight",
+        "down_projection.weight",
+    }
+    assert len(list(FeedForward(D_MODEL, D_FF).parameters())) == 4
+
+
+# --- gated ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("silu", "silu"), ("gelu", "gelu"), ("gelu_tanh", "gelu_pytorch_tanh")]
+)
+def test_gated_layer_equals_llamas_forward_and_backward(ours, theirs, bias):
+    layer = randomise(GatedFeedForward(D_MODEL, D_FF, activation=ours, bias=bias)).double()
+    config = LlamaConfig(
+        hidden_size=D_MODEL, intermediate_size=D_FF, hidden_act=theirs, mlp_bias=bias,
+        num_attention_heads=1,
+    )  # fmt: skip
+    peer, x = LlamaMLP(config).double(), draw()
+    state = layer.state_dict()
+    peer.load_state_dict({k.replace("_projection", "_proj"): v for k, v in state.items()})
+    pairs = [(getattr(layer, f"{n}_projection"), getattr(peer, f"{n}_proj")) for n in NAMES]
+    assert_equal_in_float64(
+        output_and_gradients(layer(x), [x, *(mine.weight for mine, _ in pairs)]),
+        output_and_gradients(peer(x), [x, *(other.weight for _, other in pairs)]),
+    )
+
+
+def test_gated_layer_is_swiglu_without_biases_by_default():
+    layer, x = randomise(GatedFeedForward(D_MODEL, D_FF)).double(), draw()
+    assert set(layer.state_dict()) == {f"{name}_projection.weight" for name in NAMES}
+    swiglu = GatedFeedForward(D_MODEL, D_FF, activation="silu").double()
+    swiglu.load_state_dict(layer.state_dict())
+    assert torch.equal(layer(x), swiglu(x))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "settings", "message"),
+    [
+        ((0, 4), {}, "d_model must be at least 1, got 0"),
+        ((4, 0), {}, "d_ff must be at least 1, got 0"),
+        ((4, 4), {"activation": "swish"}, "activation must be one of .*relu.* got swish"),
+    ],
+)
+def test_bad_settings_of_the_gated_layer_are_rejected(sizes, settings, message):
+    with pytest.raises(ValueError, match=message):
+        GatedFeedForward(*sizes, **settings)

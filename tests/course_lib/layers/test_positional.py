@@ -154,6 +154,18 @@ def test_rotary_equals_llamas_whose_pairs_lie_half_a_head_apart(offset, base):
     torch.testing.assert_close(as_halves, expected, rtol=0, atol=2e-6)
 
 
+@pytest.mark.parametrize("offset", [0, 5])
+@pytest.mark.parametrize("base", [10_000.0, 500_000.0])
+def test_rotary_halves_equal_llamas(offset, base):
+    query = draw(BATCH, HEADS, LENGTH, WIDTH).float()
+    config = LlamaConfig(hidden_size=WIDTH * HEADS, num_attention_heads=HEADS)
+    config.rope_parameters = {"rope_type": "default", "rope_theta": base}
+    places = torch.arange(offset, offset + LENGTH)[None]
+    expected, _ = apply_rotary_pos_emb(query, query, *LlamaRotaryEmbedding(config)(query, places))
+    turned = RotaryPositions(WIDTH, base=base, layout="halves")(query, offset=offset)
+    torch.testing.assert_close(turned, expected, rtol=0, atol=2e-6)
+
+
 def test_rotary_equals_gptjs_whose_pairs_are_neighbours():
     query = draw(BATCH, LENGTH, HEADS, WIDTH)
     angles = position_angles(torch.arange(LENGTH), WIDTH)[None].expand(BATCH, -1, -1)
@@ -186,9 +198,11 @@ def test_rotary_goes_on_from_the_offset():
     torch.testing.assert_close(torch.cat(parts, dim=2), rotary(x), rtol=0, atol=1e-15)
 
 
-def test_rotary_passes_gradcheck():
+@pytest.mark.parametrize("layout", ["interleaved", "halves"])
+def test_rotary_passes_gradcheck(layout):
     x = draw(1, LENGTH, WIDTH).requires_grad_()
-    assert torch.autograd.gradcheck(lambda y: RotaryPositions(WIDTH)(y, offset=2), x)
+    rotary = RotaryPositions(WIDTH, layout=layout)
+    assert torch.autograd.gradcheck(lambda y: rotary(y, offset=2), x)
 
 
 def test_rotary_in_half_precision_keeps_its_dtype_and_exact_angles():
@@ -314,6 +328,7 @@ def test_negative_offsets_are_refused(build):
         (lambda: LearnedPositions(0, 4), "max_length must be at least 1, got 0"),
         (lambda: LearnedPositions(4, 0), "d_model must be at least 1, got 0"),
         (lambda: RotaryPositions(4, base=1.0), "base must be above 1, got 1.0"),
+        (lambda: RotaryPositions(4, layout="pairs"), "layout must be one of .*, got 'pairs'"),
     ],
 )
 def test_bad_sizes_are_refused(build, message):

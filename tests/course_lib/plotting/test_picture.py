@@ -92,7 +92,7 @@ def test_saved_picture_is_a_file_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: attention(alt=" "), "alt must say what the figure shows"),
+        (lambda: attention(alt=" "), "alt must describe the figure"),
         (lambda: plot_attention(WEIGHTS.T, KEYS, QUERIES, alt="x"), r"must have shape \(2, 3\)"),
         (lambda: plot_attention(2 * WEIGHTS, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
         (lambda: plot_attention(WEIGHTS - 0.5, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),

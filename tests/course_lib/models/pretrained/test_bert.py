@@ -3,15 +3,22 @@
 That what is read computes the same is shown in ``test_bert.py``.
 """
 
+import json
 import pickle
 import re
 
 import pytest
+import tokenizers
 import torch
 import transformers
 
-from course_lib.models.bert import BertConfig
-from course_lib.models.pretrained.bert import from_huggingface
+from course_lib.models.bert import BertConfig, BertModel, mean_pooling
+from course_lib.models.bert_heads import (
+    BertForMaskedLM,
+    BertForPreTraining,
+    BertForSequenceClassification,
+)
+from course_lib.models.pretrained.bert import from_huggingface, read_tokenizer
 from tests.course_lib.parity import assert_as_exact_as
 from tests.course_lib.saved_folder import change_config, change_tensors
 
@@ -244,3 +251,134 @@ def test_bert_base_is_read_with_all_its_layers_and_tokens(tmp_path):
         actual = from_huggingface(tmp_path)(tokens, segments).tokens
         exact = theirs.double()(input_ids=tokens, token_type_ids=segments).prediction_logits
     assert_as_exact_as([reference], [actual], [exact])
+
+
+# --- encoders, masked-language models, classifiers -----------------------------------------------
+
+EVERYTHING = torch.ones(1, 1, 1, 8, dtype=torch.bool)
+KINDS = {
+    "Model": BertModel,
+    "ForMaskedLM": BertForMaskedLM,
+    "ForSequenceClassification": BertForSequenceClassification,
+    "ForPreTraining": BertForPreTraining,
+}
+
+
+def save(theirs, name, folder):
+    """Save the same encoder under another head, drawn anew, and return the model."""
+    settings = {"num_labels": 5} if "Classification" in name else {}
+    config = transformers.BertConfig(**theirs.config.to_diff_dict() | settings)
+    model = getattr(transformers, f"Bert{name}")(config).eval()
+    (model if name == "Model" else model.bert).load_state_dict(
+        theirs.bert.state_dict(), strict=False
+    )
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize("name", KINDS)
+@torch.no_grad()
+def test_encoder_is_read_from_each_kind_of_checkpoint(theirs, name, tmp_path):
+    save(theirs, name, tmp_path)
+    model = from_huggingface(tmp_path, BertModel)
+    assert not model.training
+    output, expected = model(TOKEN_IDS, mask=EVERYTHING), theirs.bert(input_ids=TOKEN_IDS)
+    torch.testing.assert_close(output.hidden, expected.last_hidden_state, rtol=1e-4, atol=1e-4)
+    pooled = torch.zeros(1, 8) if name == "ForMaskedLM" else expected.pooler_output
+    torch.testing.assert_close(output.pooled, pooled, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["ForMaskedLM", "ForPreTraining"])
+@torch.no_grad()
+def test_masked_language_model_guesses_as_it_did(theirs, name, tmp_path):
+    peer = save(theirs, name, tmp_path)
+    model = from_huggingface(tmp_path, BertForMaskedLM)
+    weight = model.masked_language_model.output_projection.weight
+    assert weight is model.bert.embeddings.tokens.weight
+    expected = peer(input_ids=TOKEN_IDS)
+    logits = expected.logits if name == "ForMaskedLM" else expected.prediction_logits
+    torch.testing.assert_close(model(TOKEN_IDS, mask=EVERYTHING), logits, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+def test_classifier_keeps_its_labels(theirs, tmp_path):
+    peer = save(theirs, "ForSequenceClassification", tmp_path)
+    logits = from_huggingface(tmp_path, BertForSequenceClassification)(TOKEN_IDS, mask=EVERYTHING)
+    assert logits.shape == (1, 5)
+    torch.testing.assert_close(logits, peer(input_ids=TOKEN_IDS).logits, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "lacks"),
+    [
+        ("Model", BertForPreTraining, "masked_language_model"),
+        ("Model", BertForSequenceClassification, "classifier"),
+        ("ForMaskedLM", BertForPreTraining, "bert.pooler"),
+        ("ForMaskedLM", BertForSequenceClassification, "bert.pooler"),
+        ("ForSequenceClassification", BertForMaskedLM, "masked_language_model"),
+    ],
+)
+def test_missing_head_is_named(theirs, name, kind, lacks, tmp_path):
+    save(theirs, name, tmp_path)
+    with pytest.raises(ValueError, match=f"lacks {lacks}"):
+        from_huggingface(tmp_path, kind)
+
+
+def test_mean_leaves_padding_out():
+    hidden = torch.tensor([[[1.0, 2], [3, 6], [9, 9]], [[1, 1], [2, 2], [3, 3]]])
+    is_real = torch.tensor([[True, True, False], [True, True, True]])
+    assert mean_pooling(hidden, is_real).tolist() == [[2, 4], [2, 2]]
+
+
+# --- tokenizer -----------------------------------------------------------------------------------
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+PIECES = (*SPECIALS, "a", "play", "##ful", "##ness", ".", "é", "A")
+TEXTS = ("A playful play.", "Playfulness, [MASK] É\n.", "aplayful", "a" * 101, "")
+
+
+def save_tokenizer(folder, *, lowercase=True, strip_accents=None):
+    tokenizer = tokenizers.BertWordPieceTokenizer(
+        {piece: number for number, piece in enumerate(PIECES)},
+        lowercase=lowercase,
+        strip_accents=strip_accents,
+    )
+    tokenizer.add_special_tokens(list(SPECIALS))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer
+
+
+@pytest.mark.parametrize("settings", [{}, {"lowercase": False}, {"strip_accents": False}], ids=str)
+def test_tokenizer_splits_as_it_did(settings, tmp_path):
+    peer = save_tokenizer(tmp_path, **settings)
+    tokenizer = read_tokenizer(tmp_path)
+    assert tokenizer.vocabulary.tokens == PIECES
+    assert tokenizer.vocabulary.specials == SPECIALS
+    for text in TEXTS:
+        assert tokenizer.encode(text) == peer.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"WordPiece","unk', '"Unigram","unk', "type in .*tokenizer.json must be 'WordPiece'"),
+        ('prefix":"##","max', 'prefix":"@@","max', "continuing_subword_prefix in .* must be '##'"),
+        ('"clean_text":true', '"clean_text":false', "clean_text in .* must be True"),
+        ('"A":11', '"A":12', "must number its tokens from 0 on"),
+        ('"[UNK]":1,', '"[NONE]":1,', "must have a vocab with its unk_token in it"),
+        ("{", "[{", "must be JSON"),
+    ],
+)
+def test_other_tokenizers_are_rejected(old, new, message, tmp_path):
+    save_tokenizer(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    text = json.dumps(json.loads(path.read_text()), separators=(",", ":"))
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message):
+        read_tokenizer(tmp_path)
+
+
+def test_missing_tokenizer_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"must hold tokenizer\.json"):
+        read_tokenizer(tmp_path)

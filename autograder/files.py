@@ -1,12 +1,52 @@
-"""Writes files atomically: a command's files appear complete or not at all."""
+"""Reads and writes files safely: nothing half-written, no links of others, UTF-8."""
 
 import contextlib
+import errno
+import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from course_lib.atomic_write import UNFINISHED, atomic_write
+
+
+class TextFileError(ValueError):
+    """Bytes are not UTF-8; the message gives the line and a remedy."""
+
+
+def text_of(data: bytes) -> str:
+    """Return a file's text, with newlines as line ends.
+
+    Raises:
+        TextFileError: The bytes are not UTF-8.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise TextFileError(
+            f"line {line} is not written in UTF-8: save the file as UTF-8"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def open_regular(path: Path | str, *, dir_fd: int | None = None) -> BinaryIO:
+    """Open a regular file that somebody else may replace at any time.
+
+    The file's type is checked after opening, so replacing the path by a pipe or a link in between
+    has no effect.
+
+    Raises:
+        OSError: The file is missing or not a regular file; ``ELOOP`` for links and pipes.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=dir_fd)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise OSError(errno.ELOOP, "no regular file", str(path))
 
 
 def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:

@@ -1,0 +1,281 @@
+"""Llama, the decoder of 2023 and after, and what separates it from GPT-2, each a setting.
+
+Dimensions: batch; length (tokens); d_model; num_heads; num_kv_heads; head_dim; d_ff; vocab_size.
+Padding comes first in a sequence.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+
+from course_lib.layers.attention import GroupedQueryAttention
+from course_lib.layers.embedding import TokenEmbedding, keep_tied
+from course_lib.layers.feed_forward import FeedForward, GatedFeedForward
+from course_lib.layers.kv_cache import AttentionCache
+from course_lib.layers.masks import CausalMask
+from course_lib.layers.normalization import LayerNorm, RMSNorm
+from course_lib.layers.positional import LearnedPositions, RotaryPositions
+from course_lib.layers.residual import NormPosition, Residual, final_norm
+from course_lib.models.gpt import DecoderLM
+from course_lib.validation import check_at_least, check_divisible, check_fields
+
+Biases = Literal["none", "query_key_value", "attention", "all"]
+"""Which projections have biases: none, those of queries, keys and values (Qwen2), all of the
+attention, or those of the feed-forward layers too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlamaConfig:
+    """Sizes and choices of a ``Llama``; the defaults are SmolLM2-135M.
+
+    >>> small = LlamaConfig(d_model=64, num_heads=4, num_kv_heads=2, d_ff=128, num_layers=2)
+    >>> small.width_of_head
+    16
+
+    Attributes:
+        vocab_size: Number of token ids.
+        max_length: Most tokens that the model was trained on; a limit for learned positions only.
+        d_model: Width of a token's vector.
+        num_heads: Number of query heads; divisible by ``num_kv_heads``.
+        num_kv_heads: Number of heads of keys and values, all that a cache has to hold.
+        head_dim: Width of a head; ``d_model // num_heads`` if None.
+        d_ff: Width inside the feed-forward layers.
+        num_layers: Number of layers.
+        dropout: Share that training sets to zero: of the embeddings and of each sublayer's output.
+        norm: ``rms`` or ``layer`` normalisation.
+        eps: Of the normalisations.
+        norm_position: Where they stand.
+        feed_forward: Two gated layers, then three plain ones, named by their activation.
+        positions: How tokens are told where they stand.
+        rotary_base: The slowest pair takes about ``2 pi rotary_base`` tokens a turn.
+        unplaced_interval: Every so many layers one turns nothing, and sees tokens without order,
+            as in SmolLM3; no layer if 0.
+        query_key_norm: Whether queries and keys are normalised in each head, as in Qwen3.
+        biases: Which projections have biases.
+        tied: Whether the output projection is the embedding.
+
+    Raises:
+        ValueError: A value is out of range, or two do not go together.
+
+    Source: Touvron et al. (2023), section 2.2; Allal et al. (2025) for SmolLM2.
+    """
+
+    vocab_size: int = 49_152
+    max_length: int = 8192
+    d_model: int = 576
+    num_heads: int = 9
+    num_kv_heads: int = 3
+    head_dim: int | None = None
+    d_ff: int = 1536
+    num_layers: int = 30
+    dropout: float = 0.0
+    norm: Literal["rms", "layer"] = "rms"
+    eps: float = 1e-5
+    norm_position: NormPosition = "pre"
+    feed_forward: Literal["swiglu", "geglu", "relu", "gelu", "gelu_tanh"] = "swiglu"
+    positions: Literal["rotary", "learned"] = "rotary"
+    rotary_base: float = 100_000.0
+    unplaced_interval: int = 0
+    query_key_norm: bool = False
+    biases: Biases = "none"
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        """Check all values."""
+        check_fields(
+            self, zero=["unplaced_interval"], positive=["eps", "rotary_base"], shares=["dropout"]
+        )
+        check_divisible(num_heads=self.num_heads, num_kv_heads=self.num_kv_heads)
+        if self.head_dim is None:
+            check_divisible(d_model=self.d_model, num_heads=self.num_heads)
+        else:
+            check_at_least(1, head_dim=self.head_dim)
+        if self.positions == "rotary":
+            RotaryPositions(self.width_of_head, base=self.rotary_base)  # checks both
+
+    @property
+    def width_of_head(self) -> int:
+        """Width of a head, given or not."""
+        return self.d_model // self.num_heads if self.head_dim is None else self.head_dim
+
+
+SMOLLM2_135M = LlamaConfig()
+SMOLLM2_360M = LlamaConfig(d_model=960, num_heads=15, num_kv_heads=5, d_ff=2560, num_layers=32)
+TINYLLAMA_1B = LlamaConfig(
+    vocab_size=32_000,
+    max_length=2048,
+    d_model=2048,
+    num_heads=32,
+    num_kv_heads=4,
+    d_ff=5632,
+    num_layers=22,
+    rotary_base=10_000.0,
+    tied=False,
+)
+QWEN3_0_6B = LlamaConfig(
+    vocab_size=151_936,
+    max_length=40_960,
+    d_model=1024,
+    num_heads=16,
+    num_kv_heads=8,
+    head_dim=128,
+    d_ff=3072,
+    num_layers=28,
+    eps=1e-6,
+    rotary_base=1_000_000.0,
+    query_key_norm=True,
+)
+GPT2 = LlamaConfig(
+    vocab_size=50_257,
+    max_length=1024,
+    d_model=768,
+    num_heads=12,
+    num_kv_heads=12,
+    d_ff=3072,
+    num_layers=12,
+    dropout=0.1,
+    norm="layer",
+    feed_forward="gelu_tanh",
+    positions="learned",
+    biases="all",
+)
+"""The smallest GPT-2: with this configuration a ``Llama`` is a ``DecoderLM``."""
+
+
+class LlamaBlock(nn.Module):
+    """Grouped-query attention and a gated feed-forward layer, each with its residual.
+
+    >>> import torch
+    >>> config = LlamaConfig(d_model=8, num_heads=2, num_kv_heads=1, d_ff=16)
+    >>> LlamaBlock(config, rotary=RotaryPositions(4))(torch.randn(3, 5, 8), CausalMask(5)).shape
+    torch.Size([3, 5, 8])
+
+    Args:
+        config: Sizes and choices.
+        rotary: Turns queries and keys by their positions; None turns nothing.
+
+    Attributes:
+        self_attention: ``GroupedQueryAttention``.
+        feed_forward: ``GatedFeedForward``, or ``FeedForward`` if the config says so.
+        attention_residual: ``Residual`` around the attention, with its normalisation.
+        feed_forward_residual: ``Residual`` around the feed-forward layer, likewise.
+
+    Source: Touvron et al. (2023), section 2.2.
+    """
+
+    def __init__(self, config: LlamaConfig, rotary: RotaryPositions | None) -> None:
+        super().__init__()
+        self.self_attention = GroupedQueryAttention(
+            config.d_model,
+            config.num_heads,
+            config.num_kv_heads,
+            head_dim=config.head_dim,
+            bias=config.biases != "none",
+            output_bias=config.biases in ("attention", "all"),
+            rotary=rotary,
+            query_key_norm=config.query_key_norm,
+            eps=config.eps,
+        )
+        self.feed_forward = _feed_forward(config)
+        self.attention_residual = _residual(config)
+        self.feed_forward_residual = _residual(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: CausalMask | Tensor | None = None,
+        *,
+        cache: AttentionCache | None = None,
+    ) -> Tensor:
+        """Let each token of ``(batch, length, d_model)`` read those before it.
+
+        The mask is boolean, each size of ``(batch, num_heads, length, key_len)`` or 1, or a
+        ``CausalMask``; key_len counts the cached keys too. ``cache`` is None in training.
+        """
+        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class Llama(DecoderLM):
+    """Predict the next token after each token, as ``DecoderLM`` does, with layers of its own.
+
+    >>> import torch
+    >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 4, "num_kv_heads": 2, "d_ff": 16}
+    >>> model = Llama(LlamaConfig(**sizes, num_layers=2))
+    >>> model(torch.tensor([[1, 5, 3], [1, 7, 2]])).shape
+    torch.Size([2, 3, 9])
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        config: As given.
+        embedding: ``TokenEmbedding``.
+        positions: ``LearnedPositions``, or None if the layers turn queries and keys.
+        dropout: ``nn.Dropout``, on the embeddings with their positions.
+        layers: ``LlamaBlock``, first to last.
+        norm: The last normalisation, or the identity after post-norm layers.
+        output_projection: ``nn.Linear(d_model, vocab_size)`` without bias.
+
+    Source: Touvron et al. (2023), section 2.2.
+    """
+
+    config: LlamaConfig  # type: ignore[assignment] # DecoderLM reads num_layers only
+
+    def __init__(self, config: LlamaConfig) -> None:
+        nn.Module.__init__(self)  # DecoderLM's own would make the layers of GPT-2
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        rotary = None
+        self.positions = None
+        if config.positions == "learned":
+            self.positions = LearnedPositions(config.max_length, config.d_model)
+        else:
+            rotary = RotaryPositions(config.width_of_head, base=config.rotary_base, layout="halves")
+        self.dropout = nn.Dropout(config.dropout)
+        interval = config.unplaced_interval
+        self.layers = nn.ModuleList(
+            LlamaBlock(config, None if interval and number % interval == 0 else rotary)
+            for number in range(1, config.num_layers + 1)
+        )
+        self.norm: nn.Module = final_norm(_norm(config), config.norm_position)
+        self.output_projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        keep_tied(self)
+        self._initialise()
+
+    def tie_weights(self) -> None:
+        """Share the embedding's weight with the output projection, if the config says so."""
+        if self.config.tied:
+            super().tie_weights()
+
+    def _initialise(self) -> None:
+        """Start small, as GPT-2 did, and the more layers add to the residual, the smaller."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+        std = 0.02 / (2 * self.config.num_layers) ** 0.5
+        for name, parameter in self.named_parameters():
+            if name.endswith(("self_attention.output_projection.weight", "down_projection.weight")):
+                nn.init.normal_(parameter, std=std)
+
+
+def _norm(config: LlamaConfig) -> nn.Module:
+    kind = RMSNorm if config.norm == "rms" else LayerNorm
+    return kind(config.d_model, eps=config.eps)
+
+
+def _residual(config: LlamaConfig) -> Residual:
+    return Residual(_norm(config), norm_position=config.norm_position, dropout=config.dropout)
+
+
+def _feed_forward(config: LlamaConfig) -> nn.Module:
+    sizes, bias = (config.d_model, config.d_ff), config.biases == "all"
+    if config.feed_forward == "swiglu":
+        return GatedFeedForward(*sizes, activation="silu", bias=bias)
+    if config.feed_forward == "geglu":
+        return GatedFeedForward(*sizes, activation="gelu", bias=bias)
+    return FeedForward(*sizes, activation=config.feed_forward, bias=bias)

@@ -1,0 +1,207 @@
+"""Pre-trained Llama-shaped models from GGUF, llama.cpp's format: weights of few bits in one file.
+
+The package ``gguf`` reads the file and makes numbers of its blocks; we name and arrange them.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib.models.llama import Llama, LlamaConfig
+from course_lib.models.pretrained.huggingface import load_exactly
+from course_lib.models.pretrained.llama import empty_model
+
+# Their names, as patterns, and ours.
+_NAMES = {
+    r"token_embd\.": "embedding.",
+    r"output_norm\.": "norm.",
+    r"output\.": "output_projection.",
+    r"blk\.(\d+)\.attn_norm\.": r"layers.\1.attention_residual.norm.",
+    r"blk\.(\d+)\.ffn_norm\.": r"layers.\1.feed_forward_residual.norm.",
+    r"blk\.(\d+)\.ffn_(gate|up|down)\.": r"layers.\1.feed_forward.\2_projection.",
+    r"blk\.(\d+)\.attn_q\.": r"layers.\1.self_attention.query_projection.",
+    r"blk\.(\d+)\.attn_k\.": r"layers.\1.self_attention.key_projection.",
+    r"blk\.(\d+)\.attn_v\.": r"layers.\1.self_attention.value_projection.",
+    r"blk\.(\d+)\.attn_output\.": r"layers.\1.self_attention.output_projection.",
+    r"blk\.(\d+)\.attn_q_norm\.": r"layers.\1.self_attention.query_projection.norm.",
+    r"blk\.(\d+)\.attn_k_norm\.": r"layers.\1.self_attention.key_projection.norm.",
+}
+_SIZES = {
+    "context_length": "max_length",
+    "embedding_length": "d_model",
+    "attention.head_count": "num_heads",
+    "feed_forward_length": "d_ff",
+    "block_count": "num_layers",
+    "attention.layer_norm_rms_epsilon": "eps",
+}
+_PERMUTED = ("llama", "smollm3")
+_ARCHITECTURES = (*_PERMUTED, "qwen2", "qwen3")
+
+
+class GGUFFile:
+    """A GGUF file, opened: its settings, and the model that they and its tensors make.
+
+    The architectures are llama (with it SmolLM2 and Mistral), qwen2, qwen3 and smollm3; weights of
+    any type that the package ``gguf`` can turn into numbers, Q4_0, Q4_1, Q8_0, F16 and F32 among
+    them.
+
+    >>> import gguf, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "small.gguf"
+    >>> writer = gguf.GGUFWriter(path, "llama")
+    >>> writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.close()
+    (None, None, None)
+    >>> GGUFFile(path).settings["general.architecture"]
+    'llama'
+
+    Args:
+        path: The file.
+
+    Attributes:
+        path: As given.
+        settings: By their names in the file, numbers, strings and lists of them: sizes, tokens,
+            chat template.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ImportError: The package ``gguf`` is not installed.
+        ValueError: It is no GGUF file, or not a whole one.
+
+    Source: ggml-org/ggml, docs/gguf.md.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise FileNotFoundError(f"path must be a GGUF file, {path} is none")
+        try:
+            self._reader = _reader(self.path)
+        except (ValueError, IndexError, TypeError, OverflowError) as error:  # a file cut short
+            raise ValueError(f"{path} must be a whole GGUF file: {error}") from error
+        self.settings = {name: field.contents() for name, field in self._reader.fields.items()}
+
+    def load_model(self) -> Llama:
+        """Load the language model, in evaluation mode and float32: 4 bytes for each weight.
+
+        llama.cpp turns neighbours, entries 2i and 2i + 1 of a head. So its files of llama and
+        smollm3 have the rows of queries and keys in another order than Hugging Face's; here they
+        are put back.
+
+        Returns:
+            The model.
+
+        Raises:
+            ValueError: The architecture is another, a setting asks for what ``Llama`` has not, or
+                the tensors are not those of the model.
+
+        Source: ggml-org/llama.cpp, convert_hf_to_gguf.py.
+        """
+        tensors = {_our_name(tensor.name): self._numbers(tensor) for tensor in self._reader.tensors}
+        tied = "output_projection.weight" not in tensors
+        config = _our_config(self.settings, self.path, tied=tied)
+        if tied and "embedding.weight" in tensors:
+            tensors["output_projection.weight"] = tensors["embedding.weight"]
+        if self.settings["general.architecture"] in _PERMUTED:
+            for name in tensors:
+                if ".query_projection." in name or ".key_projection." in name:
+                    tensors[name] = halves_from_neighbours(tensors[name], config.width_of_head)
+        model = empty_model(config)
+        load_exactly(model, tensors, self.path)
+        return model
+
+    def _numbers(self, theirs: Any) -> Tensor:
+        """Return the numbers of a tensor, float32."""
+        from gguf import dequantize
+
+        try:
+            numbers = dequantize(theirs.data, theirs.tensor_type)
+        except NotImplementedError as error:
+            raise ValueError(
+                f"{theirs.name} in {self.path} is of type {theirs.tensor_type.name}, which the "
+                "package gguf can't turn into numbers"
+            ) from error
+        return torch.from_numpy(np.array(numbers, dtype=np.float32))
+
+
+def halves_from_neighbours(rows: Tensor, head_dim: int) -> Tensor:
+    """Put the rows of a projection from the interleaved layout into that of halves.
+
+    In each head, row 2i goes to place i and row 2i + 1 to place i + head_dim / 2.
+
+    >>> halves_from_neighbours(torch.arange(8), head_dim=4)
+    tensor([0, 2, 1, 3, 4, 6, 5, 7])
+
+    Args:
+        rows: ``(heads * head_dim, ...)``, a weight or a bias.
+        head_dim: Width of a head; even.
+
+    Returns:
+        Of the same shape.
+
+    Source: ``LlamaModel.permute`` in ggml-org/llama.cpp, convert_hf_to_gguf.py, turned round.
+    """
+    return rows.unflatten(0, (-1, head_dim // 2, 2)).transpose(1, 2).flatten(0, 2)
+
+
+def _reader(path: Path) -> Any:
+    from gguf import GGUFReader
+
+    class Reader(GGUFReader):
+        data: Any
+
+        def _get(self, *args: Any, **settings: Any) -> Any:
+            self.data = np.asarray(self.data)  # a memmap takes three times as long to slice
+            return super()._get(*args, **settings)
+
+    return Reader(path)
+
+
+def _our_name(name: str) -> str:
+    for pattern, ours in _NAMES.items():
+        renamed, count = re.subn(f"^{pattern}", ours, name)
+        if count:
+            return renamed
+    return name  # reported by its own name
+
+
+def _our_config(settings: dict[str, Any], path: Path, *, tied: bool) -> LlamaConfig:
+    architecture = settings.get("general.architecture")
+    if architecture not in _ARCHITECTURES:
+        raise ValueError(
+            f"general.architecture in {path} must be one of {_ARCHITECTURES}, got {architecture!r}"
+        )
+    said = {
+        name.removeprefix(f"{architecture}."): value
+        for name, value in settings.items()
+        if name.startswith(f"{architecture}.")
+    }
+    missing = [name for name in _SIZES if name not in said]
+    if missing:
+        raise ValueError(f"{path} must say {architecture}.{missing[0]}, it does not")
+    sizes = {ours: said[name] for name, ours in _SIZES.items()}
+    head_dim = said.get("attention.key_length", sizes["d_model"] // sizes["num_heads"])
+    for name, supported in {
+        "attention.value_length": head_dim,
+        "rope.dimension_count": head_dim,
+        "rope.scaling.type": "none",
+        "attention.sliding_window": 0,
+        "expert_count": 0,
+    }.items():
+        if said.get(name, supported) != supported:
+            raise ValueError(
+                f"{architecture}.{name} in {path} must be {supported!r}, got {said[name]!r}"
+            )
+    return LlamaConfig(
+        **sizes,
+        vocab_size=len(settings["tokenizer.ggml.tokens"]),
+        num_kv_heads=said.get("attention.head_count_kv", sizes["num_heads"]),
+        head_dim=head_dim,
+        rotary_base=said.get("rope.freq_base", 10_000.0),
+        unplaced_interval=4 if architecture == "smollm3" else 0,
+        query_key_norm=architecture == "qwen3",
+        biases="query_key_value" if architecture == "qwen2" else "none",
+        tied=tied,
+    )

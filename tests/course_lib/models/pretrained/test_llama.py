@@ -1,0 +1,148 @@
+"""Is a Llama-shaped model that `transformers` saved read as it was written, and others refused?"""
+
+import pytest
+import torch
+import transformers
+
+from course_lib.models.llama import LlamaConfig
+from course_lib.models.pretrained.llama import from_huggingface
+from tests.course_lib.parity import randomise
+from tests.course_lib.saved_folder import change_config, change_tensors
+
+TOKEN_IDS = torch.randint(13, (2, 17), generator=torch.Generator().manual_seed(5))
+SIZES = {
+    "vocab_size": 13,
+    "hidden_size": 24,
+    "intermediate_size": 20,
+    "num_hidden_layers": 11,  # so that layer 1 and layer 10 could be mixed up
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+    "bos_token_id": None,
+    "eos_token_id": None,
+    "pad_token_id": None,
+}
+OURS = {
+    "vocab_size": 13,
+    "d_model": 24,
+    "d_ff": 20,
+    "num_layers": 11,
+    "num_heads": 6,
+    "num_kv_heads": 2,
+    "head_dim": 4,
+    "max_length": 32,
+    "eps": 1e-6,
+    "rotary_base": 500.0,
+    "tied": False,
+}
+ROPE = {"rope_type": "default", "rope_theta": 500.0}
+KINDS = {
+    "Llama": ({}, {}),
+    "Llama, all biases": (
+        {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True},
+        {"biases": "all", "tied": True},
+    ),
+    "Llama, another width of heads": (
+        {"head_dim": 6, "hidden_act": "gelu", "rms_norm_eps": 1e-3},
+        {"head_dim": 6, "feed_forward": "geglu", "eps": 1e-3},
+    ),
+    "Mistral": ({"sliding_window": None}, {}),
+    "Qwen2": ({}, {"head_dim": None, "biases": "query_key_value"}),
+    "Qwen3": ({"head_dim": 8}, {"head_dim": 8, "query_key_norm": True}),
+    "SmolLM3": ({}, {"head_dim": None, "unplaced_interval": 4, "tied": True}),
+}
+
+
+def build(kind: str):
+    name = kind.partition(",")[0]
+    config = getattr(transformers, f"{name}Config")(**SIZES, **KINDS[kind][0], rope_parameters=ROPE)
+    return randomise(getattr(transformers, f"{name}ForCausalLM")(config).eval().double())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    build("Llama").save_pretrained(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_logits_are_those_of_transformers(kind, tmp_path):
+    theirs = build(kind)
+    theirs.save_pretrained(tmp_path)
+    ours = from_huggingface(tmp_path)
+    assert ours.config == LlamaConfig(**(OURS | KINDS[kind][1]))
+    assert not ours.training
+    assert ours.embedding.weight.dtype == torch.float64
+    assert (ours.output_projection.weight is ours.embedding.weight) == ours.config.tied
+    logits = theirs(TOKEN_IDS).logits
+    assert logits.abs().max() > 1
+    torch.testing.assert_close(ours(TOKEN_IDS), logits, rtol=0, atol=1e-4)  # their angles: float32
+
+
+@torch.no_grad()
+def test_old_files_are_read_as_new_ones(folder):
+    expected = from_huggingface(folder)(TOKEN_IDS)
+    change_config(folder, rope_parameters=None, rope_theta=500.0, rope_scaling=None)
+    change_tensors(
+        folder, lambda t: t | {"model.layers.3.self_attn.rotary_emb.inv_freq": torch.ones(2)}
+    )
+    assert torch.equal(from_huggingface(folder)(TOKEN_IDS), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("model_type", "gpt2"),
+        ("hidden_act", "relu"),
+        ("sliding_window", 16),
+        ("rope_scaling", {"type": "linear", "factor": 2.0}),
+        ("rope_parameters", {"rope_type": "llama3", "rope_theta": 500.0}),
+        ("rope_parameters", ROPE | {"partial_rotary_factor": 0.5}),
+        ("mlp_bias", True),
+    ],
+)
+def test_unsupported_setting_is_named(folder, name, value):
+    change_config(folder, **{name: value})
+    expected = "partial_rotary_factor" if "partial_rotary_factor" in str(value) else name
+    with pytest.raises(ValueError, match=f"{expected} in .*config.json must be "):
+        from_huggingface(folder)
+
+
+def test_window_as_wide_as_the_longest_sequence_is_accepted(folder):
+    change_config(folder, sliding_window=32)
+    from_huggingface(folder)
+
+
+def test_irregular_layers_without_positions_are_rejected(tmp_path):
+    build("SmolLM3").save_pretrained(tmp_path)
+    change_config(tmp_path, no_rope_layers=[1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match=r"no_rope_layers in .* must be \[1, 1, 1, 0, 1"):
+        from_huggingface(tmp_path)
+    change_config(tmp_path, no_rope_layers=[1] * 11)
+    assert from_huggingface(tmp_path).config.unplaced_interval == 0
+
+
+@pytest.mark.parametrize("name", ["hidden_size", "num_hidden_layers"])
+def test_missing_size_is_named(folder, name):
+    text = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(text.replace(f'"{name}"', '"another"'))
+    with pytest.raises(ValueError, match=f"must say {name}"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: {n: x for n, x in t.items() if "3.self_attn.q" not in n}, "lacks layers.3.self"),
+        (lambda t: t | {"score.weight": torch.ones(2)}, r"no place in Llama for score\.weight"),
+        (
+            lambda t: t | {"model.layers.2.self_attn.k_proj.weight": torch.ones(24, 24)},
+            r"layers\.2\.self_attention\.key_projection\.weight must have shape \(8, 24\)",
+        ),
+    ],
+)
+def test_mismatched_checkpoint_is_named(folder, change, message):
+    change_tensors(folder, change)
+    with pytest.raises(ValueError, match=message):
+        from_huggingface(folder)
