@@ -53,7 +53,7 @@ class SimulatedCluster(Cluster):
 def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, float]:
     """Return a result, and the seconds that grading it takes once the judge is warm."""
     judge = JudgePool().open(course, GradingOptions())
-    results = [judge.grade(notebook, "student") for _ in range(8)]
+    results = [judge.grade(notebook, "student", seed=1) for _ in range(8)]
     return results[-1], sorted(result.seconds for result in results[2:])[3]
 
 

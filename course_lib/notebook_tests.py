@@ -110,7 +110,7 @@ def _tell(result: Any) -> None:
     elif isinstance(error, NotImplementedError) and is_unwritten(str(error)):
         del _passes[title]  # nothing to mend yet
     elif failing := _failing_before(title):
-        print(f"“{failing}” fails too: if this test stands on that, begin there.")
+        print(f"“{failing}” fails too: if this test depends on it, begin there.")
 
 
 def _is_shown(error: BaseException) -> bool:

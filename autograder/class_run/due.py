@@ -1,7 +1,6 @@
 """Decides which notebooks of a class have to be graded, and which students share a result."""
 
 import dataclasses
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,8 +18,8 @@ from autograder.class_run.submissions import (
 )
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 
-Given = tuple[Path, int | None]
-"""A notebook, and the seed of its hidden inputs; None: the judge's own."""
+Given = tuple[Path, int]
+"""A notebook, and the seed of its hidden inputs."""
 Graded = tuple[SubmissionResult, str]
 """A result and its fingerprint; the fingerprint is empty if the notebook must be graded again."""
 
@@ -32,7 +31,8 @@ class Due:
     """The notebooks of a class that are not graded yet.
 
     The one notebook of a team is graded once, and each member has the same marks. ``teams`` maps
-    students to teams; it may change between two calls.
+    students to teams; it may change between two calls. ``class_seed`` draws the hidden inputs where
+    neither the options nor an earlier result gives a seed.
     """
 
     def __init__(
@@ -41,12 +41,13 @@ class Due:
         options: GradingOptions,
         store: ResultStore | None,
         teams: Mapping[str, str],
+        class_seed: int,
     ) -> None:
         self._course, self._options, self._store, self._teams = course, options, store, teams
         self._waiting: dict[_Same, list[tuple[str, Path]]] = {}
         self._leads: dict[str, _Same] = {}
         self._missing: dict[str, Given] = {}
-        self._class_seed = secrets.randbits(62)  # shared, so that judges run each variant once
+        self._class_seed = class_seed
 
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
         """Yield the results of notebooks that need no grading, and remember the others."""

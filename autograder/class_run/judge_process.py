@@ -6,7 +6,6 @@ notebook ends there, and only the checks before it count.
 """
 
 import contextlib
-import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -75,16 +74,14 @@ class JudgeProcess:
         self._options = options
         self._start = start
         self._judge: Started | None = None
-        self._seed = secrets.randbits(62)
         self._known = Progress()
 
-    def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
-        """Grade one notebook, see ``Judge.grade``; without a seed all submissions share one.
+    def grade(self, notebook: bytes, student: str, *, seed: int) -> SubmissionResult:
+        """Grade one notebook, see ``Judge.grade``.
 
         Raises:
             SandboxError: The sandbox broke down, or every judge ends at this notebook.
         """
-        seed = self._seed if seed is None else seed
         self._known = Progress()
         began = time.monotonic()
         ends: Counter[str] = Counter()

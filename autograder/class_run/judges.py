@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import socket
 import subprocess
 import sys
@@ -40,9 +41,13 @@ class JudgePool:
     """Gives out judges; their server runs until this is closed, or the process ends.
 
     Libraries of students are unpacked into ``scratch``, or the system's temporary folder.
+
+    Attributes:
+        seed: Drawn once; students with the same hidden inputs share the runs of variants.
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
+        self.seed = secrets.randbits(62)
         self._scratch = scratch
         self._servers: dict[str, _Server] = {}  # in the order in which they were asked for last
         self._last: tuple[object, list[JudgeProcess]] = None, []

@@ -109,7 +109,7 @@ def try_reference(
     with tempfile.TemporaryDirectory(prefix="reference-") as folder:
         path = Path(folder, f"{homework.id}.ipynb")
         path.write_text(instructors_notebook(homework), encoding="utf-8")
-        given = {"reference": (path, options.seed)}
+        given = {"reference": (path, judges.seed if options.seed is None else options.seed)}
         for graded in _grade_all(course, given, options, judges, elsewhere):
             for result, _ in graded:
                 check_reference(result)
@@ -148,7 +148,7 @@ def grade_notebooks(
     ``notebooks`` and ``teams`` map students to files and teams. While notebooks are graded on this
     machine, ``more`` is asked again and again for further ones, of other students.
     """
-    due = Due(course, options, store, teams)
+    due = Due(course, options, store, teams, judges.seed)
     yield from due.take(notebooks)
     known: list[SubmissionResult] = []
 
@@ -197,7 +197,7 @@ def _grade_here(
     for judge in judges.acquire(count, course, options, others=count - 1):
         idle.put(judge)
 
-    def grade(student: str, path: Path, seed: int | None) -> Graded:
+    def grade(student: str, path: Path, seed: int) -> Graded:
         judge = idle.get()
         try:
             notebook = read_notebook(path)
@@ -237,7 +237,7 @@ def judges_here(options: GradingOptions) -> int:
 
 
 def grade_patiently(
-    judge: JudgeProcess, notebook: bytes, student: str, seed: int | None = None
+    judge: JudgeProcess, notebook: bytes, student: str, seed: int
 ) -> SubmissionResult:
     """Grade a notebook; try again if the sandbox breaks down or the student's process crashes.
 

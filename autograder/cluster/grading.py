@@ -139,7 +139,7 @@ class _Room:
 
 
 def _grade_one(
-    course: Course, notebook: bytes, student: str, seed: int | None, options: GradingOptions
+    course: Course, notebook: bytes, student: str, seed: int, options: GradingOptions
 ) -> dict[str, Any]:
     """Grade one submission in a Dask worker, which keeps its judge for the next."""
     from distributed import get_worker

@@ -80,14 +80,15 @@ class TrustedJudge(JudgeSettings, NbGraderPreprocessor):
         )
         judge = self._judges.acquire_one(course, options)
         self._try_reference(course, judge)
-        return grade_patiently(judge, handed_in, student)
+        return grade_patiently(judge, handed_in, student, self._judges.seed)
 
     def _try_reference(self, course: Course, judge: JudgeProcess) -> None:
         """Refuse to grade by tests that the reference solution does not pass; tried once."""
         if course.digest not in self._tried:
             notebook = instructors_notebook(course.homework).encode()
             try:
-                check_reference(grade_patiently(judge, notebook, "reference"))
+                seed = self._judges.seed
+                check_reference(grade_patiently(judge, notebook, "reference", seed))
                 self._tried[course.digest] = None
             except HomeworkError as error:
                 self._tried[course.digest] = error

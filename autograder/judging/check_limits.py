@@ -82,8 +82,7 @@ class CheckLimits:
     def _short_time(self, cell: Cell, seconds: float) -> str:
         return (
             f"{STOPPED} {seconds:.2g} s. It got no longer, because an earlier check of "
-            f"{cell.exercise} was stopped; the reference solution needs less than a tenth of that. "
-            "First look there for a loop that never ends."
+            f"{cell.exercise} was stopped: look there first for a loop that never ends."
         )
 
 

@@ -1,7 +1,6 @@
 """Grades one submission: runs the student's code in its process, and the test cells here."""
 
 import contextlib
-import secrets
 import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
@@ -75,7 +74,6 @@ class Judge:
         self._device = device
         self._reference: dict[str, float] = {}
         self._names: dict[str, Any] = {}
-        self._seed = secrets.randbits(62)
         self._variants = VariantRuns(homework, self._start, device=device)
         self._has_reached_device = device == "cpu"
 
@@ -89,7 +87,7 @@ class Judge:
         notebook: bytes,
         student: str,
         *,
-        seed: int | None = None,
+        seed: int,
         known: Progress | None = None,
         taken: float = 0.0,
         on_cell: Callable[[str], None] = lambda label: None,
@@ -98,10 +96,18 @@ class Judge:
     ) -> SubmissionResult:
         """Grade one notebook.
 
+        One mistake should cost one check, so failed checks are looked at again, in this order:
+
+        1. A check may fail because it uses another exercise that is wrong. It runs again with the
+           reference in place of that exercise (``second_try``).
+        2. Unwanted dropout makes many checks fail. They run again without it (``dropout``).
+        3. An exercise's variants are wrong solutions with known mistakes. If the student's answers
+           equal a variant's, only the checks that it names are lost (``charging``).
+
         Args:
             notebook: The bytes of the submitted file.
             student: The student's id.
-            seed: Seed of the hidden inputs; this judge's own if None.
+            seed: Seed of the hidden inputs.
             known: Results kept from a judge that was terminated while it graded this notebook.
             taken: Seconds that the terminated judge used; they count for the time limit.
             on_cell: As in ``NotebookRun``.
@@ -114,7 +120,6 @@ class Judge:
         Raises:
             SandboxError: The sandbox failed, or its processes can't use the GPU.
         """
-        seed = self._seed if seed is None else seed
         started = time.monotonic() - taken
         try:
             submission = read_submission(notebook, self._homework)

@@ -225,9 +225,10 @@ class StudentProcess:
                 "ends, or for loops over positions where one matrix product would do."
             )
         return (
-            f"Your code was stopped: it had waited for most of {limit.clock_seconds:g} s. "
-            "Look for a sleep, or for a lock, a queue or a process that it waits for. If there is "
-            "none, the machine was too busy: tell the course's staff."
+            f"Your code was stopped: it had not ended after {limit.clock_seconds:g} s by the "
+            "clock. Look for a loop that never ends, for a sleep, or for a lock, a queue or a "
+            "process that it waits for. If there is none, the machine was too busy: tell the "
+            "course's staff."
         )
 
     def _notebook_timeout(self) -> str:

@@ -150,12 +150,12 @@ def class_scores(standings: Sequence[Standing]) -> ClassScores:
 def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
     """Return the teams whose members have different points: a person graded only some of them.
 
-    Members share one result, so submissions with the same seed and duration are a team.
+    Members share one result, so submissions with exactly the same duration are a team.
     """
-    teams: dict[tuple[int, float], list[Standing]] = defaultdict(list)
+    teams: dict[float, list[Standing]] = defaultdict(list)
     for standing in standings:
-        if standing.result.seed and standing.result.seconds:
-            teams[standing.result.seed, standing.result.seconds].append(standing)
+        if standing.result.seconds:
+            teams[standing.result.seconds].append(standing)
     return [team for team in teams.values() if len({one.result.score for one in team}) > 1]
 
 

@@ -49,7 +49,7 @@ def test_a_test_that_passes_says_so_in_one_line(outputs):
 
 
 def test_a_test_that_fails_names_the_first_one_before_it_that_fails_too(outputs):
-    line = "“{}” fails too: if this test stands on that, begin there.\n"
+    line = "“{}” fails too: if this test depends on it, begin there.\n"
     assert outputs["plain"][1].text == line.format("It doubles")
     assert outputs["after"][1].text == line.format("It is three")  # the other one passes now
 
@@ -94,14 +94,14 @@ def test_other_errors_keep_their_traceback(outputs):
 def test_a_usual_error_of_pytorch_has_a_hint_beneath_it(outputs):
     error, told, *_ = outputs["of torch"]  # what follows may come by itself
     assert error.ename == "RuntimeError"
-    assert told.text.startswith("Hint: (..., n, k) @ (..., k, m) needs the same k twice")
+    assert told.text.startswith("Hint: (..., n, k) @ (..., k, m) needs the same k in both factors")
 
 
 def test_what_pytorch_has_no_code_for_is_no_empty_exercise(outputs):
     error, told, *_ = outputs["of a dtype"]
     assert error.ename == "NotImplementedError"
     assert "not written yet" not in "".join(error.traceback)
-    assert told.text.startswith("Hint: this wants floating-point numbers")
+    assert told.text.startswith("Hint: this operation needs floating-point numbers")
 
 
 def test_without_a_notebook_nothing_happens():

@@ -66,14 +66,14 @@ def test_judges_serve_until_they_are_closed_and_import_ahead_what_runs(tmp_path)
         assert server._preloaded == ["fractions", "turtle"]
     judge = judges.open(COURSE, GradingOptions())
     other = judges.open(COURSE, GradingOptions(worker_limits=Limits(memory_mb=512)))
-    assert judge.grade(RIGHT, "ada").score == other.grade(RIGHT, "bo").score == 5.0
+    assert judge.grade(RIGHT, "ada", seed=1).score == other.grade(RIGHT, "bo", seed=1).score == 5.0
     started = set(psutil.Process().children(recursive=True)) - others
     assert started
     judges.close()
     _, alive = psutil.wait_procs(started, timeout=20)
     assert not alive
     with pytest.raises(SandboxError, match="closed"):
-        judge.grade(RIGHT, "ada")
+        judge.grade(RIGHT, "ada", seed=1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -94,7 +94,7 @@ def test_who_grades_one_homework_after_the_other_keeps_two_ready(tmp_path):
             library = {"course_lib/__init__.py": "", "course_lib/mine.py": f"n = {n}"}
             course = dataclasses.replace(COURSE, library=library)
             judge = judges.acquire_one(course, GradingOptions(seed=n))
-            assert judge.grade(RIGHT, "ada").score == 5.0
+            assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
             started = {process.pid for process in psutil.Process().children()} - others
             assert len(started) <= 2
         assert len(list(tmp_path.glob("student-edition-*"))) == 2
@@ -116,10 +116,10 @@ def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
     monkeypatch.setattr(judge_process, "_LATER_SECONDS", 0.7)
     small = GradingOptions(worker_limits=Limits(memory_mb=512))
     judge = judges.open(course_with(GOOD, source, GOOD), small)
-    before, lost, after = judge.grade(RIGHT, "ada").checks
+    before, lost, after = judge.grade(RIGHT, "ada", seed=1).checks
     assert (before.status, lost.status, after.status) == (Status.PASS, Status.FAIL, Status.PASS)
     assert lost.message.startswith("Your code returned a value that the check could not use")
-    assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
+    assert judge.grade(RIGHT, "bo", seed=1).checks[2].status is Status.PASS
 
 
 def test_a_judge_that_waits_for_ever_costs_one_check(judges, monkeypatch):
@@ -127,7 +127,7 @@ def test_a_judge_that_waits_for_ever_costs_one_check(judges, monkeypatch):
     monkeypatch.setattr(judge_process, "_SILENT_SECONDS", 3.0 - limits.submission_seconds)
     waits = "import time\ntime.sleep(3600)"
     judge = judges.open(course_with(GOOD, waits, GOOD), GradingOptions(limits=limits))
-    found = judge.grade(RIGHT, "ada").checks
+    found = judge.grade(RIGHT, "ada", seed=1).checks
     assert [check.status for check in found] == [Status.PASS, Status.FAIL, Status.PASS]
 
 
@@ -138,7 +138,7 @@ def test_who_has_judge_after_judge_ended_has_no_more_time_than_others(judges, mo
     endless = f"if double(1) == 3:\n    {DEADLY['never ends in one call']}"
     source = "import time\ntime.sleep(2)\ndef double(x):\n    return 3 * x"
     judge = judges.open(course_with(*[endless] * 4), GradingOptions(limits=limits))
-    results = judge.grade(notebook(("double", source)), "ada").checks
+    results = judge.grade(notebook(("double", source)), "ada", seed=1).checks
     assert results[0].status is Status.FAIL
     assert results[-1].status is Status.TIMEOUT
     assert "the whole notebook may take 4 s" in results[-1].message
@@ -154,7 +154,7 @@ def test_what_was_noted_outlives_the_judge_that_was_told_it(judges):
     homework = dataclasses.replace(course.homework, cells=(setup, forbids, *checks))
     judge = judges.open(dataclasses.replace(course, homework=homework), GradingOptions())
     once = f"def double(x):\n    return {FORBIDDEN}(x + x) if x == 3 else x + x"
-    result = judge.grade(notebook(("double", once)), "ada")
+    result = judge.grade(notebook(("double", once)), "ada", seed=1)
     assert [check.score for check in result.checks] == [0.0] * 4
     flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
     words = "double uses torch.nn.Identity, which it forbids: its checks are lost"
@@ -170,7 +170,7 @@ DOUBLED = ("double", "def double(x):\n    return x + x")
 
 def test_a_cell_that_floods_the_wire_is_stopped_by_its_time_limit(judges):
     judge = judges.open(COURSE, GradingOptions(limits=TimeLimits(check_seconds=1.0)))
-    result = judge.grade(notebook(DOUBLED, FLOOD), "ada")
+    result = judge.grade(notebook(DOUBLED, FLOOD), "ada", seed=1)
     (failure,) = result.cell_failures
     assert (failure.status, result.score) == (Status.TIMEOUT, 5.0)
 
@@ -179,7 +179,7 @@ def test_a_cell_that_keeps_the_judge_busy_is_no_fault_of_the_courses(judges, mon
     monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.1)
     monkeypatch.setattr(judge_process, "_LOOK_SECONDS", 0.02)  # before the wire's own limit
     judge = judges.open(course_with(GOOD, GOOD), GradingOptions())
-    result = judge.grade(notebook(DOUBLED, ("double-0", GOOD), FLOOD), "ada")
+    result = judge.grade(notebook(DOUBLED, ("double-0", GOOD), FLOOD), "ada", seed=1)
     assert [check.status for check in result.checks] == [Status.PASS, Status.INVALID]
     assert "kept the judge itself busy while its cell extra cell 1 ran" in result.checks[1].message
     (flag,) = [flag for flag in result.flags if "busy" in flag.text]
@@ -200,7 +200,7 @@ def test_a_check_that_costs_too_much_the_second_time_stays_as_it_was(judges, mon
     judge = judges.open(dataclasses.replace(course, homework=homework), GradingOptions())
     wrong = ("double", "def double(x):\n    return 3 * x")
     right = ("next_one", "def next_one(x):\n    return double(x) + 1")
-    results = judge.grade(notebook(wrong, right), "ada").checks
+    results = judge.grade(notebook(wrong, right), "ada", seed=1).checks
     assert [check.status for check in results] == [Status.FAIL, Status.FAIL, Status.PASS]
     assert [check.tried_with for check in results] == [(), ("double",), ("double",)]
     assert results[1].message == "Not so: ."
@@ -221,18 +221,18 @@ def test_why_no_judge_can_be_had_is_said(said):
         return Started(connection=ours, process=psutil.Process(sleeper.pid), most_bytes=1 << 40)
 
     with pytest.raises(SandboxError) as raised:
-        JudgeProcess(DOUBLE, GradingOptions(), start).grade(RIGHT, "ada")
+        JudgeProcess(DOUBLE, GradingOptions(), start).grade(RIGHT, "ada", seed=1)
     assert str(raised.value).startswith("a judge ended: " + (said or "it was killed from outside"))
     assert len(theirs) == 3
 
 
 def test_a_server_that_is_killed_is_started_again(judges):
     judge = judges.open(COURSE, GradingOptions())
-    assert judge.grade(RIGHT, "ada").score == 5.0
+    assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
     (server,) = judges._servers.values()
     server._process.kill()
     server._process.wait()
-    assert judge.grade(RIGHT, "ada").score == 5.0
+    assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
 
 
 def test_setup_cells_are_told_the_device_and_nobody_else_is(judges, monkeypatch):
@@ -243,5 +243,5 @@ def test_setup_cells_are_told_the_device_and_nobody_else_is(judges, monkeypatch)
     test = Cell(kind=CellKind.TEST, grade_id="double-x", points=1.0, source='assert d == "cpu", d')
     homework = dataclasses.replace(DOUBLE, cells=(asks, test))
     judge = judges.open(dataclasses.replace(COURSE, homework=homework), GradingOptions())
-    assert [check.message for check in judge.grade(RIGHT, "ada").checks] == [""]
+    assert [check.message for check in judge.grade(RIGHT, "ada", seed=1).checks] == [""]
     assert os.environ["COURSE_DEVICE"] == "mine"

@@ -26,6 +26,7 @@ RIGHT = notebook(("double", "def double(x):\n    return x + x"))
 WRONG = notebook(("double", "def double(x):\n    return x"))
 FILES = ("course_lib/__init__.py", "course_lib/testing.py")
 LIBRARY = {name: (ROOT / name).read_text() for name in FILES}
+NO_JUDGES = types.SimpleNamespace(seed=1)
 ONE, TWO = (Course(homework=DOUBLE, library={}, digest=digest) for digest in ("one", "two"))
 DENIED = "{}/hw00-double/hw00-double.ipynb can't be read: Permission denied"
 
@@ -72,7 +73,7 @@ def known(store, monkeypatch):
         monkeypatch.setattr(class_run, "_grade_all", lambda c, missing, *a: list(missing))
         options = GradingOptions()
         return list(
-            class_run.grade_notebooks(ONE, notebooks, options, judges=None, store=store, **how)
+            class_run.grade_notebooks(ONE, notebooks, options, judges=NO_JUDGES, store=store, **how)
         )
 
     return known
@@ -162,7 +163,7 @@ def test_the_one_notebook_of_a_team_is_graded_once(store, tmp_path, monkeypatch)
     monkeypatch.setattr(class_run, "_grade_all", grade)
     teams = dict.fromkeys(("ada", "bo", "cy"), "the-three")
     graded = class_run.grade_notebooks(
-        ONE, notebooks, GradingOptions(), judges=None, store=store, teams=teams
+        ONE, notebooks, GradingOptions(), judges=NO_JUDGES, store=store, teams=teams
     )
     results = sorted(graded, key=lambda result: result.student)
     assert asked == ["ada", "cy", "dee"]  # cy has another notebook, and dee no team
@@ -190,7 +191,7 @@ def test_arrivals_are_graded_beside_a_slow_notebook(tmp_path):
         return ungraded(DOUBLE, student, "")
 
     judge = types.SimpleNamespace(grade=grade)
-    judges = types.SimpleNamespace(acquire=lambda *a, **k: [judge] * 2, close=lambda: None)
+    judges = types.SimpleNamespace(seed=1, acquire=lambda *a, **k: [judge] * 2, close=lambda: None)
     graded = class_run.grade_notebooks(
         ONE, {"eve": places["eve"]}, GradingOptions(workers=2), judges=judges,
         more=lambda: come.pop(0) if come else {},
@@ -253,7 +254,7 @@ def test_the_reference_is_tried_once_for_the_same_tests(store, tmp_path, monkeyp
     for course, how in ((ONE, {}), (ONE, {}), (TWO, {}), (TWO, {"force": True})):
         monkeypatch.setattr(Course, "load", classmethod(lambda *given, course=course: course))
         options = GradingOptions(isolated=False, **how)
-        grade_class(DOUBLE, tmp_path / "class", options, root=ROOT, judges=object(), store=store)
+        grade_class(DOUBLE, tmp_path / "class", options, root=ROOT, judges=NO_JUDGES, store=store)
     assert tried == ["one", "two", "two"]
 
 
@@ -374,9 +375,8 @@ def test_a_class_graded_here_opens_no_port(grade, tmp_path):
 def test_a_class_shares_the_hidden_inputs_of_a_run(grade, tmp_path):
     for student in ("ada", "bo", "cy"):
         hand_in(tmp_path, student, RIGHT)
-    first, second = ({result.seed for result in grade(tmp_path)} for _ in range(2))
-    assert len(first) == len(second) == 1
-    assert first != second
+    assert len({result.seed for result in grade(tmp_path)}) == 1
+    assert JudgePool().seed != JudgePool().seed
 
 
 def test_what_was_noticed_before_a_crash_stays_noticed():

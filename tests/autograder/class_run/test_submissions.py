@@ -1,6 +1,7 @@
 """The notebooks of a class: which file counts, whose it is, and what can't be read."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,7 +82,9 @@ def test_another_homeworks_notebook_counts_as_not_handed_in(tmp_path, cells, wor
         cell["source"] = cell["source"].splitlines(keepends=True)
     path = tmp_path / "hw00-double.ipynb"
     path.write_text(json.dumps(data, indent=1))
-    (result,) = grade_notebooks(COURSE, {"ada": path}, GradingOptions(), judges=None)
+    (result,) = grade_notebooks(
+        COURSE, {"ada": path}, GradingOptions(), judges=SimpleNamespace(seed=1)
+    )
     assert result.error == (
         f"Nothing was handed in for this homework: this is the notebook of {words}."
     )

@@ -244,7 +244,7 @@ def test_killed_process_is_graded_once_more(monkeypatch, homework):
         )
         return SubmissionResult(student=student, homework=HOMEWORK, checks=(check,))
 
-    pool = SimpleNamespace(acquire_one=lambda course, options: SimpleNamespace(grade=grade))
+    pool = SimpleNamespace(seed=1, acquire_one=lambda course, options: SimpleNamespace(grade=grade))
     monkeypatch.setattr(TrustedJudge, "_judges", pool)
     course = Course(homework=homework, library={})
     result = TrustedJudge()._grade(course, b"", "ada")
