@@ -1238,7 +1238,7 @@ class TextModel(nn.Module):
         ### END SOLUTION
 
 
-# %% test="TextModel-uncached" points=1 read="transformer-families#decoder-only"
+# %% test="TextModel-uncached" points=1 read="decoder-only-language-models#decoder-only"
 # Without caches: embedding, positions, layers, norm, projection, and nobody sees the future
 model, token_ids = fix_weights(TextModel(11, 8, 2)), torch.tensor([[5, 7, 4, 2]])
 x, mask = model.positions(model.embedding(token_ids)), causal_mask(4)
@@ -2222,8 +2222,8 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Under [Writing, step by step](book:transformer-families#generation-step-by-step) a small language model runs in
-# the book's page. Open there the file that the next cell writes; the page compares its numbers with yours.
+# Under [Writing, step by step](book:decoder-only-language-models#generation-step-by-step) a small language
+# model runs in the book's page. Open there the file that the next cell writes; the page compares its numbers with yours.
 
 # %% demo="my-language-model"
 from course_lib.training.export import export_language_model

@@ -80,7 +80,7 @@ class DecoderBlock(nn.Module):
         attention_residual: ``Residual`` around the attention.
         feed_forward_residual: ``Residual`` around the feed-forward layer.
 
-    Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
+    Source: Radford et al. (2019), section 2.3; chapter "Decoder-only language models".
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class DecoderLM(nn.Module):
         output_projection: ``nn.Linear(d_model, vocab_size)`` without bias; its weight is the
             embedding's.
 
-    Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
+    Source: Radford et al. (2019), section 2.3; chapter "Decoder-only language models".
     """
 
     def __init__(self, config: DecoderLMConfig) -> None:

@@ -168,7 +168,7 @@ def language_model_data(
         ValueError: A parameter is missing or holds numbers that are not finite, or ``words``,
             ``start``, ``end`` or ``num_heads`` do not go with the model.
 
-    Source: chapter "Transformer families".
+    Source: chapter "Decoder-only language models".
     """
     sizes = _finite_sizes(model)
     vocab_size, d_model = _size(sizes, "embedding.weight")
@@ -247,7 +247,7 @@ def export_language_model(
     ``(1, vocab_size)`` of the next, such as the ``advance`` of a ``StepModel``. ``texts`` are words
     with spaces between, at least one text. Returns the file; wrong arguments are a ValueError.
 
-    Source: chapter "Transformer families".
+    Source: chapter "Decoder-only language models".
     """
     data = language_model_data(model, words=words, start=start, end=end, num_heads=num_heads)
     runs = []

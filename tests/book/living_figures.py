@@ -31,7 +31,9 @@ FIGURES = {
     "beam-translator": LivingFigure(
         "living-transformer", "Search (loads", "[aria-busy=false] tbody tr"
     ),
-    "generation-steps": LivingFigure("transformer-families", "Start the model", ".steps-bars"),
+    "generation-steps": LivingFigure(
+        "decoder-only-language-models", "Start the model", ".steps-bars"
+    ),
     "living-captioner": LivingFigure("image-captioning", "Describe it (loads", ".caption-thumb"),
     "living-decoder": LivingFigure(
         "bahdanau-attention", "Start the decoder", ".looks-alignment tbody tr"

@@ -48,7 +48,7 @@ def from_huggingface(folder: Path | str) -> DecoderLM:
     transposed, ``(in_features, out_features)``, and those of queries, keys and values side by side
     in one.
 
-    Source: Radford et al. (2019); openai/gpt-2, model.py; chapter "Transformer families".
+    Source: Radford et al. (2019); openai/gpt-2, model.py; chapter "Decoder-only language models".
     """
     folder = Path(folder)
     config = _read_gpt2_config(folder)

@@ -80,7 +80,7 @@ def from_huggingface(folder: Path | str) -> Transformer:
     would be.
 
     Source: Junczys-Dowmunt et al. (2018) for Marian; Tiedemann and Thottingal (2020) for OPUS-MT;
-        chapter "Transformer families".
+        chapter "Decoder-only language models".
     """
     folder = Path(folder)
     theirs_config = read_config(folder)
