@@ -154,3 +154,34 @@ def masked_words(sketch: Sketch) -> None:
         sketch.wire(f"word-{place}", "encoder", "encoder")
     sketch.path("prediction", "encoder", "head", "loss")
     sketch.wire("truth", "loss", "truth", leave="bottom", enter="top")
+
+
+@diagram("paths", rows=20, columns=10)
+def paths(sketch: Sketch) -> None:
+    """The way from the first word to the fourth.
+
+    Three networks read four words; the way of the first word to the fourth is coloured. Recurrent:
+    it passes through the states of all words between, in three steps. Convolutions that see three
+    words: it goes through two layers. Self-attention: one step leads from any word to the fourth.
+    """
+    names = ("recurrent:\n3 steps", "convolutions:\n2 layers", "self-attention:\n1 step")
+    for panel, name in enumerate(names):
+        left = 5 * panel
+        sketch.data(f"name-{panel}", name, 3, left, columns=4)
+        for place in range(4):
+            sketch.data(f"word-{panel}-{place}", str(place + 1), 0, left + place, "encoder")
+            for layer in (1, 2) if panel == 1 else (1,):
+                node = f"node-{panel}-{layer}-{place}"
+                sketch.box(node, "", layer, left + place, kind="operation")
+    for place in range(1, 4):
+        sketch.wire(f"word-0-{place}", f"node-0-1-{place}")
+    sketch.wire("word-0-0", "node-0-1-0", "query")
+    sketch.path("query", *(f"node-0-1-{place}" for place in range(4)), **ACROSS)
+    for place in (1, 2):
+        sketch.wire(f"word-1-{place}", "node-1-1-2")
+    for place in (1, 3):
+        sketch.wire(f"node-1-1-{place}", "node-1-2-3")
+    sketch.path("query", "word-1-0", "node-1-1-2", "node-1-2-3")
+    for place in (1, 2, 3):
+        sketch.wire(f"word-2-{place}", "node-2-1-3")
+    sketch.wire("word-2-0", "node-2-1-3", "query")

@@ -24,7 +24,7 @@ MASKED = "Masked\nself-attention"
     rows=21,
     columns=24,
     legend="Norms",
-    variants={"pre-norm": ("pre",), "post-norm": ("post",)},
+    variants={"post-norm": ("post",), "pre-norm": ("pre",)},
 )
 def transformer(sketch: Sketch, norm_position: NormPosition) -> None:
     """The Transformer.
@@ -149,3 +149,33 @@ def bert(sketch: Sketch) -> None:
     for kind, side in kinds.items():
         model.wire("words", kind)
         model.wire(kind, "bert-sum", enter=side)
+
+
+@diagram("fine-tuning", rows=18, columns=6)
+def fine_tuning(sketch: Sketch) -> None:
+    """Four ways to fine-tune BERT.
+
+    Four small models, each with BERT in the middle and its tokens below. A class of a pair, and a
+    class of a text: the new layer reads the vector above [CLS]. The span of an answer: it reads the
+    vectors of the paragraph that follows the question, and finds start and end. A tag for each
+    token: it reads the vector of every token.
+    """
+    text = ("[CLS]", "she", "met", "Ana")
+    ways = {
+        "a class of a pair": (("[CLS]", "A", "[SEP]", "B"), {0: "class"}),
+        "a class of a text": (text, {0: "class"}),
+        "the span of an answer": (("[CLS]", "Q", "[SEP]", "P"), {3: "start,\nend"}),
+        "a tag for each token": (text, {1: "other", 2: "other", 3: "name"}),
+    }
+    about = About(section="fine-tuning", code=f"{MODELS}.bert.BertModel")
+    for place, (name, (tokens, answers)) in enumerate(ways.items()):
+        row, left = (4, 0)[place // 2], (0, 5)[place % 2]
+        bert_box = f"{name}-bert"
+        sketch.box(bert_box, "BERT", row + 1, left, "encoder", columns=4, about=about)
+        sketch.data(f"{name}-name", name, row + 3, left, columns=4)
+        for column, token in enumerate(tokens):
+            sketch.data(f"{name}-{column}", token, row, left + column, "encoder")
+            sketch.wire(f"{name}-{column}", bert_box, "encoder")
+        for column, answer in answers.items():
+            sketch.data(f"{name}-{column}-out", answer, row + 2, left + column, "prediction")
+            sketch.wire(bert_box, f"{name}-{column}-out", "prediction")
