@@ -62,6 +62,6 @@ def test_a_key_switches_between_variants_of_one_height(chromium, served):
         height = figure.evaluate("figure => figure.offsetHeight")
         before, after = figure.locator("svg").all()
         assert (before.is_visible(), after.is_visible()) == (True, False)
-        figure.get_by_role("radio", name="pre-norm").press("ArrowRight")
+        figure.get_by_role("radio", name="post-norm").press("ArrowRight")
         assert (before.is_visible(), after.is_visible()) == (False, True)
         assert figure.evaluate("figure => figure.offsetHeight") == height
