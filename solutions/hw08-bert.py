@@ -2,9 +2,9 @@
 # # Homework 8: BERT
 #
 # Which word is missing in `the two dogs ___ all night`? You looked to the left *and* to the right,
-# and you knew more than the word: a verb, in the plural, that dogs do. Whoever fills such blanks all
-# day must learn grammar and a good deal of the world, and nobody needs to label anything. **That is
-# how BERT learns.** In the end a small BERT made of *your* parts fills in your blanks.
+# and you knew more than the word: a verb, in the plural, that dogs do. To fill such blanks all day,
+# one must learn grammar and a good deal of the world, and nobody needs to label anything. **So BERT
+# learns.** In the end a small BERT made of *your* parts fills in your blanks.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -15,21 +15,21 @@
 # | 5 | `SentenceClassifier` and `fine_tune`: put it to use | 3 |
 # | 6 | a question, answered in words | 3 |
 #
-# **Time:** about three hours if you have read the chapter [BERT](book:bert). Write your code where a
-# cell says `YOUR CODE HERE`, and leave arguments as they are. Draw random numbers from the
-# `generator` that is handed in, as in `torch.rand(..., generator=generator)`: so experiments can be
-# repeated. Tests count what is random, with bounds so wide that no right solution is out of luck.
-# [For students](book:for-students) explains how grading works; if you are stuck, see
-# [Common mistakes](book:bert#bert-common-mistakes).
+# **Time:** about three hours if you have read the chapter [BERT](book:bert). Draw random numbers from
+# the `generator` that is handed in, as in `torch.rand(..., generator=generator)`: so experiments can
+# be repeated. Tests count random results, with bounds so wide that every right solution passes. See
+# also [For students](book:for-students) and [Common mistakes](book:bert#bert-common-mistakes).
 
 # %% setup="imports"
-import functools
 import math
+from collections.abc import Container, Sequence
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.data.bert_pretraining import NOT_MASKED, MaskedTokens, NextSentencePair, Sentence
 from course_lib.data.bert_pretraining import draw_ordinary_tokens, join_sentences
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.masks import padding_mask
@@ -41,13 +41,10 @@ from course_lib.notebook_tests import prepare_notebook
 from course_lib.testing import assert_close, assert_equal, assert_keeps_inputs, assert_shape
 from course_lib.testing import call_beside, load_parameters
 from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
+from course_lib.tokenization.wordpiece import CONTINUATION
 
 prepare_notebook()  # test cells say how they ended
-
-
-def seeded(seed):
-    return torch.Generator(torch.get_default_device()).manual_seed(seed)
-
+seeded = lambda seed: torch.Generator(torch.get_default_device()).manual_seed(seed)
 
 # %% [markdown]
 # ## Part 1: words in pieces
@@ -59,29 +56,13 @@ def seeded(seed):
 # whose longest first piece leads to a dead end? See [WordPiece](book:tokenization#wordpiece).
 
 
-# %% solution="split_word" withholds="course_lib.tokenization.wordpiece.split_word"
-def split_word(word, vocabulary, *, unknown="[UNK]", max_characters=100):
+# %% solution="split_word" of="course_lib.tokenization.wordpiece"
+def split_word():
     """Return the pieces of ``word`` that are ``in vocabulary``, in order.
 
     The whole word becomes ``[unknown]`` where the search ends without a piece that fits, and where
     it has more than ``max_characters``. An empty word has no pieces.
     """
-    ### BEGIN SOLUTION
-    if len(word) > max_characters:
-        return [unknown]
-    pieces = []
-    start = 0
-    while start < len(word):
-        mark = "##" if start > 0 else ""
-        for end in range(len(word), start, -1):
-            if mark + word[start:end] in vocabulary:
-                break
-        else:
-            return [unknown]
-        pieces.append(mark + word[start:end])
-        start = end
-    return pieces
-    ### END SOLUTION
 
 
 # %% test="split_word-pieces" points=1 read="tokenization#wordpiece"
@@ -196,13 +177,13 @@ def split_word(word, vocabulary, unknown="[UNK]", max_characters=100):
 ELSE = "        else:\n            return [unknown]\n"
 SEARCH = ("        for end in range(len(word), start, -1):\n"
           "            if mark + word[start:end] in vocabulary:\n                break\n")
-MARK = '"##" if start > 0 else ""'
+MARK = 'CONTINUATION if start > 0 else ""'
 APPEND = "pieces.append(mark + word[start:end])"
 LONG = "    if len(word) > max_characters:\n        return [unknown]\n"
 MARKS = "all pieces but the first carry the mark ##."
 WHOLE = "one unknown stands for the whole word."
 for name, edits, hint in (
-    ("in lower case", (("    pieces = []\n", "    pieces, word = [], word.lower()\n"),), "You write the word in lower case; look for it as it is."),
+    ("in lower case", (("    pieces: list[str] = []\n", "    pieces, word = [], word.lower()\n"),), "You write the word in lower case; look for it as it is."),
     ("shortest piece first", (("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),),
      "You take the shortest piece that fits; take the longest."),
     ("the whole vocabulary, longest first", ((SEARCH,
@@ -223,9 +204,9 @@ for name, edits, hint in (
 ):
     wrong(name, *edits, lost="pieces", hint=hint)
 for name, edits, hint in (
-    ("what was found before the unknown is kept", ((ELSE, ELSE.replace("[unknown]", "[*pieces, unknown]")),),
+    ("pieces before the unknown kept", ((ELSE, ELSE.replace("[unknown]", "[*pieces, unknown]")),),
      f"You keep the pieces found before the unknown; {WHOLE}"),
-    ("what can't be written is left out", ((ELSE, ELSE.replace("[unknown]", "pieces")),), f"You leave out what can't be written; {WHOLE}"),
+    ("the rest without a piece left out", ((ELSE, ELSE.replace("[unknown]", "pieces")),), f"You leave out a rest that no piece fits; {WHOLE}"),
     ("unknown letter by letter", ((ELSE, "        else:\n            pieces += [unknown]\n            start += 1\n            continue\n"),),
      f"You write an unknown for each letter; {WHOLE}"),
     ("the name of the unknown fixed", ((ELSE, ELSE.replace("[unknown]", "['[UNK]']")),), "You fix the name of the unknown; use the argument."),
@@ -241,7 +222,7 @@ for name, edits, hint in (
     ("cut at the limit", ((LONG, "    word = word[:max_characters]\n"),), "You cut a long word off; it is unknown, the whole of it."),
     ("an empty word is unknown", (("start = end\n    return pieces", "start = end\n    return pieces or [unknown]"),),
      "You return an unknown for an empty word; it has no pieces."),
-    ("another limit at the start", (("max_characters=100", "max_characters=99"),), "You start with another limit; it is 100 unless given."),
+    ("another limit at the start", (("max_characters: int = 100", "max_characters: int = 99"),), "You start with another limit; it is 100 unless given."),
 ):
     wrong(name, *edits, lost="limits", hint=hint)
 right("a tuple of pieces", ("start = end\n    return pieces", "start = end\n    return tuple(pieces)"))
@@ -250,31 +231,21 @@ right("a tuple of pieces", ("start = end\n    return pieces", "start = end\n    
 # %% [markdown]
 # ## Part 2: blanks
 #
-# Some tokens are **chosen**, and the model has to guess what they were. If all of them became
-# `[MASK]`, the model could be lazy about the others, and would never meet a `[MASK]` again once it
-# is put to use. So 80 % become `[MASK]`, 10 % some random token, and 10 % stay:
-# [Masking tokens](book:bert#masking-tokens). `corrupt_tokens` is handed everything that chance
-# decides. Its labels say what each chosen token *was*, and -100, which PyTorch's cross-entropy
-# leaves out, at all other places.
+# The model has to guess some **chosen** tokens. If all of them became `[MASK]`, the model could be
+# lazy about the others, and would never meet a `[MASK]` again once it is put to use. So 80 % become
+# `[MASK]`, 10 % some random token, and 10 % stay: [Masking tokens](book:bert#masking-tokens).
+# `corrupt_tokens` is handed all random numbers. Its labels hold the old id of each chosen token, and
+# at all other places -100, which PyTorch's cross-entropy leaves out.
 
 
-# %% solution="corrupt_tokens" withholds="course_lib.data.bert_pretraining.corrupt_tokens"
-def corrupt_tokens(
-    token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
-):
-    """Return the changed token ids and the labels, both ``(batch, length)``, int64.
+# %% solution="corrupt_tokens" of="course_lib.data.bert_pretraining"
+def corrupt_tokens():
+    """Return the named tuple ``MaskedTokens(token_ids=..., labels=...)``, both int64.
 
     ``chosen`` is boolean; ``fate`` holds numbers from 0 to 1. With a fate below ``mask_share`` a
     chosen token becomes ``mask_id``; from there on, below ``mask_share + random_share``, that of
     ``random_ids``; above, it stays.
     """
-    ### BEGIN SOLUTION
-    masked = chosen & (fate < mask_share)
-    replaced = chosen & (fate >= mask_share) & (fate < mask_share + random_share)
-    changed = token_ids.masked_fill(masked, mask_id)
-    labels = token_ids.masked_fill(~chosen, -100)
-    return torch.where(replaced, random_ids, changed), labels
-    ### END SOLUTION
 
 
 # %% test="corrupt_tokens-fates" points=1 read="bert#masking-tokens"
@@ -380,12 +351,12 @@ def corrupt_tokens(
     )
 ''')
 MASKED, REPLACED = "masked = chosen & (fate < mask_share)", "replaced = chosen & (fate >= mask_share) & (fate < mask_share + random_share)"
-LABELS = "token_ids.masked_fill(~chosen, -100)"
-RESULT = "return torch.where(replaced, random_ids, changed), labels"
+LABELS = "token_ids.masked_fill(~chosen, NOT_MASKED)"
+PUT_IN = "token_ids=torch.where(replaced, random_ids, changed)"
 SHARES = "80 % of the chosen are masked, 10 % random, 10 % kept."
 for name, edits, hint in (
     ("always masked", ((MASKED, "masked = chosen"), (REPLACED, "replaced = chosen & (fate < 0)")), f"You mask every chosen token; {SHARES}"),
-    ("never random", ((RESULT, "return changed, labels"),), f"You never put in a random token; {SHARES}"),
+    ("never random", ((PUT_IN, "token_ids=changed"),), f"You never put in a random token; {SHARES}"),
     ("never kept", ((REPLACED, "replaced = chosen & (fate >= mask_share)"),), f"You never keep a chosen token; {SHARES}"),
     ("random and kept exchanged", ((REPLACED, "replaced = chosen & (fate >= mask_share + random_share)"),), "You exchange random and kept; the highest fates stay."),
     ("masked where nothing was chosen", ((MASKED, "masked = fate < mask_share"),), "You mask tokens that were not chosen; only chosen ones may change."),
@@ -394,7 +365,7 @@ for name, edits, hint in (
      "You put random tokens over the masked ones; they begin at mask_share."),
     ("random_share measured from zero", ((REPLACED, "replaced = chosen & (fate >= mask_share) & (fate < random_share)"),),
      "You measure random_share from 0; it begins at mask_share."),
-    ("labels first", ((RESULT, "return labels, torch.where(replaced, random_ids, changed)"),), "You return the labels first; token ids come first."),
+    ("labels first", ((f"labels={LABELS}", f"token_ids={LABELS}"), (PUT_IN, PUT_IN.replace("token_ids", "labels"))), "You return the labels first; token ids come first."),
     ("labels made in token_ids", (("    changed = ", "    token_ids[~chosen] = -100\n    changed = "), (LABELS, "token_ids.clone()")),
      "You write -100 into token_ids; make the labels in a tensor of their own."),
 ):
@@ -402,19 +373,19 @@ for name, edits, hint in (
 for name, labels, hint in (
     ("labels everywhere", "token_ids.clone()", "You label tokens that were not chosen; they have -100."),
     ("labels where nothing was chosen", LABELS.replace("~", ""), "You put -100 where a token was chosen; it belongs where none was."),
-    ("no label for what was kept", "token_ids.masked_fill(~(masked | replaced), -100)", "You leave out chosen tokens that stay; they must be guessed too."),
-    ("labels of what they became", "torch.where(replaced, random_ids, changed).masked_fill(~chosen, -100)",
-     "You label what a token became; label what it was."),
-    ("labels of what is masked", "changed.masked_fill(~chosen, -100)", "You label a token after it was masked; label what it was before."),
+    ("no label for kept tokens", "token_ids.masked_fill(~(masked | replaced), -100)", "You leave out chosen tokens that stay; they must be guessed too."),
+    ("labels of the new tokens", "torch.where(replaced, random_ids, changed).masked_fill(~chosen, -100)",
+     "You label a chosen token by its new id; label it by its old one."),
+    ("labels of the masked tokens", "changed.masked_fill(~chosen, -100)", "You label a token after masking it; label it by its old id."),
     ("labels that are no integers", f"{LABELS}.float()", "You return floats; labels are int64."),
     ("labels with a dimension too much", f"{LABELS}[:, None]", "You return a dimension too many; labels have the shape of token_ids."),
-    ("label 0 for nothing", LABELS.replace("-100", "0"), "You put 0 where nothing was chosen, a token; put -100."),
+    ("label 0 for nothing", LABELS.replace("NOT_MASKED", "0"), "You put 0 where nothing was chosen, a token; put -100."),
 ):
     wrong(name, (LABELS, labels), lost="labels", hint=hint)
 wrong("labels after masking in place", ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"), lost="labels shares",
     hint="You mask in place, and label afterwards; masked_fill makes a new tensor, masked_fill_ does not.")
-wrong("in place", ("    masked = ", "    labels = token_ids.masked_fill(~chosen, -100)\n    masked = "),
-    ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"), ("    labels = token_ids.masked_fill(~chosen, -100)\n    return", "    return"),
+wrong("in place", (f"labels={LABELS}", "labels=labels"), ("    masked = ", f"    labels = {LABELS}\n    masked = "),
+    ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"),
     lost="shares", hint="You change the caller's token_ids; masked_fill makes a new tensor, masked_fill_ does not.")
 wrong("shares fixed", (MASKED, "masked = chosen & (fate < 0.8)"), (REPLACED, "replaced = chosen & (fate >= 0.8) & (fate < 0.9)"),
     lost="shares", hint="You fix the shares; use the arguments.")
@@ -422,29 +393,17 @@ wrong("shares fixed", (MASKED, "masked = chosen & (fate < 0.8)"), (REPLACED, "re
 
 # %% [markdown]
 # Now the dice. `draw_ordinary_tokens(shape, vocab_size, excluded_ids, generator)` draws random tokens
-# for you, none of the excluded. What remains is *who is chosen*, and that needs care: a `[CLS]` that
-# is guessed teaches nothing, and a guessed `[PAD]` teaches that sentences end in padding.
+# for you, none of the excluded. You choose the tokens, with care: guessing a `[CLS]` teaches nothing,
+# and guessing a `[PAD]` teaches that sentences end in padding.
 
 
-# %% solution="mask_tokens" withholds="course_lib.data.bert_pretraining.mask_tokens"
-def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
-    """Choose tokens at random and corrupt them; return the changed token ids and the labels.
+# %% solution="mask_tokens" of="course_lib.data.bert_pretraining"
+def mask_tokens():
+    """Choose tokens at random and corrupt them.
 
     Each token is chosen with ``probability``, by itself, and gets a fate by itself. Those of
     ``special_ids`` are never chosen, nor put in at random; ``mask_id`` is not put in at random.
     """
-    ### BEGIN SOLUTION
-    special = torch.isin(token_ids, torch.tensor([*special_ids]))
-    drawn = torch.rand(token_ids.shape, generator=generator) < probability
-    excluded = [mask_id, *special_ids]
-    return corrupt_tokens(
-        token_ids,
-        drawn & ~special,
-        fate=torch.rand(token_ids.shape, generator=generator),
-        random_ids=draw_ordinary_tokens(token_ids.shape, vocab_size, excluded, generator),
-        mask_id=mask_id,
-    )
-    ### END SOLUTION
 
 
 # %% test="mask_tokens-chosen" points=1 read="bert#masking-tokens"
@@ -456,6 +415,8 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
     share = (labels != -100).float().mean()
     assert_equal(bool(low <= share <= high), True, what=f"whether about {probability} are chosen")
 ### BEGIN HIDDEN TESTS
+from functools import partial
+
 new_seed = lambda: int(torch.randint(2**31, ()))
 _, labels = mask_tokens(token_ids.repeat(2, 1), **how, generator=seeded(new_seed()))
 share = (labels != -100).float().mean()
@@ -474,7 +435,7 @@ assert_equal(is_same, True, what="whether the same seed gives the same again")
 other, _ = mask_tokens(few, **how, generator=seeded(seed + 1))
 assert_equal(torch.equal(other, once[0]), False, what="whether another seed gives the same")
 # Bound beside the code, it is one generator for all calls.
-hide = call_beside(functools.partial, mask_tokens, few, **how, generator=seeded(new_seed()))
+hide = call_beside(partial, mask_tokens, few, **how, generator=seeded(new_seed()))
 changed, labels = (
     torch.stack(x) for x in zip(*(hide(probability=0.9) for _ in range(8)), strict=True)
 )
@@ -580,7 +541,7 @@ def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, proba
     for special in special_ids:
         chosen &= token_ids != special
     labels[chosen] = token_ids[chosen]
-    # What is below probability, stretched to 0 ... 1, is as good as a new draw.
+    # Draws below probability, stretched to 0 ... 1, are as good as new ones.
     stretched = chance / max(probability, 1e-9)
     changed[chosen & (stretched < 0.8)] = mask_id
     which = torch.randint(len(ordinary), token_ids.shape, generator=generator)
@@ -589,7 +550,7 @@ def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, proba
 ''')
 right("in vectors", '''
 def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
-    """A table of who may be chosen, and Bernoulli's draw."""
+    """A table of the ids that may be chosen, and Bernoulli's draw."""
     if token_ids.dtype != torch.int64:
         raise TypeError
     if not 0 <= probability <= 1:
@@ -655,17 +616,18 @@ def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, proba
                 changed[row, place] = ordinary[which]
     return changed, labels
 ''')
-CHOOSE, SPECIAL = "drawn & ~special", "torch.isin(token_ids, torch.tensor([*special_ids]))"
-DRAWN = "drawn = torch.rand(token_ids.shape, generator=generator) < probability"
-FATE = "fate=torch.rand(token_ids.shape, generator=generator)"
-RANDOM = "draw_ordinary_tokens(token_ids.shape, vocab_size, excluded, generator)"
+CHOOSE, SPECIAL = "drawn & ~special", "torch.isin(token_ids, torch.tensor([*special_ids], device=device))"
+DRAWN = "drawn = torch.rand(token_ids.shape, generator=generator).to(device) < probability"
+FATE = "fate=torch.rand(token_ids.shape, generator=generator).to(device)"
+RANDOM = ("draw_ordinary_tokens(\n            token_ids.shape, vocab_size, [mask_id, *special_ids], generator\n"
+    "        ).to(device)")
 SEED_READ = "seeded(generator.initial_seed() + 1)"
 OWN = "draw a number for each token, of the shape token_ids.shape."
 GENERATOR = "draw every random number from the generator that is handed in, which goes on."
 WIDE = "drawn = torch.ones_like(special) & (torch.rand({0}, generator=generator) < probability)"
 for name, edits, hint in (
     ("probability turned round", ((DRAWN, DRAWN.replace("<", ">=")),), "You turn the probability round; choose where torch.rand(...) < probability."),
-    ("half of all by default", (("probability=0.15", "probability=0.5"),), "You start with another probability; it is 0.15 unless given."),
+    ("half of all by default", (("probability: float = 0.15", "probability: float = 0.5"),), "You start with another probability; it is 0.15 unless given."),
     ("always 15 %", ((DRAWN, DRAWN.replace("< probability", "< 0.15")),), "You fix the probability; use the argument."),
     ("15 % of them masked, not chosen", ((DRAWN, DRAWN.replace("probability", "probability / 0.8")),),
      "You choose more, so that 15 % are masked; probability is that of being chosen."),
@@ -681,7 +643,7 @@ for name, edits, hint in (
     ("the same seed each time", ((DRAWN, f"generator = seeded(0)\n    {DRAWN}"),), f"You make a generator of your own; {GENERATOR}"),
     ("the generator's seed, not the generator", ((DRAWN, f"generator = {SEED_READ}\n    {DRAWN}"),), f"You use the generator's seed; {GENERATOR}"),
     ("fates by the generator's seed", ((FATE, FATE.replace("generator=generator", f"generator={SEED_READ}")),), f"You use the generator's seed; {GENERATOR}"),
-    ("random tokens by the generator's seed", ((RANDOM, RANDOM.replace("excluded, generator", f"excluded, {SEED_READ}")),),
+    ("random tokens by the generator's seed", ((RANDOM, RANDOM.replace("], generator", f"], {SEED_READ}")),),
      f"You use the generator's seed; {GENERATOR}"),
 ):
     wrong(name, *edits, lost="chosen", hint=hint)
@@ -701,7 +663,7 @@ for name, edits, hint in (
     wrong(name, *edits, lost="specials", hint=hint)
 for name, edits, hint in (
     ("one draw for both", ((DRAWN, "luck = torch.rand(token_ids.shape, generator=generator)\n    drawn = luck < probability"), (FATE, "fate=luck")),
-     "You draw once for who is chosen and for what becomes of it; draw twice."),
+     "You use one draw for the choice and for the fate; draw twice."),
     ("one fate for each row", ((FATE, "fate=torch.rand((len(token_ids), 1), generator=generator).expand_as(token_ids)"),), f"You draw a fate for each row; {OWN}"),
     ("one fate for each column", ((FATE, "fate=torch.rand(token_ids.size(1), generator=generator).expand_as(token_ids)"),),
      f"You draw a fate for each column; {OWN}"),
@@ -714,7 +676,7 @@ for name, edits, hint in (
     ("fates in equal parts", (("        mask_id=mask_id,\n", "        mask_id=mask_id,\n        mask_share=1 / 3,\n        random_share=1 / 3,\n"),),
      "You set shares of your own; 80, 10 and 10 % are those of corrupt_tokens."),
     ("a token that no vocabulary holds", ((RANDOM, f"{RANDOM} + 400_000_000"),), "You put in ids that the vocabulary does not hold."),
-    ("what is [MASK] already never chosen", ((SPECIAL, SPECIAL.replace("[*special_ids]", "[mask_id, *special_ids]")),),
+    ("a [MASK] in the text never chosen", ((SPECIAL, SPECIAL.replace("[*special_ids]", "[mask_id, *special_ids]")),),
      "You never choose [MASK]; it is special only where special_ids names it."),
 ):
     wrong(name, *edits, lost="fates", hint=hint)
@@ -724,42 +686,24 @@ same("<= probability", "differs if torch.rand gives exactly this number")
 # %% [markdown]
 # ## Part 3: what comes next?
 #
-# BERT also reads two sentences and says whether the second *follows* the first in its document, or
-# was taken from anywhere: [Next-sentence prediction](book:bert#next-sentence-prediction). Each
-# sentence that has a next one begins one pair. A coin decides: heads, its true next one, label 0;
-# tails, label 1, a sentence of another document. First draw *which* other document that holds
-# sentences, each as likely, then which of its sentences. `torch.randint(count, (),
-# generator=generator)` draws a number.
+# BERT also reads two sentences and says whether the second *follows* the first in its document, or was
+# taken from anywhere: [Next-sentence prediction](book:bert#next-sentence-prediction). Each sentence that
+# has a next one begins one pair. A coin decides: heads, its true next one, label 0; tails, label 1, a
+# sentence of another document. First draw *which* other document that holds sentences, each as likely,
+# then which of its sentences. `torch.randint(count, (), generator=generator)` draws a number.
 
 
-# %% solution="next_sentence_pairs" withholds="course_lib.data.bert_pretraining.next_sentence_pairs"
-def next_sentence_pairs(documents, *, generator):
-    """Return a list of ``(first, second, label)``, in the order of the first sentences.
+# %% solution="next_sentence_pairs" of="course_lib.data.bert_pretraining"
+def next_sentence_pairs():
+    """Return a list of named tuples, ``NextSentencePair(first=..., second=..., label=...)``.
 
-    Each document is a list of sentences, texts or lists of tokens; it may be empty, but two or more
-    are not.
+    They have the order of the first sentences. Each document is a list of sentences, texts or lists
+    of tokens; it may be empty, but two or more are not.
     """
-    ### BEGIN SOLUTION
-    documents = [document for document in documents if len(document) > 0]
-
-    def draw(count):
-        return int(torch.randint(count, (), generator=generator))
-
-    pairs = []
-    for number, document in enumerate(documents):
-        for first, following in zip(document[:-1], document[1:], strict=True):
-            label = draw(2)
-            second = following
-            if label == 1:
-                other = documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]
-                second = other[draw(len(other))]
-            pairs.append((first, second, label))
-    return pairs
-    ### END SOLUTION
 
 
 # %% test="next_sentence_pairs-order" points=1 read="bert#next-sentence-prediction"
-# Each sentence but the last of a document begins one pair, and the label says what follows
+# Each sentence but the last of a document begins one pair, and label 0 says that the second follows
 documents = [["A", "B", "C"], ["D"], ["E", "F"], []]
 follows = {"A": "B", "B": "C", "E": "F"}
 pairs = next_sentence_pairs(documents, generator=seeded(0))
@@ -794,8 +738,10 @@ assert_equal(bool(0.3 < labels.float().mean() < 0.7), True, what="whether half o
 changes = (labels.diff() != 0).float().mean()
 assert_equal(bool(0.3 < changes < 0.7), True, what="whether half of the labels are the one before")
 ### BEGIN HIDDEN TESTS
+from functools import partial
+
 generator = seeded(int(torch.randint(2**31, ())))
-make = call_beside(functools.partial, next_sentence_pairs, documents, generator=generator)
+make = call_beside(partial, next_sentence_pairs, documents, generator=generator)
 once, again = (torch.tensor([int(label) for _, _, label in make()]) for _ in range(2))
 for what, share in (
     ("random", once.float()),
@@ -813,6 +759,8 @@ pairs = next_sentence_pairs(documents, generator=seeded(0))
 second = {pair[1] for pair in pairs if pair[0] in documents[0] and pair[2]}
 assert_equal(second, {"B", "C", "D"}, what="sentences put in for those of the first document")
 ### BEGIN HIDDEN TESTS
+from functools import partial
+
 for long in (0, 2, 3):
     lengths = [1, 4, 2]
     lengths.insert(long, 1201)  # some 600 pairs that do not follow: the bounds are five deviations
@@ -827,7 +775,7 @@ for long in (0, 2, 3):
         assert_equal(is_third, True, what="whether each other document is as likely")
 documents = [[f"A{i}" for i in range(301)], [f"B{i}" for i in range(9)]]
 generator = seeded(int(torch.randint(2**31, ())))
-make = call_beside(functools.partial, next_sentence_pairs, documents, generator=generator)
+make = call_beside(partial, next_sentence_pairs, documents, generator=generator)
 once, again = ([b for a, b, label in make() if a[0] == "A" and label == 1] for _ in range(2))
 is_new = len(once) < 9 or once[:50] != again[:50]
 assert_equal(is_new, True, what="whether the next call with this generator draws others")
@@ -891,10 +839,10 @@ def next_sentence_pairs(documents, *, generator: torch.Generator) -> list:
             result.append((here, d[draw(len(d))] if label else following, label))
     return result
 ''')
-LABEL, PAIR = "label = draw(2)", "pairs.append((first, second, label))"
+LABEL, PAIR = "label = draw(2)", "pairs.append(NextSentencePair(first=first, second=second, label=label))"
 NUMBER = "(number + 1 + draw(len(documents) - 1)) % len(documents)"
 OTHER, SECOND = f"other = documents[{NUMBER}]", "other[draw(len(other))]"
-FOLLOWING = "zip(document[:-1], document[1:], strict=True)"
+FOLLOWING = "pairwise(document)"
 KEEP = "    documents = [document for document in documents if len(document) > 0]\n"
 GENERATOR = "draw from the generator that is handed in, which goes on."
 ANY = "each sentence of each other document may be drawn."
@@ -952,14 +900,13 @@ for name, edits, hint in (
 # %% [markdown]
 # ## Part 4: the way in and the way out
 #
-# A token enters BERT as the sum of three vectors: *what* it is, *in which sentence* it stands, and
-# *where*: [The input](book:bert#bert-embeddings). The sum is normalised, then dropout is applied.
-# `TokenEmbedding` and `LearnedPositions`, which *adds* the positions to what it is given, come from
-# earlier homeworks.
+# A token enters BERT as the sum of three vectors, for the *token*, its *segment* (first or second sentence)
+# and its *position*: [The input](book:bert#bert-embeddings). The sum is normalised, then dropout is applied.
+# `TokenEmbedding`, and `LearnedPositions`, which *adds* the positions, come from earlier homeworks.
 
 
-# %% solution="BertEmbeddings" withholds="course_lib.models.bert.BertEmbeddings"
-class BertEmbeddings(nn.Module):
+# %% solution="BertEmbeddings" of="course_lib.models.bert"
+class BertEmbeddings:
     """Add the vectors of token, segment and position, normalise the sum, and drop some of it.
 
     ``tokens`` is a ``TokenEmbedding``, ``segments`` an ``nn.Embedding``, ``positions`` are
@@ -967,24 +914,8 @@ class BertEmbeddings(nn.Module):
     ``dropout`` are those of the ``BertConfig``.
     """
 
-    def __init__(self, config):
-        super().__init__()
-        ### BEGIN SOLUTION
-        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        self.segments = nn.Embedding(config.num_segments, config.d_model)
-        self.positions = LearnedPositions(config.max_length, config.d_model)
-        self.norm = LayerNorm(config.d_model, eps=config.eps)
-        self.dropout = nn.Dropout(config.dropout)
-        ### END SOLUTION
-
-    def forward(self, token_ids, segment_ids=None):
+    def forward():
         """Return ``(batch, length, d_model)``; without ``segment_ids`` all are in segment 0."""
-        ### BEGIN SOLUTION
-        if segment_ids is None:
-            segment_ids = torch.zeros_like(token_ids)
-        embedded = self.positions(self.tokens(token_ids) + self.segments(segment_ids))
-        return self.dropout(self.norm(embedded))
-        ### END SOLUTION
 
 
 # %% test="BertEmbeddings-values" points=1 read="bert#bert-embeddings"
@@ -1023,7 +954,7 @@ assert_equal(torch.equal(layer(tokens), rested), True, what="whether nothing is 
 output = layer.train()(tokens)
 zeros = output == 0
 assert_equal(bool(0.2 < zeros.float().mean() < 0.4), True, what="whether 30 % are zero in training")
-kept = torch.where(zeros, 0.0, rested / 0.7)  # what is kept is scaled up
+kept = torch.where(zeros, 0.0, rested / 0.7)  # kept entries are scaled up
 assert_equal(torch.allclose(output, kept, atol=1e-4), True, what="whether the others are scaled up")
 ### BEGIN HIDDEN TESTS
 again = layer(tokens) == 0
@@ -1114,29 +1045,28 @@ class BertEmbeddings(nn.Module):
         parts = torch.stack([self.tokens(token_ids), segments])
         return self.dropout(self.norm(self.positions(parts.sum(0))))
 ''')
-SUM, TOKENS, SEGMENTS = ("self.positions(self.tokens(token_ids) + self.segments(segment_ids))",
-    "self.tokens(token_ids)", "self.segments(segment_ids)")
+SUM, TOKENS, SEGMENTS = "self.positions(tokens + segments)", "self.tokens(token_ids)", "self.segments(segment_ids)"
 LAST = "self.dropout(self.norm(embedded))"
 right("the padding's embedding does not learn", ("        self.segments =", "        self.tokens.padding_idx = config.pad_id\n        self.segments ="))
 right("the segments that stand for None in a buffer", ("        self.norm =",
     "        self.register_buffer('none', torch.zeros(1, 1, dtype=torch.long))\n        self.norm ="),
     ("torch.zeros_like(token_ids)", "self.none.expand_as(token_ids)"))
 right("PyTorch's own embeddings", ("TokenEmbedding(config", "nn.Embedding(config"),
-    (SUM, f"{TOKENS} + {SEGMENTS} + self.positions.weight[: token_ids.size(1)]"))
+    (SUM, "tokens + segments + self.positions.weight[: token_ids.size(1)]"))
 ADD = "positions are added to tokens + segments, then comes the norm."
 for name, edits, hint in (
-    ("no positions", ((SUM, f"{TOKENS} + {SEGMENTS}"),), f"You leave out the positions; {ADD}"),
-    ("no segments", ((SUM, f"self.positions({TOKENS})"),), f"You leave out the segments; {ADD}"),
-    ("positions added twice", ((SUM, f"{SEGMENTS} + self.positions({TOKENS} + {SEGMENTS})"),), f"You add the segments twice; {ADD}"),
-    ("what the positions were added to, once more", ((SUM, f"{TOKENS} + {SEGMENTS} + {SUM}"),),
+    ("no positions", ((SUM, "tokens + segments"),), f"You leave out the positions; {ADD}"),
+    ("no segments", ((SUM, "self.positions(tokens)"),), f"You leave out the segments; {ADD}"),
+    ("positions added twice", ((SUM, f"segments + {SUM}"),), f"You add the segments twice; {ADD}"),
+    ("tokens and segments added once more", ((SUM, f"tokens + segments + {SUM}"),),
      "You add tokens and segments once more; self.positions(x) adds positions to x already."),
     ("not normalised", ((LAST, "self.dropout(embedded)"),), "You do not normalise the sum; call self.norm."),
-    ("normalised before the positions", ((SUM, f"self.positions(self.norm({TOKENS} + {SEGMENTS}))"), (LAST, "self.dropout(embedded)")),
+    ("normalised before the positions", ((SUM, "self.positions(self.norm(tokens + segments))"), (LAST, "self.dropout(embedded)")),
      f"You normalise before the positions; {ADD}"),
-    ("each part normalised", ((SUM, f"self.positions(self.norm({TOKENS}) + self.norm({SEGMENTS}))"),), f"You normalise each part; {ADD}"),
+    ("each part normalised", ((SUM, "self.positions(self.norm(tokens) + self.norm(segments))"),), f"You normalise each part; {ADD}"),
     ("all in segment 1 by default", (("torch.zeros_like", "torch.ones_like"),), "You take segment 1 by default; without segment_ids all are in segment 0."),
     ("segments left out if not given", (("            segment_ids = torch.zeros_like(token_ids)\n",
-        f"            return self.dropout(self.norm(self.positions({TOKENS})))\n"),), "You add no segment where none is given; all are in segment 0 then."),
+        "            return self.dropout(self.norm(self.positions(tokens)))\n"),), "You add no segment where none is given; all are in segment 0 then."),
     ("eps of its own", ((", eps=config.eps", ""),), "You leave out eps; hand config.eps on."),
     ("two segments only", (("nn.Embedding(config.num_segments", "nn.Embedding(2"),), "You fix the number of segments; it is config.num_segments."),
     ("scaled as the Transformer does", (("TokenEmbedding(config.vocab_size, config.d_model)", "TokenEmbedding(config.vocab_size, config.d_model, scaled=True)"),),
@@ -1165,30 +1095,17 @@ for name, edits, hint in (
 # same `nn.Parameter`; a copy would drift apart at the first step.
 
 
-# %% solution="MaskedLanguageModelHead" withholds="course_lib.models.bert_heads.MaskedLanguageModelHead"
-class MaskedLanguageModelHead(nn.Module):
+# %% solution="MaskedLanguageModelHead" of="course_lib.models.bert_heads"
+class MaskedLanguageModelHead:
     """Guess the token at each place: ``projection``, GELU, ``norm``, ``output_projection``.
 
     ``projection`` is an ``nn.Linear(d_model, d_model)``, ``norm`` a ``LayerNorm`` with ``eps``, and
-    ``output_projection`` an ``nn.Linear(d_model, vocab_size)``, whose weight is the embedding's.
+    ``output_projection`` an ``nn.Linear(d_model, vocab_size)``. Its weight is the embedding's, of
+    shape ``(vocab_size, d_model)``.
     """
 
-    def __init__(self, embedding, *, eps=1e-12):
-        super().__init__()
-        vocab_size, d_model = embedding.weight.shape
-        ### BEGIN SOLUTION
-        self.projection = nn.Linear(d_model, d_model)
-        self.norm = LayerNorm(d_model, eps=eps)
-        self.output_projection = nn.Linear(d_model, vocab_size)
-        self.output_projection.weight = embedding.weight
-        ### END SOLUTION
-
-    def forward(self, hidden):
+    def forward():
         """Return the logits ``(..., vocab_size)`` of ``hidden``, ``(..., d_model)``."""
-        ### BEGIN SOLUTION
-        transformed = self.norm(F.gelu(self.projection(hidden)))
-        return self.output_projection(transformed)
-        ### END SOLUTION
 
 
 # %% test="MaskedLanguageModelHead-values" points=1 read="bert#bert-heads"
@@ -1324,7 +1241,7 @@ for name, edits, hint in (
     ("a bias that learns nothing", ((LOGITS, "F.linear(transformed, self.output_projection.weight, self.output_projection.bias.detach())"),),
      "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
     ("no bias", (("= nn.Linear(d_model, vocab_size)", "= nn.Linear(d_model, vocab_size, bias=False)"),), "You leave out the output's bias; nn.Linear has one."),
-    ("another eps by default", (("eps=1e-12", "eps=1e-5"),), "You start with another eps; it is 1e-12 unless given."),
+    ("another eps by default", (("eps: float = 1e-12", "eps: float = 1e-5"),), "You start with another eps; it is 1e-12 unless given."),
     ("eps of its own", ((", eps=eps)", ")"),), "You leave out eps; hand it on to the norm."),
     ("other names", (("self.projection = ", "self.transform = "), ("self.projection(hidden)", "self.transform(hidden)")),
      "You call projection by another name; use the docstring's."),
@@ -1342,7 +1259,7 @@ for name, edits, hint in (
     wrong(name, *edits, lost="sharing", hint=hint)
 wrong("shared, but without a gradient", (LOGITS, "transformed @ self.output_projection.weight.detach().T + self.output_projection.bias"),
     lost="values sharing", hint="You cut the gradient of the shared weight: detach(), .data and no_grad() do; leave them out.")
-for piece in ("eps=2e-12", "eps=5e-13", "eps=0"):
+for piece in ("eps: float=2e-12", "eps: float=5e-13"):
     same(piece, "so small that no float can tell")
 # fmt: on
 
@@ -1433,7 +1350,7 @@ share = layer.encoder.layers[0].attention_residual.dropout.p
 assert_equal(float(share), 0.1, what="dropout of the encoder")
 tokens = torch.randint(6, 30, (4, 7))
 drops = bool((layer.embeddings(tokens) == 0).any())
-assert_equal(drops, True, what="whether the embeddings drop what there is to drop")
+assert_equal(drops, True, what="whether the embeddings drop anything")
 dice = call_beside(torch.get_rng_state, beside=layer)
 logits = layer(tokens)
 call_beside(torch.set_rng_state, dice, beside=layer)
@@ -1532,7 +1449,7 @@ for name, edits, hint in (
     ("not pooled", ((RESULT, "return self.classifier(hidden)"),), f"You do not pool; {FIRST}"),
     ("the first token, past the pooler", ((RESULT, "return self.classifier(hidden[:, 0])"),), f"You leave out the pooler; {FIRST}"),
     ("encoder left out", ((f"self.encoder(embedded{MASK}", "embedded"),), "You leave out the encoder; it comes after the embeddings."),
-    ("one layer, whatever the config says", (("            config.num_layers,\n", "            1,\n"),), "You fix the number of layers; it is config.num_layers."),
+    ("always one layer", (("            config.num_layers,\n", "            1,\n"),), "You fix the number of layers; it is config.num_layers."),
     ("pre-norm", (('norm_position="post"', 'norm_position="pre"'),), "You make a pre-norm encoder; BERT's is post-norm."),
     ("ReLU", (('activation="gelu"', 'activation="relu"'),), "You let the encoder bend by ReLU; BERT bends by GELU."),
     ("eps of its own", (("            eps=config.eps,\n", ""),), "You leave out eps; hand config.eps on to the encoder."),
@@ -1540,11 +1457,11 @@ for name, edits, hint in (
     ("no dropout in the embeddings", (("BertEmbeddings(config)", "BertEmbeddings(__import__('dataclasses').replace(config, dropout=0.0))"),),
      "You let the embeddings drop nothing; they are BertEmbeddings(config)."),
     ("dropout of a half before the last layer", ((POOL, "F.dropout(self.pooler(hidden), 0.5, self.training)"),),
-     "You drop once more; embeddings and encoder drop what there is to drop."),
+     "You drop once more; leave dropout to embeddings and encoder."),
     ("dropout once more, as in Hugging Face's classifier", ((POOL, f"self.embeddings.dropout({POOL})"),),
-     "You drop once more; embeddings and encoder drop what there is to drop."),
+     "You drop once more; leave dropout to embeddings and encoder."),
     ("dropout once more, of the embeddings", ((EMBED, f"self.embeddings.dropout({EMBED})"),),
-     "You drop once more; embeddings and encoder drop what there is to drop."),
+     "You drop once more; leave dropout to embeddings and encoder."),
     ("probabilities", ((RESULT, f"{RESULT}.softmax(-1)"),), "You return probabilities; return logits."),
     ("PyTorch's start", ((STARTED, ""),), f"You leave the weights as PyTorch starts them; {START}"),
     ("all parameters drawn alike", ((STARTED, "        [nn.init.normal_(p, std=config.init_std) for p in self.parameters()]\n"),),
@@ -1717,7 +1634,7 @@ for name, edits, hint in (
      "You make a new optimiser in each step, which has forgotten the steps before; make one."),
     ("batches by their number", ((EACH, "    for number in range(len(batches)):\n        token_ids, labels = batches[number]\n"),),
      "You ask batches for its length; go through it with for."),
-    ("in evaluation mode", (("    classifier.train()\n", ""),), "You train in whatever mode it comes; call classifier.train() first."),
+    ("in evaluation mode", (("    classifier.train()\n", ""),), "You train in the mode in which it comes; call classifier.train() first."),
     ("left in training mode", (("    classifier.eval()\n", ""),), "You leave it in training mode; switch it to evaluation mode at the end."),
     ("left in the mode in which it came", (("    classifier.train()\n", "    mode = classifier.training\n    classifier.train()\n"),
         ("    classifier.eval()\n", "    classifier.train(mode)\n")), "You leave it in the mode in which it came; switch it to evaluation mode at the end."),
@@ -1748,7 +1665,7 @@ wrong("positions left as they are", ("classifier.parameters()", "[p for n, p in 
 # would always be the right answer itself, and copying it would do. A random token makes copying
 # wrong now and then: the model must hold every token against its context, and as it can't tell
 # which are chosen, it must do so for all of them. Only chosen tokens give a gradient, so 15 %
-# learns slowly; but what is hidden can't serve as context. With half of the tokens gone there is
+# learns slowly; but hidden tokens can't serve as context. With half of the tokens gone there is
 # too little left to guess from, and the text looks less and less like one that the model will
 # see.
 #
@@ -1756,8 +1673,8 @@ wrong("positions left as they are", ("classifier.parameters()", "[p for n, p in 
 #
 # 1. *Mismatch*: `[MASK]` never occurs after pre-training; so vectors of ordinary tokens must be
 #    trained too. Half a point for "80/10/10 is in the paper" with any sensible remark.
-# 2. *Random against kept*: without random tokens copying what is seen is always right at a place
-#    that is not masked; random tokens force the model to check each token against its context.
+# 2. *Random against kept*: without random tokens, copying the input is always right at a
+#    place that is not masked; random tokens force the model to check each token against its context.
 # 3. *Trade-off*: chosen tokens are the signal, the others the context; more of one is less of the
 #    other. Half a point for one side alone.
 #
@@ -1768,7 +1685,7 @@ wrong("positions left as they are", ("classifier.parameters()", "[p for n, p in 
 # %% [markdown]
 # ## And now: fill in the blanks
 #
-# Below, a small BERT learns a small world: animals, what they do, and that *two dogs bark* but *a
+# Below, a small BERT learns a small world: animals, their voices, and that *two dogs bark* but *a
 # dog barks*. It learns from your blanks through your parts, in some ten seconds; nobody tells it a
 # rule, and `barks` is `bark ##s` to it. Afterwards call `fill_in` with a blank `___` of yours, in a
 # cell of your own, and try to fool it.

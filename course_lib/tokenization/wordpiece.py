@@ -15,11 +15,7 @@ CONTINUATION = "##"
 
 
 def split_word(
-    word: str,
-    vocabulary: Container[str],
-    *,
-    unknown: str = "[UNK]",
-    max_characters: int = 100,
+    word: str, vocabulary: Container[str], *, unknown: str = "[UNK]", max_characters: int = 100
 ) -> list[str]:
     """Write a word in pieces: always the longest piece that fits, from the left.
 
