@@ -55,7 +55,7 @@ class Course:
     def digest_for(self, notebook: bytes) -> str:
         """Return a hash of all that a notebook's marks depend on, besides the notebook."""
         named = {name.decode() for name in re.findall(_DOTTED.encode(), notebook)}
-        folders = tuple(f"{name.replace('.', '/')}/" for name in named)  # of what is a package
+        folders = tuple(f"{name.replace('.', '/')}/" for name in named)  # of packages
         named |= {_module_name(path) for path in self.library if path.startswith(folders)}
         more = _code(self.library, named)
         for path in _code(self.library, _modules_of(self.homework)):
@@ -117,7 +117,7 @@ def _folder(path: str) -> str:
 
 @functools.lru_cache(maxsize=1_000)  # of two editions of each module, for a whole class
 def _read_module(text: str, folder: str) -> tuple[str, frozenset[str]]:
-    """Return a module's code without comments and docstrings, and what it imports."""
+    """Return a module's code without comments and docstrings, and its imports."""
     tree = ast.parse(text)
     imported = frozenset(_imports(tree, folder.replace("/", ".")))
     return ast.dump(_WithoutDocstrings().visit(tree)), imported

@@ -69,7 +69,7 @@ def _import_everything() -> None:
     from autograder.judging import judge  # noqa: F401
 
     torch.set_num_threads(1)
-    # What a check would be the first to import.
+    # Import modules here that each check would otherwise import.
     course_lib.testing.assert_close(torch.ones(1), torch.ones(1))
     gc.collect()
     gc.freeze()

@@ -102,7 +102,7 @@ class JudgePool:
 
     def close(self) -> None:
         """End the judges and the sandbox, and remove unpacked files; may be called twice."""
-        with contextlib.ExitStack() as closing:  # each, whatever goes wrong with another
+        with contextlib.ExitStack() as closing:  # also after an error of another
             for server in self._servers.values():
                 closing.callback(server.close)
             self._servers.clear()

@@ -18,7 +18,7 @@ class GradingOptions:
         workers: Submissions at a time on this machine; as many as cores, or GPUs, if None.
         seed: Draws the hidden inputs; if None, one for the whole run, or the seed that the same
             notebook was graded with before.
-        force: Grade again also what an earlier run has graded.
+        force: Grade again, also notebooks with a stored result.
     """
 
     limits: TimeLimits = field(default_factory=TimeLimits)

@@ -122,7 +122,8 @@ def _check_places(submissions: Path, out: Path) -> None:
         raise BadInputError(f"--out {out} lies in --submissions {submissions}: a student's place")
     if is_graded_into(submissions):
         raise BadInputError(
-            f"--submissions {submissions} is where grading wrote; give the folder of submissions"
+            f"--submissions {submissions} is the output folder of grading; "
+            "give the folder of submissions"
         )
     there = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not there.is_dir():

@@ -143,7 +143,7 @@ class _Watch:
         self._keep_at = began + (1 + _REST) * (time.monotonic() - began)
 
     def results(self) -> list[SubmissionResult]:
-        """Return one result for each student who is there and was graded."""
+        """Return the result of each graded student whose submission is still there."""
         present = _present(self._plan.settings.submissions, self._plan.homework_id)
         return [self._latest[student] for student in present if student in self._latest]
 

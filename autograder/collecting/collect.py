@@ -117,7 +117,9 @@ def collect(
         if not files:
             raise SourceError(f"{source} is empty")
         if _is_graded_into(files):
-            raise SourceError(f"{source} is where grading wrote: give what was handed in")
+            raise SourceError(
+                f"{source} is the output folder of grading: give the folder of submissions"
+            )
         found, depth = recognise(files, homework_id)
         naming, depth = (found, depth) if naming in (None, found) else (naming, 0)
         if worksheet is not None and naming is not Naming.MOODLE:

@@ -220,7 +220,7 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
         try:
             with archive.open(member) as file:
                 return file.read(limit)
-        except Exception as error:  # whatever a forged header leads to
+        except Exception as error:  # a forged header may raise any
             raise UnreadableFileError(f"damaged in the zip: {error}") from error
 
     return read

@@ -163,7 +163,7 @@ def read_blackboard(parts: Sequence[str], homework_id: str) -> list[Name]:
 
 
 def with_whole_users(readings: Sequence[list[Name]]) -> list[list[Name]]:
-    """Complete Blackboard's users who have an underscore in their names.
+    """Restore Blackboard user names that contain an underscore.
 
     All files of a download begin with the same assignment's name.
     """
@@ -287,7 +287,7 @@ def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
     Those are not one student's: a student's are known by the notebook itself beside them, or by
     nbgrader's folder with the homework's name. But one such name among many proves nothing.
     """
-    folders = sorted(file.parts[:-1] for file in files)  # all share what the first and last share
+    folders = sorted(file.parts[:-1] for file in files)  # the first and last share the least
     pairs = zip(folders[0], folders[-1], strict=False)
     around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     named = [f.parts[around:] for f in files if f.is_notebook and homework_id in f.parts[-1]]

@@ -72,7 +72,7 @@ def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]
     """Return an owner for each member of a team."""
     return [
         Owner(
-            # two who call themselves like a team are not one
+            # two students with the name of one team are two
             person=f"{member.lms_id} by {name.person}",
             student=member.student,
             listed=True,

@@ -8,7 +8,7 @@ from autograder.judging.results import CheckResult, Status, SubmissionResult
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A check whose marks are not what they were.
+    """A check whose marks changed.
 
     Attributes:
         student: The student's id.

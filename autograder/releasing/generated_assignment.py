@@ -53,7 +53,7 @@ def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
     config.CourseDirectory.assignment_id = homework.id
     config.CourseDirectory.student_id = "."
     complaints = _Complaints()
-    log = logging.Logger("assignment")  # of its own: not joined to what the caller logs
+    log = logging.Logger("assignment")  # separate from the caller's log
     log.addHandler(complaints)
     generator = _Generator(
         coursedir=CourseDirectory(config=config, log=log), config=config, log=log, force=True

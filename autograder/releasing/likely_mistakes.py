@@ -20,7 +20,7 @@ from course_lib.testing import CheckFailure, observed_by
 
 _MOST_ALIKE = 3  # mistakes that one answer may stand for; more say nothing
 _Answer = tuple[int, Any]
-"""Which assertion came to no good end, and what it saw."""
+"""The number of the failed assertion, and the value that it compared."""
 
 
 def find_likely_mistakes(homework: Homework, root: Path) -> dict[str, Any]:

@@ -58,9 +58,9 @@ gets a smaller PyTorch than the second one above:
 **VS Code:** open this folder (*File > Open Folder*), not the notebook alone; take *Python: Create
 Environment*, or the lines above, and choose `.venv` as the notebook's kernel, at its upper right.
 
-**Colab, Kaggle:** there a notebook is alone. Its first cell installs what it needs, or asks you to
-upload {number}.zip, as you got it, and leaves the PyTorch that is there as it is. Download the
-notebook as `{homework}.ipynb` to hand it in.
+**Colab, Kaggle:** the notebook opens without its folder. Its first cell installs the course's
+library, or asks you to upload {number}.zip, and keeps the installed PyTorch. Download the notebook
+as `{homework}.ipynb` to hand it in.
 
 {card}
 
@@ -68,12 +68,12 @@ notebook as `{homework}.ipynb` to hand it in.
 
 {book}
 
-## What is here
+## Files
 
-| file | what for |
+| file | purpose |
 |---|---|
 | `{homework}.ipynb` | your work; the only file that you change and hand in |
-| `course_lib/` | the course's library; what you are to write is not in it yet |
+| `course_lib/` | the course's library, without the layers that you will write |
 | `requirements.txt` | the versions that the homework was tried with |
 
 ## Hand in
@@ -108,14 +108,14 @@ class Release:
     """Where the pieces of a release are.
 
     Attributes:
-        homework: What it was made from.
+        homework: The homework.
         source: The instructor's notebook, solutions and hidden tests included.
         assignment: The student notebook, committed with the project.
         edition: Folder that holds the student edition of ``course_lib``, for the judge's workers.
         folder: What students download.
         archive: The same as a zip.
         wheel: The student edition alone, for notebooks that are opened without it.
-        warnings: What the instructor should change.
+        warnings: Advice to the instructor.
     """
 
     homework: Homework
@@ -251,7 +251,7 @@ def _write_archive(folder: Path, archive: Path, top: str) -> None:
 
 
 def _put(new: Path, old: Path) -> None:
-    """Move a file or folder into place; what was there before goes once the new one stands."""
+    """Move a file or folder into place, then delete the old one."""
     old.parent.mkdir(parents=True, exist_ok=True)
     if new.is_file():
         new.replace(old)

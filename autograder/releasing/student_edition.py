@@ -1,9 +1,8 @@
-"""The course_lib that students get with a homework: what they are to write is withheld.
+"""Makes the course_lib that students get with a homework, without the layers that they write.
 
-Withheld are the layers of this homework and of every later one, and what their exercises withhold
-besides; earlier ones are there. What stands on a withheld name goes too, in its own module and in
-others: it could not run anyway. Importing a withheld name, from wherever the whole library has it,
-says which homework asks for it.
+The layers of this homework and of every later one are withheld, with the names that their exercises
+list as ``withholds``. Code that uses a withheld name is withheld too, because it could not run. An
+import of a withheld name raises an error that tells which homework asks for it.
 """
 
 import ast
@@ -36,7 +35,7 @@ class Reason:
     """Why a name is withheld.
 
     Attributes:
-        layer: What a homework asks for: the name itself, or one that its module imports.
+        layer: The layer that a homework asks for: the name itself, or one that its module imports.
         homework: The first homework that asks for it.
     """
 
@@ -81,7 +80,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
 
     Raises:
         HomeworkError: There is no such homework, a source is not well formed, or the student
-            notebook itself needs what this edition withholds; the message names the import.
+            notebook itself imports a withheld name; the message names the import.
     """
     homework = resolve_homework(homework_id, root)
     paths = {
@@ -172,7 +171,7 @@ def withhold(text: str, names: set[str]) -> str:
 
 
 def _asked_for(homework: str, root: Path) -> Withheld:
-    """Collect what this homework and the later ones ask for; the first that asks is named."""
+    """Collect the layers of this homework and the later ones, with the first that asks for each."""
     asked: Withheld = {}
     for source in sorted((root / "solutions").glob("hw[0-9][0-9]-*.py")):
         if source.stem < homework:
@@ -183,10 +182,10 @@ def _asked_for(homework: str, root: Path) -> Withheld:
 
 
 def _layers(source: str) -> Iterator[tuple[str, str]]:
-    """Yield, as (module, name), what course_lib has of a homework's exercises.
+    """Yield the names of course_lib, as (module, name), that solve a homework's exercises.
 
-    That is what they are made from, and what they withhold: the solution by another name. Their
-    labels say it, and to read all of a source would take a hundred times as long.
+    These are in the labels ``of`` and ``withholds``. Only the labels are read, because to read a
+    whole source would take a hundred times as long.
     """
     for line in re.findall(r"^# %% (.+)", source, re.MULTILINE):
         labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
@@ -254,7 +253,7 @@ def _check_notebook(
             if name in gone(origin):
                 raise HomeworkError(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which only "
-                    "passed it on, to what this homework's edition withholds: import it from the "
+                    "re-exports it and is withheld in this homework's edition: import it from the "
                     "module that defines it"
                 )
 
@@ -305,7 +304,7 @@ def _documents_removed(node: ast.stmt, body: list[ast.stmt], removed: list[ast.s
 def _span(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    while first > 1 and lines[first - 2].startswith("#"):  # a comment goes with what it explains
+    while first > 1 and lines[first - 2].startswith("#"):  # a comment goes with its code
         first -= 1
     return first, node.end_lineno or node.lineno
 

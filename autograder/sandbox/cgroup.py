@@ -1,6 +1,6 @@
-"""Control groups (cgroup v2): the kernel's wall around what a worker's processes hold together.
+"""Limits the memory and processes of a worker by a control group (cgroup v2).
 
-There is one where the group that grading runs in was delegated to it: by systemd (``systemd-run
+A worker has one if the group that grading runs in was delegated to it: by systemd (``systemd-run
 --user --scope --property=Delegate=yes``), or because it is all that a container sees. Elsewhere
 ``course_worker.usage`` watches alone.
 """
@@ -15,9 +15,9 @@ from autograder.sandbox.worker.isolation import Limits
 
 MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = {"memory", "pids"}
-_JUDGES = "judges"  # who is no worker: a group that holds groups may hold no process
+_JUDGES = "judges"  # a group with subgroups may hold no process, so judges have one too
 _WORKER = "worker-{}"
-_DELEGATED = ("user.delegate", "trusted.delegate")  # as systemd marks what it gives away
+_DELEGATED = ("user.delegate", "trusted.delegate")  # systemd's marks of a delegated group
 _REMOVAL_SECONDS = 1.0
 
 _numbers = itertools.count()
@@ -48,9 +48,9 @@ def _is_marked(group: Path) -> bool:
 
 
 def claim(group: Path) -> None:
-    """Make room for workers' groups: whoever is in this one moves into one of their own.
+    """Prepare a group for the groups of workers: move its processes into a subgroup.
 
-    What a killed run left of its workers' groups is removed.
+    Workers' groups that a killed run left are removed.
 
     Raises:
         OSError: The kernel refused.
@@ -81,7 +81,7 @@ class WorkerGroup:
 
     Args:
         parent: A claimed group.
-        limits: What the worker's processes may use together.
+        limits: Limits of the worker's processes together.
 
     Raises:
         OSError: The kernel refused.
@@ -92,8 +92,8 @@ class WorkerGroup:
         self._folder.mkdir()
         for name, value in _settings(limits).items():
             (self._folder / name).write_text(str(value), encoding="ascii")
-        # Whoever is given this and writes 0 has entered, with all that it will fork: the kernel
-        # asks whether he who opened it may do so.
+        # A process that writes 0 to this file enters the group, with its later children. The kernel
+        # checks the rights of the process that opened the file, not of the one that writes.
         self.entrance = os.open(self._folder / "cgroup.procs", os.O_WRONLY)
 
     def remove(self) -> None:

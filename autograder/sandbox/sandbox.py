@@ -145,14 +145,14 @@ class Sandbox(Zygote):
         environment = {
             # as in a notebook, `python` is the one that runs it
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-            "SHELL": "/bin/bash",  # runs what follows a `!`, as where notebooks are written
+            "SHELL": "/bin/bash",  # runs commands after a `!`, as in Jupyter
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
             "USER": "student",  # whose number no list of users holds: PyTorch 2.11 asks for a name
             "COURSE_DEVICE": self._device,
             "MPLBACKEND": "agg",
             "OMP_NUM_THREADS": "1",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # none stays: what a cell leaves is looked at
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no process may remain after a cell
             "OPENBLAS_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -1,7 +1,4 @@
-"""The judge's end of a forking process's socket: what it may be asked for.
-
-``course_worker.zygote`` is the other end.
-"""
+"""The judge's end of the socket to a forking process; ``course_worker.zygote`` is the other end."""
 
 import contextlib
 import json

@@ -28,7 +28,7 @@ _LATE = {"percent_per_day": 100, "most_percent": 100, "grace_minutes": 1440, "gr
 
 
 class DatesError(ValueError):
-    """A file of dates that can't be used; the message says where, and what is expected."""
+    """A file of dates is not valid; the message gives the place and the expected form."""
 
 
 @dataclass(frozen=True, kw_only=True)

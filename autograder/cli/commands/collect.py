@@ -29,16 +29,16 @@ def collect(
     worksheet: Annotated[
         Path | None,
         typer.Option(
-            help="Moodle's grading worksheet of this assignment: who has which number, and when "
-            "each handed in. Its zip says neither."
+            help="Moodle's grading worksheet of this assignment. It has each student's number and "
+            "time of submission, which its zip lacks."
         ),
     ] = None,
     dates: DatesFile = None,
     force: Annotated[
-        bool, typer.Option(help="Replace also notebooks that are newer than what comes.")
+        bool, typer.Option(help="Also replace notebooks that are newer than the new ones.")
     ] = False,
 ) -> None:
-    """Bring what was handed in into the layout that grading reads.
+    """Copy submissions into the layout that grading reads.
 
     The source is a folder, a zip of Canvas, Moodle, Blackboard, Brightspace or Gradescope, or a
     GitHub Classroom clone. Each student's last notebook counts; files that can't be collected are
@@ -52,7 +52,9 @@ def collect(
         if source.is_dir() and into.resolve().is_relative_to(source.resolve()):
             raise BadInputError(f"--into {into} lies in {source}, which is collected from")
         if is_graded_into(into):
-            raise BadInputError(f"--into {into} is where grading wrote: give the class's folder")
+            raise BadInputError(
+                f"--into {into} is the output folder of grading: give the folder of submissions"
+            )
         with writing(into), StepProgress("Collecting") as progress:
             collection = collect_class(
                 source,

@@ -60,8 +60,8 @@ def export(
     worksheet: Annotated[
         Path | None,
         typer.Option(
-            help="For Moodle: its grading worksheet of this assignment, which says who has which "
-            "number in it."
+            help="For Moodle: its grading worksheet of this assignment, which has each student's "
+            "number."
         ),
     ] = None,
     column: Annotated[

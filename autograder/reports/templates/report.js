@@ -67,7 +67,7 @@
   controls.addEventListener("input", filter);
   filter();
 
-  // Paper can't be unfolded: what is folded is printed open, and folded again.
+  // Folded parts are printed open, then folded again.
   let folded = [];
   window.addEventListener("beforeprint", () => {
     folded = Array.from(document.querySelectorAll("details:not([open])"));

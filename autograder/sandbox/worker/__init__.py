@@ -1,4 +1,4 @@
-"""What runs beside the student's code: cells, calls from the judge, recorder and reader.
+"""Code that runs beside the student's: cells, calls from the judge, recorder and reader.
 
 The sandbox mounts this folder as the package ``course_worker``. It imports nothing else of ours.
 """

@@ -46,7 +46,7 @@ class Limits:
     """What one worker may use.
 
     Attributes:
-        memory_mb: Address space beyond what the forking process already maps, in MiB.
+        memory_mb: Address space in MiB, in addition to that of the forking process.
         scratch_mb: Size of /tmp and of /dev/shm, in MiB each.
         processes: Processes and threads.
         open_files: Open file descriptors.
@@ -128,7 +128,7 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     """Set the resource limits and give up every capability, for good."""
     memory = mapped + (limits.memory_mb << 20)
     if os.environ.get("COURSE_DEVICE") == "cuda":  # CUDA maps far more than there is
-        memory = resource.RLIM_INFINITY  # what is held is watched all the same
+        memory = resource.RLIM_INFINITY  # used memory is still watched
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, NO_CORE),

@@ -1,4 +1,4 @@
-"""What a student's cells show, within bounds: text and PNG pictures, for a person to look at."""
+"""Collects the outputs of a student's cells for the staff: text and PNG pictures, within limits."""
 
 import base64
 import io
@@ -9,14 +9,14 @@ from IPython.core.displaypub import DisplayPublisher
 
 MAX_PICTURES = 4
 MAX_PICTURE_BYTES = 150_000
-MAX_SIDE = 3_000  # pixels; what is larger is drawn coarser
+MAX_SIDE = 3_000  # pixels; larger figures get a lower resolution
 
 
 class Shown:
     """What one cell has shown so far, in order: pairs of kind (``text`` or ``png``) and content.
 
     Args:
-        characters: How much text there is room for; what comes after is left out.
+        characters: Maximum length of the text; the rest is left out.
     """
 
     def __init__(self, characters: int) -> None:
@@ -24,7 +24,7 @@ class Shown:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was shown before."""
+        """Forget earlier outputs."""
         self.pieces: list[tuple[str, str]] = []
         self._room = self.characters
         self._pictures = 0
@@ -80,7 +80,7 @@ class _Stream(io.BufferedIOBase):
 
 
 def capture_streams() -> None:
-    """From now on keep what is printed, instead of dropping it."""
+    """From now on keep printed text, instead of dropping it."""
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         below: Any = _Stream(descriptor)
         stream = io.TextIOWrapper(below, encoding="utf-8", errors="replace", write_through=True)
@@ -94,12 +94,12 @@ def keep_text(characters: int) -> None:
 
 
 def begin_cell() -> None:
-    """Forget what was shown before."""
+    """Forget earlier outputs."""
     _shown.begin()
 
 
 def take_shown() -> list[tuple[str, str]]:
-    """Return what the last cell has shown; open figures are drawn and closed, as Jupyter does."""
+    """Return the outputs of the last cell; draw and close open figures, as Jupyter does."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         try:

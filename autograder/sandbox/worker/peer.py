@@ -87,7 +87,7 @@ class Proxy:
 
     def _look(self, asked: str, function: str, refusal: type[Exception], *args: Any) -> Any:
         if peer_of(self).is_asked_by_name:  # then it can't ask so itself
-            given = "what a test hands to your code can be called, and nothing else"
+            given = "your code can only call the functions that a test hands to it"
             raise refusal(f"{given}: it was asked for {asked}")
         return peer_of(self).call(function, (self, *args))
 
@@ -108,7 +108,7 @@ class Proxy:
     def __changed_inputs__(self, args: Any, kwargs: Any) -> list[str]:
         told = peer_of(self).call("course_lib.testing:changed_inputs", (self, args, kwargs))
         given = [*(f"argument {number}" for number, _ in enumerate(args, start=1)), *kwargs]
-        # Its own words may be those of a hidden test, so only what was given is named.
+        # Its own names may be those of a hidden test, so only arguments are named.
         return [name for name in given if name in told] if told else []
 
 
@@ -127,8 +127,8 @@ class Peer:
 
     Args:
         wire: The connection to the other side.
-        describe_error: Turns an exception raised by a call from the other side into what it may
-            know: ``type_name``, ``bases``, ``message`` and ``traceback``.
+        describe_error: Describes an exception of a call from the other side, as far as it may
+            know it: ``type_name``, ``bases``, ``message`` and ``traceback``.
         is_asked_by_name: Whether the other side may call any importable function by its name.
         contains: The exceptions that end only the call in which they are raised.
     """
@@ -156,7 +156,7 @@ class Peer:
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Call something on the other side and wait for what it returns.
+        """Call something on the other side and wait for its result.
 
         Raises:
             RemoteError: The call raised there.
@@ -180,7 +180,7 @@ class Peer:
             message, tensors = self._await_reply(number)
             try:
                 return self._read_reply(message, tensors, inputs)
-            finally:  # only now: what comes home may be held by nobody there
+            finally:  # only now: the other side may have dropped a returned object
                 self._drop(message.get("released", []))
         except (WireError, WireClosed, TimeoutError) as error:
             # Without its frames: they hold this, and all that the check has computed so far.
@@ -219,7 +219,7 @@ class Peer:
             self._exports.pop(reference, None)
 
     def _encode(self, value: Any, table: TensorTable) -> Any:
-        # Who may be called by name is never asked to build anything for the other side.
+        # A side that may be called by name never builds objects for the other side.
         return encode(value, table, self._refer, records=not self.is_asked_by_name)
 
     def _refer(self, value: Any) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class Peer:
             return self._named[target]
         if isinstance(target, dict):
             return self._exports[target["yours"]]
-        raise WireError("only what was handed over can be called or built")
+        raise WireError("only objects that were handed over can be called or built")
 
     def _read_reply(
         self, message: dict[str, Any], tensors: list[Tensor], inputs: list[Tensor]
@@ -303,7 +303,7 @@ class Peer:
 
 
 _LONGEST = {"type_name": 100, "message": 2_000, "traceback": 6_000}
-"""The most that is read of what the other side says of an error, in characters."""
+"""Limits, in characters, of an error's description by the other side."""
 
 
 def _read_error(data: Any) -> RemoteError:

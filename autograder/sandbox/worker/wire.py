@@ -42,7 +42,7 @@ class Wire:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._ahead = b""  # has come, and belongs to what is received next
+        self._ahead = b""  # received, and part of the next message
         self.time_left: Callable[[], float] | None = None
         """Says for how long to wait before asking it again; at 0 or less the time is up."""
 
@@ -170,7 +170,7 @@ def _tensors_from_bytes(blob: bytes) -> list[Tensor]:
         raise WireError("the tensors are too many")
     try:
         named = safetensors.torch.load(blob)
-    except Exception as error:  # whatever a parser may say of hostile bytes
+    except Exception as error:  # a parser may raise any error for hostile bytes
         raise WireError("the tensors are malformed") from error
     if set(named) != {str(i) for i in range(len(named))}:
         raise WireError("the tensors are misnamed")

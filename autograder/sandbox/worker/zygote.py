@@ -185,7 +185,7 @@ class _Zygote:
                 usage.kill()  # reaped when the judge, who sees it gone, asks
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
-        """Look at what a worker uses; one that can't be looked at is ended, and no other."""
+        """Measure a worker's usage; a worker that can't be measured is ended."""
         usage = self._workers.get(pid)
         try:
             return look(usage) if usage else otherwise

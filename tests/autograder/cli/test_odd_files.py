@@ -175,7 +175,7 @@ def test_a_gradebook_that_fails_while_it_is_read_is_told_in_a_sentence(out, comm
     assert files(out.parent).keys() == before.keys()
 
 
-def test_what_grading_wrote_is_no_class(out, tmp_path):
+def test_an_output_folder_of_grading_is_rejected_as_a_class(out, tmp_path):
     before = files(tmp_path)
     for arguments in (
         ["grade", HW, "--submissions", out, "--out", tmp_path / "again"],
@@ -184,7 +184,7 @@ def test_what_grading_wrote_is_no_class(out, tmp_path):
         outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
         assert outcome.exit_code == 2
         (line,) = outcome.stderr.splitlines()
-        assert f"{out} is where grading wrote" in line
+        assert f"{out} is the output folder of grading" in line
     assert files(tmp_path) == before
 
 

@@ -206,7 +206,7 @@ def test_folder_that_grading_wrote_is_rejected(gather, into):
             f"{root}results/{HW}/ada.json": "{}",
             f"{root}nbgrader/autograded/ada/{HW}/{IPYNB}": "ada",
         }
-        with pytest.raises(collecting.SourceError, match="is where grading wrote"):
+        with pytest.raises(collecting.SourceError, match="is the output folder of grading"):
             gather(files)
     assert not into.exists()
 
