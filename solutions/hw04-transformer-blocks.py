@@ -1,36 +1,39 @@
 # %% [markdown]
 # # Homework 4: Transformer blocks
 #
-# Attention, which you wrote last time, can't tell `DOG BITES MAN` from `MAN BITES DOG`: it sees a
-# bag of words. It also does nothing but average, and thirty attentions on top of one another
-# either explode or fall asleep. Four small blocks mend all of that. Here you write them, and in
-# the last cell a stack of them learns the names of moons, and dreams up new ones.
+# Attention, which you wrote last time, can't tell `DOG BITES MAN` from `MAN BITES DOG`. It also does
+# nothing but average, and thirty attentions on top of one another explode or fall asleep. Here you
+# write four small blocks that mend this, and a stack of them learns the names of moons, and dreams up new ones.
 #
-# | part | what you write | points |
+# | part | you write | points |
 # |---|---|---|
 # | 1 | `position_angles`, `SinusoidalPositions`, `shift_matrix`, `RotaryPositions` | 8 |
-# | 2 | `FeedForward`: what each token does on its own | 2 |
+# | 2 | `FeedForward`: each token by itself | 2 |
 # | 3 | `layer_norm`, `rms_norm`, `LayerNorm`, and `layer_norm_backward`, by hand | 6 |
 # | 4 | `diagnose_layer_norm`: the museum of mistakes | 2 |
 # | 5 | `Residual`, with the norm before or after | 3 |
 # | 6 | a question, answered in words | 3 |
 #
-# **Time:** about three hours if you have read [Positional encoding](book:positional-encoding),
-# [Feed-forward layers](book:feed-forward), [Layer normalisation](book:layer-normalization) and
-# [Residual connections](book:residual-connections). Write your code where a cell says
-# `YOUR CODE HERE`; leave arguments as they are, and let gradients flow back.
+# **Time:** about three hours if you have read [Positional encoding](book:positional-encoding), [Feed-forward layers](book:feed-forward),
+# [Layer normalisation](book:layer-normalization) and [Residual connections](book:residual-connections). Write your code where a cell
+# says `YOUR CODE HERE`; leave arguments as they are, and let gradients flow back.
 # [For students](book:for-students) explains how grading works and how to hand in.
 
 # %% setup="imports"
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.layers.feed_forward import Activation
+from course_lib.layers.residual import NormPosition, check_norm_position
 from course_lib.notebook_tests import prepare_notebook
 from course_lib.testing import assert_close, assert_equal, assert_gradients, assert_keeps_inputs
 from course_lib.testing import assert_parameters, assert_raises, call_beside, load_parameters
+from course_lib.validation import check_at_least, check_width
 
 prepare_notebook()  # test cells say how they ended
 
@@ -42,24 +45,16 @@ prepare_notebook()  # test cells say how they ended
 #
 # $$\frac{t}{\mathrm{base}^{\,2i / \mathrm{width}}}, \qquad i = 0, 1, \dots, \mathrm{width}/2 - 1.$$
 #
-# See [Sinusoidal positions](book:positional-encoding#sinusoidal-positions). **Digits:** a million
-# tokens on, the fast hand has turned a million radians. In float32 that leaves hardly one digit
-# behind the point, so compute *everything* in `dtype`, from the positions and the speeds on.
+# See [Sinusoidal positions](book:positional-encoding#sinusoidal-positions). **Digits:** a million tokens on, the fast hand has turned a
+# million radians. Float32 has hardly one digit behind the point there: compute *everything* in `dtype`.
 
 
-# %% solution="position_angles" withholds="course_lib.layers.positional.position_angles"
-def position_angles(positions, width, *, base=10_000.0, dtype=torch.float64):
+# %% solution="position_angles" of="course_lib.layers.positional"
+def position_angles():
     """Return the angle of each hand at each position, in radians, ``(length, width / 2)``.
 
     ``positions`` is ``(length,)``. A ``width`` that is not positive and even raises ValueError.
     """
-    ### BEGIN SOLUTION
-    if width < 2 or width % 2 != 0:
-        raise ValueError(f"width must be positive and even, got {width}")
-    evens = torch.arange(0, width, 2, device=positions.device, dtype=dtype)  # 2i: (width / 2,)
-    frequencies = torch.exp(evens * (-math.log(base) / width))  # radians a token
-    return positions.to(dtype)[:, None] * frequencies
-    ### END SOLUTION
 
 
 # %% test="position_angles-values" points=1 read="positional-encoding#sinusoidal-positions"
@@ -126,9 +121,9 @@ OWN = "position / base^(2i / width)."
 DIGITS = "You lose digits; make positions, exponents and the logarithm in dtype before you compute with them."
 for name, answer in (
     ("ones", "(0 * positions.to(dtype)[:, None] + 1).expand(-1, width // 2)"),
-    ("hands that stand still", "(0 * positions.to(dtype)[:, None] + 1) * frequencies"),
+    ("hands that stand still, the same angles", "(0 * positions.to(dtype)[:, None] + 1) * frequencies"),
 ):
-    wrong(f"{name}, whatever the position", (ANGLES, answer), lost="*",
+    wrong(f"{name} at every position", (ANGLES, answer), lost="*",
         hint=f"You return the same angles for every position; an angle is {OWN}")
 for name, edit, hint in (
     ("hands that get faster", ("-math.log(base)", "math.log(base)"),
@@ -159,15 +154,17 @@ for name, edits in (
     ("the logarithm in float32", ((SPEEDS, "torch.exp(evens * -torch.log(torch.tensor(base)) / width)"),)),
 ):
     wrong(name, *edits, lost="digits", hint=DIGITS)
-wrong("float64 whatever is asked for", (ANGLES, "positions[:, None] * frequencies"),
+wrong("always float64", (ANGLES, "positions[:, None] * frequencies"),
     ("dtype=dtype)  # 2i", "dtype=torch.float64)  # 2i"), lost="digits",
-    hint="You return float64 whatever is asked for; compute in dtype.")
+    hint="You always return float64; compute in dtype.")
 wrong("an odd width is let through", ("width < 2 or width % 2 != 0", "width < 2"), lost="digits",
     hint="You accept an odd width, half a hand; raise ValueError.")
 wrong("any width is let through", ("width < 2 or width % 2 != 0", "False"), lost="digits",
     hint="You accept any width; raise ValueError unless it is positive and even.")
 same("device=positions.device", "where a tensor is made matters on a GPU only")
 same("width < 1", "a width of 1 is odd")
+same("must be of type int", "errors are tested in position_angles and FeedForward only")
+same("_check_even(''", "the words of an error")
 # fmt: on
 
 # %% [markdown]
@@ -180,25 +177,15 @@ same("width < 1", "a width of 1 is odd")
 # in the rotary positions further on.
 
 
-# %% solution="SinusoidalPositions" withholds="course_lib.layers.positional.SinusoidalPositions"
-class SinusoidalPositions(nn.Module):
+# %% solution="SinusoidalPositions" of="course_lib.layers.positional"
+class SinusoidalPositions:
     """Add sines and cosines of the position; nothing is learned, and no position is too far."""
 
-    def __init__(self, d_model):
-        super().__init__()
-        self.d_model = d_model
+    def forward():
+        """Add to ``x``, ``(batch, length, d_model)``, the vectors of its positions from ``offset`` on."""
 
-    def forward(self, x, *, offset=0):
-        """Add to each vector of ``x`` that of its position, counted from ``offset`` on.
-
-        ``x`` is ``(batch, length, d_model)``; so is the result, of the same dtype.
-        """
-        ### BEGIN SOLUTION
-        positions = torch.arange(offset, offset + x.size(1), device=x.device)
-        angles = position_angles(positions, self.d_model)  # (length, d_model / 2), float64
-        pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (length, d_model / 2, 2)
-        return x + pairs.flatten(-2).to(x.dtype)
-        ### END SOLUTION
+    def vectors():
+        """Return the vectors that ``forward`` adds, ``(length, d_model)``, from ``offset`` on."""
 
 
 # %% test="SinusoidalPositions-pattern" points=1 read="positional-encoding#sinusoidal-positions"
@@ -324,10 +311,11 @@ class SinusoidalPositions(nn.Module):
         vectors[:, 0::2], vectors[:, 1::2] = angles.sin(), angles.cos()
         return x + vectors
 ''')
-PLACES = "torch.arange(offset, offset + x.size(1), device=x.device)"
+PLACES = "torch.arange(offset, offset + length, device=device)"
 PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1)"
-VECTORS = "pairs.flatten(-2).to(x.dtype)"
-OF_EACH = "position_angles(positions, self.d_model)"
+VECTORS = "pairs.flatten(-2).to(dtype)"
+ADDED = "self.vectors(x.size(1), offset=offset, device=x.device, dtype=x.dtype)"
+OF_EACH = "position_angles(positions, self.d_model, dtype=_exact_enough(dtype))"
 TURNS = "they take turns: sin, cos, sin, cos."
 for name, edits, hint in (
     ("sine and cosine swapped", ((PAIRS, "torch.stack((angles.cos(), angles.sin()), dim=-1)"),),
@@ -340,26 +328,25 @@ for name, edits, hint in (
      "You use sines alone; each hand gives a sine and a cosine."),
     ("cosines alone", ((PAIRS, "torch.stack((angles.cos(), angles.cos()), dim=-1)"),),
      "You use cosines alone; each hand gives a sine and a cosine."),
-    ("x as it came", ((f"x + {VECTORS}", "x + 0"),), "You add nothing to x; add the vectors of its positions."),
-    ("positions in place of x", ((f"x + {VECTORS}", f"0 * x + {VECTORS}"),),
+    ("x as it came", ((f"x + {ADDED}", "x + 0"),), "You add nothing to x; add the vectors of its positions."),
+    ("positions in place of x", ((f"x + {ADDED}", f"0 * x + {ADDED}"),),
      "You return the positions alone; add them to x."),
-    ("positions multiplied", ((f"x + {VECTORS}", f"x * {VECTORS}"),), "You multiply by the positions; add them."),
-    ("x scaled as well", ((f"x + {VECTORS}", f"x * self.d_model**0.5 + {VECTORS}"),),
+    ("positions multiplied", ((f"x + {ADDED}", f"x * {ADDED}"),), "You multiply by the positions; add them."),
+    ("x scaled as well", ((f"x + {ADDED}", f"x * self.d_model**0.5 + {ADDED}"),),
      "You scale x, which is the embedding's business; just add."),
-    ("x added twice", ((f"x + {VECTORS}", f"2 * x + {VECTORS}"),), "You add x twice; add it once."),
+    ("x added twice", ((f"x + {ADDED}", f"2 * x + {ADDED}"),), "You add x twice; add it once."),
     ("offset not used", ((PLACES, PLACES.replace("offset, offset + ", "")),),
      "You do not use offset; the first token stands at position offset."),
     ("positions from 1", ((PLACES, PLACES.replace("offset, offset", "offset + 1, offset + 1")),),
      "You begin at position 1; without an offset the first position is 0."),
     ("positions backwards", ((PLACES, f"{PLACES}.flip(0)"),), "You let the positions run backwards."),
-    ("sentences counted for tokens", ((PLACES, PLACES.replace("size(1)", "size(0)")),),
+    ("sentences counted for tokens", ((ADDED, ADDED.replace("size(1)", "size(0)")),),
      "You count the sentences of the batch; take the length from x.size(1)."),
-    ("a vector for each sentence", ((PLACES, PLACES.replace("size(1)", "size(0)")),
-                                    (VECTORS, f"{VECTORS}[:, None]")),
+    ("a vector for each sentence", ((ADDED, f"{ADDED.replace('size(1)', 'size(0)')}[:, None]"),),
      "You count the sentences of the batch; take the length from x.size(1)."),
     ("hands numbered from 1, here alone", ((PAIRS, PAIRS.replace("angles", "(angles * 1e4 ** (-2 / self.d_model))")),),
      "You turn each hand at the speed of the next; use position_angles as it is."),
-    ("the same vector for every token", ((VECTORS, "pairs[:1].flatten(-2).to(x.dtype)"),),
+    ("the same vector for every token", ((VECTORS, "pairs[:1].flatten(-2).to(dtype)"),),
      "You add the same vector to every token; each has a position of its own."),
     ("not a number", ((VECTORS, f"{VECTORS} / 0 * 0"),), "You return NaN; look where it comes from."),
 ):
@@ -367,39 +354,44 @@ for name, edits, hint in (
 KEEP = ("        self.d_model = d_model\n", "        self.d_model, self.kept = d_model, {}\n")
 HALF = "You compute angles in half precision; compute them in float64, and cast their sines and cosines."
 for name, edits, hint in (
-    ("offset not used in evaluation", ((PLACES, PLACES.replace("offset, offset", "self.training * offset, self.training * offset")),),
+    ("offset not used in evaluation", ((ADDED, ADDED.replace("=offset", "=self.training * offset")),),
      "You use offset in training only; it counts in evaluation too."),
-    ("added in place", ((f"x + {VECTORS}", f"x.add_({VECTORS})"),),
+    ("added in place", ((f"x + {ADDED}", f"x.add_({ADDED})"),),
      "You change the caller's x; x += ... and x.add_(...) do, x + ... makes a new tensor."),
-    ("float32 whatever x is", ((f"x + {VECTORS}", f"x.float() + {VECTORS}"),),
+    ("always float32", ((f"x + {ADDED}", f"x.float() + {ADDED}"),),
      "You cast x to float32; the result has the dtype of x."),
     ("float64, as the angles are", ((VECTORS, "pairs.flatten(-2)"),),
      "You return float64; cast the sines and cosines to the dtype of x."),
-    ("angles in the dtype of x", ((OF_EACH, "position_angles(positions, self.d_model, dtype=x.dtype)"),), HALF),
+    ("angles in the dtype of x", ((OF_EACH, "position_angles(positions, self.d_model, dtype=dtype)"),), HALF),
     ("float16 taken for exact enough", ((OF_EACH, "position_angles(positions, self.d_model, "
-        "dtype=torch.float32 if x.dtype == torch.bfloat16 else x.dtype)"),), HALF),
-    ("angles cast before the sine", ((PAIRS, PAIRS.replace("angles", "angles.to(x.dtype)")),), HALF),
+        "dtype=torch.float32 if dtype == torch.bfloat16 else dtype)"),), HALF),
+    ("angles cast before the sine", ((PAIRS, PAIRS.replace("angles", "angles.to(dtype)")),), HALF),
     ("float32 angles for float64", ((OF_EACH, "position_angles(positions, self.d_model, dtype=torch.float32)"),),
      "You compute the angles in float32, which far from the start has few digits; take float64."),
-    ("vectors kept for all dtypes", (KEEP, (f"return x + {VECTORS}",
-        f"key = x.size(1), offset\n        if key not in self.kept:\n            self.kept[key] = {VECTORS}\n"
+    ("vectors kept for all dtypes", (KEEP, (f"return x + {ADDED}",
+        f"key = x.size(1), offset\n        if key not in self.kept:\n            self.kept[key] = {ADDED}\n"
         "        return x + self.kept[key].to(x.dtype)")),
      "You keep vectors of one dtype for all; far from the start another needs more digits."),
     ("a scale that is learned", (("        self.d_model = d_model\n", "        self.d_model = d_model\n"
-        "        self.scale = nn.Parameter(torch.ones(1))\n"), (VECTORS, f"self.scale.to(x.dtype) * {VECTORS}")),
+        "        self.scale = nn.Parameter(torch.ones(1))\n"), (VECTORS, f"self.scale.to(dtype) * {VECTORS}")),
      "You learn a scale; nothing is learned here, it is all computed."),
     ("a table of 5,000 positions", (("        self.d_model = d_model\n", "        self.d_model = d_model\n"
         "        angles = position_angles(torch.arange(5_000), d_model)\n"
         f"        self.register_buffer('table', {PAIRS}.flatten(-2))\n"),
-        (VECTORS, "self.table[offset : offset + x.size(1)].to(x.dtype)")),
+        (VECTORS, "self.table[offset : offset + length].to(dtype)")),
      "You keep a table that ends; no position is too far, so compute the vectors when they are asked for."),
     ("speeds of twice the width", ((OF_EACH, "position_angles(positions, 2 * self.d_model)[:, : self.d_model // 2]"),),
      "You take the speeds of another width; the width is d_model."),
-    ("x detached", ((f"x + {VECTORS}", f"x.detach() + {VECTORS}"),),
+    ("x detached", ((f"x + {ADDED}", f"x.detach() + {ADDED}"),),
      "You cut the gradient of x: detach(), .data and no_grad() do; leave them out."),
 ):
     wrong(name, *edits, lost="values", hint=hint)
-same("device=x.device", "where a tensor is made matters on a GPU only")
+same("length, device=device)", "where a tensor is made matters on a GPU only")
+same("_exact_enough(dtype)", "float64 is exact enough")
+same("torch.promote_types(torch.float32, ", "the same dtype")
+same("offset: int=", "forward hands offset on always")
+for piece in ("must be positive and even", "_check_even(", "width % ", "_check_offset(", "offset must", "offset < ", "check_width("):
+    same(piece, "errors are tested in position_angles and FeedForward only")
 # fmt: on
 
 # %% [markdown]
@@ -412,19 +404,12 @@ same("device=x.device", "where a tensor is made matters on a GPU only")
 # (`torch.block_diag`). See [A shift is a rotation](book:positional-encoding#shift-matrix).
 
 
-# %% solution="shift_matrix" withholds="course_lib.layers.positional.shift_matrix"
-def shift_matrix(offset, d_model):
+# %% solution="shift_matrix" of="course_lib.layers.positional"
+def shift_matrix():
     """Return the matrix that moves every position vector ``offset`` tokens on.
 
     It is ``(d_model, d_model)``, in float64.
     """
-    ### BEGIN SOLUTION
-    angles = position_angles(torch.tensor([offset]), d_model)[0]  # (d_model / 2,)
-    sin, cos = angles.sin(), angles.cos()
-    # sin(a + b) = cos(b) sin(a) + sin(b) cos(a);  cos(a + b) = -sin(b) sin(a) + cos(b) cos(a)
-    blocks = torch.stack((cos, sin, -sin, cos), dim=-1).view(-1, 2, 2)  # (d_model / 2, 2, 2)
-    return torch.block_diag(*blocks)
-    ### END SOLUTION
 
 
 # %% test="shift_matrix-one-hand" points=1 read="positional-encoding#shift-matrix"
@@ -499,7 +484,7 @@ for name, old, new, hint in (
      "You swap sine and cosine; sin(a + b) = cos b sin a + sin b cos a."),
     ("rows swapped", BLOCKS, "torch.stack((-sin, cos, cos, sin), dim=-1)",
      "You give (cos, sin); the sine comes first."),
-    ("a shift by one, whatever the offset", PLACE, "torch.tensor([1])", "You move by 1; offset says how far."),
+    ("always a shift by one", PLACE, "torch.tensor([1])", "You move by 1; offset says how far."),
     ("float32", DIAGONAL, f"{DIAGONAL}.float()", "You return float32; the matrix is float64."),
     ("the blocks, not put together", DIAGONAL, "blocks",
      "You return the blocks one by one; torch.block_diag puts them on a diagonal."),
@@ -529,8 +514,7 @@ same("dim=--1", "the last of two dimensions")
 # $i$'s angle turns it from the first axis towards the second:
 # $$(x, y) \mapsto (x \cos\theta - y \sin\theta,\; x \sin\theta + y \cos\theta)$$
 #
-# In their product only the difference of their positions is left: see
-# [Rotary positions](book:positional-encoding#rotary-positions).
+# In their product only the difference of their positions is left: see [Rotary positions](book:positional-encoding#rotary-positions).
 
 
 # %% solution="RotaryPositions" withholds="course_lib.layers.positional.RotaryPositions"
@@ -601,6 +585,7 @@ for dtype in (torch.float32, torch.float64):  # a layer may keep sines, but not 
     assert_equal(output.dtype, dtype, what="dtype")
 expected = ours(x.double(), offset=far)
 assert_close(output.float(), expected.float(), what="result far from the start")
+assert_matches(layer, ours, x.double()[1:], offset=far)  # nor for another length
 for dtype in (torch.bfloat16, torch.float16):
     assert_matches(layer, ours, torch.ones(2, 3, 12, dtype=dtype), offset=5001)
 ### END HIDDEN TESTS
@@ -635,7 +620,7 @@ class RotaryPositions(nn.Module):
         super().__init__()
         if base <= 1:
             raise ValueError("base")
-        position_angles(torch.zeros(1), head_dim)  # refuses what is odd
+        position_angles(torch.zeros(1), head_dim)  # an odd one raises ValueError
         self.head_dim, self.base = head_dim, base
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
@@ -691,7 +676,7 @@ for name, edits, hint in (
      f"You swap sine and cosine; {PAIR}"),
     ("a sign forgotten", ((TURNED, "torch.stack((first * cos + second * sin, first * sin + second * cos), dim=-1)"),),
      f"You forget a sign; {PAIR}"),
-    ("the second line takes what the first has turned", ((f"turned = {TURNED}",
+    ("the second line takes the turned first entry", ((f"turned = {TURNED}",
         "first = first * cos - second * sin\n        turned = torch.stack((first, first * sin + second * cos), dim=-1)"),),
      "You take the first entry as turned for the second line; take it as it was."),
     ("offset not used", ((PLACES, PLACES.replace("offset, offset + ", "")),),
@@ -705,7 +690,7 @@ for name, edits, hint in (
      "You write into the caller's x; write into a new tensor."),
     ("heads taken for sentences, by view", (("        first, second = x", "        shape, x = x.shape, x.view(-1, *x.shape[-2:])\n"
         "        first, second = x"), (RESULT, f"{RESULT}.view(shape)")),
-     "You call view() on what transpose() has turned; call reshape()."),
+     "You call view() on a tensor from transpose(); call reshape()."),
     ("a dimension too much", ((RESULT, f"{RESULT}[:, None]"),), "You return a dimension too many."),
 ):
     wrong(name, *edits, lost="one-hand", hint=hint)
@@ -721,13 +706,15 @@ for name, edits, hint in (
     ("the base is fixed", ((", base=self.base", ""),), "You fix the base; hand self.base on to position_angles."),
     ("positions from 0 on in evaluation", ((PLACES, PLACES.replace("offset, offset", "offset * self.training, offset * self.training")),),
      "You use offset in training only; it counts in evaluation too."),
-    ("float32 whatever x is", ((RESULT, f"{RESULT}.float()"),), "You return float32; return the dtype of x."),
+    ("always float32", ((RESULT, f"{RESULT}.float()"),), "You return float32; return the dtype of x."),
     ("float64, as the angles are", ((RESULT, f"{RESULT}.double()"),),
      "You return float64; cast the sines and cosines to the dtype of x."),
     ("sines kept for all dtypes", ((SINES, f"{KEPT}sin, cos = self.of_both"),),
      "You keep sines of one dtype for all; another needs its own."),
     ("digits kept for all dtypes", ((SINES, f"{KEPT}sin, cos = (each.to(x.dtype) for each in self.of_both)"),),
      "You keep sines of one dtype for all; another needs its own digits."),
+    ("sines kept for all lengths", ((SINES, KEPT.replace("x.size(-2), offset", "x.dtype, offset") + "sin, cos = self.of_both"),),
+     "You keep sines of one length for all; another needs its own."),
     ("angles in the dtype of x", ((OF_EACH, OF_EACH.replace("self.base", "self.base, dtype=x.dtype")),),
      "You compute angles in half precision; compute them in float64, and cast their sines and cosines."),
     ("float16 taken for exact enough", ((OF_EACH, OF_EACH.replace("self.base",
@@ -753,38 +740,18 @@ same("x[..., ::2]", "the same slice")
 # on the *inner* activations, in training only: `nn.Dropout` takes care of that.
 
 
-# %% solution="FeedForward" withholds="course_lib.layers.feed_forward.FeedForward"
-class FeedForward(nn.Module):
+# %% solution="FeedForward" of="course_lib.layers.feed_forward" withholds="course_lib.layers.feed_forward.GatedFeedForward"
+class FeedForward:
     """Widen each token's vector, bend it, bring it back: ``W2 f(W1 x + b1) + b2``.
 
-    ``up_projection`` is an ``nn.Linear(d_model, d_ff)``, ``down_projection`` one that leads back.
-    ``activation`` is "relu", "gelu", "gelu_tanh" or "silu"; any other raises ValueError.
-    ``dropout`` is the share of the inner activations that training sets to zero.
+    ``up_projection`` is an ``nn.Linear(d_model, d_ff)``, ``down_projection`` one that leads back;
+    ``bias`` says whether they have biases. ``activation`` is "relu", "gelu", "gelu_tanh" or "silu";
+    any other raises ValueError. ``dropout`` is the share of the inner activations that training
+    sets to zero.
     """
 
-    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
-        super().__init__()
-        ### BEGIN SOLUTION
-        functions = {
-            "relu": F.relu,
-            "gelu": F.gelu,
-            "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-            "silu": F.silu,
-        }
-        if activation not in functions:
-            raise ValueError(f"activation must be one of {list(functions)}, got {activation}")
-        self.up_projection = nn.Linear(d_model, d_ff)
-        self.down_projection = nn.Linear(d_ff, d_model)
-        self.activation = functions[activation]
-        self.dropout = nn.Dropout(dropout)
-        ### END SOLUTION
-
-    def forward(self, x):
+    def forward():
         """Return the result for each token of ``x``, ``(..., d_model)``."""
-        ### BEGIN SOLUTION
-        inner = self.activation(self.up_projection(x))  # (..., d_ff)
-        return self.down_projection(self.dropout(inner))
-        ### END SOLUTION
 
 
 # %% test="FeedForward-values" points=1 read="feed-forward#the-formula"
@@ -804,6 +771,8 @@ for activation in ("relu", "gelu", "gelu_tanh", "silu"):
     assert_parameters(layer, {name: p.shape for name, p in ours.named_parameters()})
     load_parameters(layer, ours)
     assert_matches(layer, ours, x)
+weights = {"up_projection.weight": (10, 6), "down_projection.weight": (6, 10)}
+assert_parameters(FeedForward(6, 10, bias=False), weights)
 layer.train()  # with silu, which has no kink
 assert_gradients(lambda x: call_beside(call_without_dropout, layer, x), x, module=layer)
 layer.eval()
@@ -844,7 +813,7 @@ assert_equal(is_same, True, what="whether nothing is dropped unless dropout is g
 # fmt: off
 right("loops", '''
 class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
+    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0, bias=True):
         super().__init__()
         if min(d_model, d_ff) < 1:
             raise ValueError("sizes")
@@ -858,8 +827,8 @@ class FeedForward(nn.Module):
             self.activation = nn.SiLU()
         else:
             raise ValueError(activation)
-        self.up_projection = nn.Linear(d_model, d_ff)
-        self.down_projection = nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff, bias)
+        self.down_projection = nn.Linear(d_ff, d_model, bias)
         self.dropout = nn.Dropout(p=dropout)
 
     def forward(self, x):
@@ -871,7 +840,7 @@ class FeedForward(nn.Module):
 ''')
 right("one-liners", '''
 class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0):
+    def __init__(self, d_model, d_ff, activation="relu", dropout=0.0, bias=True):
         super().__init__()
         if d_model < 1 or d_ff < 1:
             raise ValueError("too narrow")
@@ -879,8 +848,8 @@ class FeedForward(nn.Module):
             raise ValueError(activation)
         if not 0 <= dropout <= 1:
             raise ValueError(dropout)
-        self.up_projection = nn.Linear(d_model, d_ff)
-        self.down_projection = nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff, bias)
+        self.down_projection = nn.Linear(d_ff, d_model, bias)
         self.name, self.p = activation, dropout
 
     def activation(self, inner):
@@ -903,18 +872,18 @@ class FeedForward(nn.Module):
         "silu": lambda x: x * torch.sigmoid(x),
     }
 
-    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
+    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0, bias=True):
         super().__init__()
         if activation not in self.FUNCTIONS or d_model < 1 or d_ff < 1:
             raise ValueError((d_model, d_ff, activation))
         self.activation = self.FUNCTIONS[activation]
         self.drop = nn.Dropout(dropout)
-        self.up_projection = nn.Linear(d_model, d_ff)
-        self.down_projection = nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff, bias)
+        self.down_projection = nn.Linear(d_ff, d_model, bias)
 
     def forward(self, x):
-        inner = self.activation(x @ self.up_projection.weight.T + self.up_projection.bias)
-        return self.drop(inner) @ self.down_projection.weight.T + self.down_projection.bias
+        inner = self.activation(F.linear(x, self.up_projection.weight, self.up_projection.bias))
+        return F.linear(self.drop(inner), self.down_projection.weight, self.down_projection.bias)
 ''')
 INNER = "self.activation(self.up_projection(x))"
 OUTER = "self.down_projection(self.dropout(inner))"
@@ -927,14 +896,14 @@ for name, edits, hint in (
     ("residual added here", ((OUTER, f"x + {OUTER}"),), "You add x, which is another layer's business; leave it out."),
     ("gelu and its approximation swapped", (('"gelu":', '"other":'), ('"gelu_tanh":', '"gelu":'), ('"other":', '"gelu_tanh":')),
      "You exchange gelu and its approximation; gelu_tanh has approximate=\"tanh\"."),
-    ("relu whatever is asked for", (("functions[activation]", "F.relu"),), "You bend by relu whatever is asked for; use activation."),
-    ("gelu_tanh forgets approximate", (('lambda x: F.gelu(x, approximate="tanh")', "F.gelu"),),
+    ("always relu", (("_FUNCTIONS[activation]", "F.relu"),), "You always bend by relu; use activation."),
+    ("gelu_tanh forgets approximate", (('partial(F.gelu, approximate="tanh")', "F.gelu"),),
      "You take gelu for gelu_tanh; give it approximate=\"tanh\"."),
     ("silu is a sigmoid", (('"silu": F.silu', '"silu": torch.sigmoid'),), "You take the sigmoid for silu; it is x times the sigmoid of x."),
-    ("an unknown function becomes relu", (("functions[activation]", "functions.get(activation, F.relu)"),
-        ("if activation not in functions:", "if False:")),
+    ("an unknown function becomes relu", (("_FUNCTIONS[activation]", "_FUNCTIONS.get(activation, F.relu)"),
+        ("if activation not in _FUNCTIONS:", "if False:")),
      "You accept an unknown activation; raise ValueError."),
-    ("an unknown function raises KeyError", (("if activation not in functions:", "if False:"),),
+    ("an unknown function raises KeyError", (("if activation not in _FUNCTIONS:", "if False:"),),
      "You let an unknown activation end in KeyError; raise ValueError."),
     ("one row a token, by view", ((BEGIN, f"        shape, x = x.shape, x.view(-1, x.size(-1))\n{BEGIN}"),
         (OUTER, f"{OUTER}.view(shape)")), "You call view() on tensors that may not be contiguous; call reshape()."),
@@ -943,8 +912,12 @@ for name, edits, hint in (
     ("other names", (("self.up_projection = ", "self.first = "), ("self.down_projection = ", "self.second = "),
         (INNER, "self.activation(self.first(x))"), (OUTER, "self.second(self.dropout(inner))")),
      "You call the two layers by other names; use up_projection and down_projection."),
-    ("no biases", (("= nn.Linear(d_ff, d_model)", "= nn.Linear(d_ff, d_model, bias=False)"),),
-     "You leave out a bias; both nn.Linear have one."),
+    ("a bias left out", (("(d_ff, d_model, bias=bias)", "(d_ff, d_model, bias=False)"),),
+     "You leave out a bias; hand bias on to both nn.Linear."),
+    ("always with biases", (("(d_model, d_ff, bias=bias)", "(d_model, d_ff)"), ("(d_ff, d_model, bias=bias)", "(d_ff, d_model)")),
+     "You do not hand bias on; both nn.Linear get it."),
+    ("no biases where nothing is said", (("bias: bool = True", "bias: bool = False"),),
+     "You change a default; keep the signature as it is."),
     ("detached", (("self.dropout(inner)", "self.dropout(inner.detach())"),),
      "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
     ("detached in training", (("self.dropout(inner)", "self.dropout(inner.detach() if self.training else inner)"),),
@@ -983,6 +956,7 @@ for name, edits, hint in (
      "You drop where no share is given; dropout starts at 0."),
 ):
     wrong(name, *edits, lost="dropout", hint=hint)
+same("check_at_least(", "errors are tested in position_angles and FeedForward only")
 # fmt: on
 
 # %% [markdown]
@@ -995,19 +969,13 @@ for name, edits, hint in (
 # \mu = \frac1d \sum_j x_j, \qquad \sigma^2 = \frac1d \sum_j (x_j - \mu)^2.$$
 #
 # `rms_norm` subtracts no mean and adds no bias: it divides by the root of the mean square plus
-# $\varepsilon$ ([RMSNorm: half of it is enough](book:layer-normalization#rms-norm)). **The rule:** write
-# both out. Functions that lead to PyTorch's `LayerNorm`, `RMSNorm`, `layer_norm`, `rms_norm`,
-# `group_norm`, `instance_norm` or `batch_norm` lose the points of their tests.
+# $\varepsilon$ ([RMSNorm: half of it is enough](book:layer-normalization#rms-norm)). **The rule:** write both out; a function that
+# calls PyTorch's `LayerNorm`, `RMSNorm`, `layer_norm`, `rms_norm`, `group_norm`, `instance_norm` or `batch_norm` loses its points.
 
 
-# %% solution="layer_norm" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm torch.nn.functional.group_norm torch.nn.functional.instance_norm torch.nn.functional.batch_norm" withholds="course_lib.layers.normalization.layer_norm course_lib.layers.normalization.RMSNorm"
-def layer_norm(x, weight, bias, *, eps=1e-5):
+# %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm torch.nn.functional.group_norm torch.nn.functional.instance_norm torch.nn.functional.batch_norm" withholds="course_lib.layers.normalization.RMSNorm"
+def layer_norm():
     """Normalise each token of ``x``, ``(..., d_model)``; scale it by weight and add bias."""
-    ### BEGIN SOLUTION
-    mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
-    variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1), divided by d_model
-    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
-    ### END SOLUTION
 
 
 # %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
@@ -1109,7 +1077,7 @@ for name, edits, hint in (
      "You multiply the bias by the weight; multiply the normalised vector."),
     ("x centred in place", ((VARIANCE, "x.sub_(mean).square().mean(dim=-1, keepdim=True)"), (NORMAL, f"x / {ROOT} * weight + bias")),
      "You change the caller's x; x -= mean and x.sub_(mean) do, x - mean makes a new tensor."),
-    ("always float32", (("    mean = ", "    x, weight, bias = x.float(), weight.float(), bias.float()\n    mean = "),),
+    ("always float32", ((".to(dtype)", ".float()"),),
      "You cast to float32; keep the dtype of x."),
     ("the spread detached", ((ROOT, "torch.sqrt(variance.detach() + eps)"),),
      "You cut a part of the gradient: detach(), .data and no_grad() do; leave them out."),
@@ -1125,19 +1093,16 @@ for name, edits, hint in (
     ("eps fixed", ((ROOT, "torch.sqrt(variance + 1e-5)"),), "You fix eps; use the argument."),
     ("eps a floor", ((ROOT, "torch.sqrt(variance.clamp(min=eps))"),), "You use eps as the least variance; add it to the variance."),
     ("eps squared", ((ROOT, "torch.sqrt(variance + eps**2)"),), "You square eps; add it as it is."),
-    ("another eps at the start", (("eps=1e-5", "eps=1e-3"),), "You start with another eps; it is 1e-5 unless given."),
+    ("another eps at the start", (("eps: float = 1e-5", "eps: float = 1e-3"),), "You start with another eps; it is 1e-5 unless given."),
 ):
     wrong(name, *edits, lost="eps", hint=hint)
+same("x = x.to(torch.promote_types(", "no promise is made of float16")
 # fmt: on
 
 
-# %% solution="rms_norm" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm torch.nn.functional.group_norm torch.nn.functional.instance_norm torch.nn.functional.batch_norm" withholds="course_lib.layers.normalization.rms_norm course_lib.layers.normalization.RMSNorm"
-def rms_norm(x, weight, *, eps=1e-6):
+# %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm torch.nn.functional.group_norm torch.nn.functional.instance_norm torch.nn.functional.batch_norm" withholds="course_lib.layers.normalization.RMSNorm"
+def rms_norm():
     """Divide each token of ``x`` by the root of its mean square plus eps; scale it by weight."""
-    ### BEGIN SOLUTION
-    mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
-    return x / torch.sqrt(mean_square + eps) * weight
-    ### END SOLUTION
 
 
 # %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
@@ -1148,7 +1113,7 @@ assert_close(rms_norm(x, weight), torch.tensor([[[2.0, 10.0], [-2.0, 10.0]]]))
 assert_keeps_inputs(rms_norm, x, weight)
 ### BEGIN HIDDEN TESTS
 x, weight = torch.randn(2, 3, 6) + 1, torch.randn(6)
-x[0, 0] = 0.0  # whose mean square is nothing but eps
+x[0, 0] = 0.0  # its mean square is 0: only eps is left
 for inputs in (x, x[0], x[1, 1], x.double(), 1e-3 * x):
     for how in ({}, {"eps": 2.0}):
         assert_matches(rms_norm, reference.rms_norm, inputs, weight.to(inputs.dtype), **how)
@@ -1195,7 +1160,7 @@ for name, edits, hint in (
      "You divide by the deviation; divide by the root of the mean square."),
     ("no weight", ((" * weight", ""),), "You do not use weight; multiply by it."),
     ("one row a token, by view", ((BEGIN, f"    shape, x = x.shape, x.view(-1, x.size(-1))\n{BEGIN}"),
-        (f"return {RESULT}", f"return ({RESULT}).view(shape)")),
+        (f"({RESULT})", f"({RESULT}).view(shape)")),
      "You call view() on tensors that may not be contiguous; call reshape()."),
     ("one token alone not thought of", ((BEGIN, f"    _, *_, width = x.shape\n{BEGIN}"),),
      "You expect two dimensions or more; x is (..., d_model), one token alone included."),
@@ -1211,14 +1176,14 @@ for name, edits, hint in (
     ("no eps", ((ROOT, "torch.sqrt(mean_square)"),), "You do not use eps; add it to the mean square."),
     ("eps fixed", ((ROOT, "torch.sqrt(mean_square + 1e-6)"),), "You fix eps; use the argument."),
     ("eps fixed at 1e-5", ((ROOT, "torch.sqrt(mean_square + 1e-5)"),), "You fix eps; use the argument."),
-    ("another eps at the start", (("eps=1e-6", "eps=1e-5"),), "You start with another eps; it is 1e-6 unless given."),
+    ("another eps at the start", (("eps: float = 1e-6", "eps: float = 1e-5"),), "You start with another eps; it is 1e-6 unless given."),
     ("the mean of the sizes", ((SQUARE, "x.abs().mean(dim=-1, keepdim=True).square()"),),
      "You average sizes; average the squares, then take the root."),
     ("x divided in place", ((RESULT, f"x.div_({ROOT}) * weight"),),
      "You change the caller's x; x /= ... and x.div_(...) do, x / ... makes a new tensor."),
     ("weight under the root", ((RESULT, "x / torch.sqrt((mean_square + eps) / weight)"),),
      "You put the weight under the root; multiply by it outside."),
-    ("always float32", ((BEGIN, f"    x, weight = x.float(), weight.float()\n{BEGIN}"),), "You cast to float32; keep the dtype of x."),
+    ("always float32", ((".to(dtype)", ".float()"),), "You cast to float32; keep the dtype of x."),
     ("each root a plain number", ((RESULT, "torch.stack([t / math.sqrt(float(t @ t) / len(t) + eps) * weight\n"
         "        for t in x.reshape(-1, x.shape[-1])]).reshape(x.shape)"),),
      "You cut a part of the gradient: .item(), float() and detach() do; leave them out."),
@@ -1227,23 +1192,12 @@ for name, edits, hint in (
 # fmt: on
 
 
-# %% solution="LayerNorm" withholds="course_lib.layers.normalization.LayerNorm"
-class LayerNorm(nn.Module):
+# %% solution="LayerNorm" of="course_lib.layers.normalization"
+class LayerNorm:
     """Keep weight and bias, ``(d_model,)``, as parameters that at first change nothing."""
 
-    def __init__(self, d_model, *, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        ### BEGIN SOLUTION
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        ### END SOLUTION
-
-    def forward(self, x):
+    def forward():
         """Normalise each token of ``x``: call your ``layer_norm`` or ``F.layer_norm``."""
-        ### BEGIN SOLUTION
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
-        ### END SOLUTION
 
 
 # %% test="LayerNorm-parameters" points=1 read="layer-normalization#which-mean"
@@ -1332,10 +1286,10 @@ for name, edits, hint in (
      f"You keep weight as a buffer; {PARAMETERS}"),
     ("means over the whole batch", ((FUSED, "F.layer_norm(x, x.shape, eps=self.eps) * self.weight + self.bias"),),
      f"You let means run over the whole batch; {EACH}"),
-    ("in evaluation by what was read in training", ((f"return {FUSED}", "if self.training:\n"
+    ("in evaluation by the mean and variance of training", ((f"return {FUSED}", "if self.training:\n"
         f"            self.mean, self.variance = x.detach().mean(), x.detach().var()\n            return {FUSED}\n"
         "        return (x - self.mean) / (self.variance + self.eps).sqrt() * self.weight + self.bias"),),
-     f"You keep the mean and variance of what was read in training; {EACH}"),
+     f"You keep the mean and variance of the last x in training; {EACH}"),
     ("the mean stays", ((FUSED, "F.rms_norm(x, x.shape[-1:], self.weight, self.eps) + self.bias"),),
      "You do not subtract the mean; use the formula of layer_norm."),
     ("unbiased variance", ((FUSED, "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + self.eps).sqrt() * self.weight"
@@ -1348,8 +1302,8 @@ for name, edits, hint in (
     ("weight forgotten in forward", ((FUSED, FUSED.replace("self.weight, self.bias", "None, self.bias")),), "You do not use weight; hand it on in forward."),
     ("bias forgotten in forward", ((FUSED, FUSED.replace("self.bias", "None")),), "You do not use bias; hand it on in forward."),
     ("eps not handed on", ((FUSED, FUSED.replace(", self.eps", "")),), "You do not use eps; hand it on in forward."),
-    ("another eps at the start", (("eps=1e-5", "eps=1e-3"),), "You start with another eps; it is 1e-5 unless given."),
-    ("float32 whatever x is", ((FUSED, "layer_norm(x.float(), self.weight.float(), self.bias.float(), eps=self.eps)"),), "You cast to float32; keep the dtype of x."),
+    ("another eps at the start", (("eps: float = 1e-5", "eps: float = 1e-3"),), "You start with another eps; it is 1e-5 unless given."),
+    ("always float32", ((FUSED, "layer_norm(x.float(), self.weight.float(), self.bias.float(), eps=self.eps)"),), "You cast to float32; keep the dtype of x."),
     ("one row a token, by view", ((FUSED, f"{FUSED.replace('(x,', '(x.view(-1, x.size(-1)),')}.view(x.shape)"),),
      "You call view() on tensors that may not be contiguous; call reshape()."),
     ("one token alone not thought of", ((f"return {FUSED}", f"_, *_, width = x.shape\n        return {FUSED}"),),
@@ -1357,6 +1311,8 @@ for name, edits, hint in (
     ("detached", ((FUSED, FUSED.replace("(x,", "(x.detach(),")),), "You cut the gradient: detach(), .data and no_grad() do; leave them out."),
 ):
     wrong(name, *edits, lost="parameters", hint=hint)
+for piece in ("eps must", "eps <", "_check_eps("):
+    same(piece, "errors are tested in position_angles and FeedForward only")
 # fmt: on
 
 # %% [markdown]
@@ -1369,16 +1325,14 @@ for name, edits, hint in (
 # $$\frac{\partial L}{\partial x} = \frac1s \Big(v - \frac1d \sum_j v_j
 #   - \hat x \, \frac1d \sum_j v_j \hat x_j\Big).$$
 #
-# See [The backward pass, by hand](book:layer-normalization#backward-by-hand). **The rule:** a function
-# that uses anything of `torch.autograd` or `torch.func`, or calls `backward`, loses its points.
+# See [The backward pass, by hand](book:layer-normalization#backward-by-hand). **The rule:** `torch.autograd`, `torch.func` and `backward` cost you the points.
 
 
 # %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.Tensor.backward"
 def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
     """Return the gradients of x, weight and bias of ``layer_norm``, in this order.
 
-    ``upstream``, the gradient of its result, and ``x`` are ``(..., d_model)``; there may be one
-    token alone, ``(d_model,)``.
+    ``upstream``, the gradient of its result, is of the shape of ``x``: ``(..., d_model)``.
     """
     ### BEGIN SOLUTION
     centred = x - x.mean(dim=-1, keepdim=True)
@@ -1414,11 +1368,8 @@ for shape, dtype in (((4,), torch.float32), ((3, 4), torch.float64), ((2, 3, 4),
 
 # %% test="layer_norm_backward-input" points=1 read="layer-normalization#backward-by-hand"
 # The gradient of x goes through the mean and the variance as well
-x, upstream, weight = (
-    torch.tensor([[-1.0, 1.0]]),
-    torch.tensor([[1.0, 0.0]]),
-    torch.tensor([2.0, 1.0]),
-)
+x, upstream = torch.tensor([[-1.0, 1.0]]), torch.tensor([[1.0, 0.0]])
+weight = torch.tensor([2.0, 1.0])
 # With an eps of 3, s is 2 and x normalised is -1/2 and 1/2. v is 2 and 0, its mean is 1, the mean of
 # its products with x normalised is -1/2. So 2 - 1 - 1/4 and 0 - 1 + 1/4 are divided by s.
 expected = torch.tensor([[0.375, -0.375]])
@@ -1516,7 +1467,7 @@ for name, edits, hint in (
 ):
     wrong(name, *edits, lost="dials", hint=hint)
 for name, edits, hint in (
-    ("view of what is not contiguous", ((BIAS, BIAS.replace("reshape", "view")),),
+    ("view of a tensor that is not contiguous", ((BIAS, BIAS.replace("reshape", "view")),),
      "You call view() on tensors that may not be contiguous; call reshape()."),
     ("mean of squares less square of the mean", ((SPREAD, "(x.square().mean(dim=-1, keepdim=True) - x.mean(dim=-1, keepdim=True).square())"),),
      "You take E[x^2] - E[x]^2, which may fall below zero; subtract the mean before you square."),
@@ -1541,25 +1492,20 @@ for name, edits, hint in (
 # ## Part 4: the museum of mistakes
 #
 # Three layer normalisations, found in the wild, each wrong in its own way: see
-# [A museum of mistakes](book:layer-normalization#normalisation-mistakes). Find the mistakes with your eyes first. Then write a detective that finds them *without*
-# eyes: it can only call a function, on inputs that you choose so that each mistake shows. A small
+# [A museum of mistakes](book:layer-normalization#normalisation-mistakes). Find the mistakes with your eyes
+# first. Then write a detective that finds them *without* eyes: it can only call a function, on inputs that you choose so that each mistake shows. A small
 # vector? A large eps? The same token in other company? The hidden test has innocent suspects too.
 
 
 # %% setup="museum"
-def exhibit_a(x, weight, bias, eps):  # found in a blog post about a famous paper
-    deviation = x.std(-1, keepdim=True, correction=0)
-    return (x - x.mean(-1, keepdim=True)) / (deviation + eps) * weight + bias
-
-
-def exhibit_b(x, weight, bias, eps):  # found in a package with many stars
-    variance, mean = torch.var_mean(x, dim=(-2, -1), keepdim=True, correction=0)
-    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
-
-
-def exhibit_c(x, weight, bias, eps):  # found in a lecture's handout
-    variance, mean = torch.var_mean(x, dim=-1, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
+# Found in a blog post about a famous paper, in a package with many stars, in a lecture's handout
+exhibit_a = lambda x, weight, bias, eps: (
+    (x - x.mean(-1, True)) / (x.std(-1, correction=0, keepdim=True) + eps) * weight + bias
+)
+exhibit_b = lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-2:], eps=eps) * weight + bias
+exhibit_c = lambda x, weight, bias, eps: (
+    (x - x.mean(-1, True)) / (x.var(-1, keepdim=True) + eps).sqrt() * weight + bias
+)
 
 
 # %% solution="diagnose_layer_norm"
@@ -1606,9 +1552,10 @@ of_torch = lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bi
 rms = lambda x, weight, bias, eps: F.rms_norm(x, weight.shape, weight, eps) + bias
 assert_equal(diagnose_layer_norm(of_torch), "right", what="verdict on PyTorch's own")
 assert_equal(diagnose_layer_norm(rms), "keeps the mean", what="verdict on RMSNorm with a bias")
-
-
 ### BEGIN HIDDEN TESTS
+what = "verdict on a suspect"
+
+
 def over(*dims, correction=0):
     """Normalise over these dimensions."""
 
@@ -1642,7 +1589,7 @@ for suspect, verdict in (
     (exhibit_a, "eps outside the root"),
     (over(-1, correction=1), "divides by d_model - 1"),
 ):
-    assert_equal(diagnose_layer_norm(suspect), verdict, what="verdict on a suspect")
+    assert_equal(diagnose_layer_norm(suspect), verdict, what=what)
 ### END HIDDEN TESTS
 
 # %% variants="diagnose_layer_norm"
@@ -1728,9 +1675,9 @@ for name, edits, lost, hint in (
      "You do not look at the mean; add the same to all entries, and nothing may change."),
     ("eps and Bessel exchanged", (('"divides by d_model - 1": math.sqrt(2 + 3)', '"divides by d_model - 1": 1 + 3'),
         ('"eps outside the root": 1 + 3', '"eps outside the root": math.sqrt(2 + 3)')), ONE,
-     "You exchange two verdicts; work out by hand what each mistake gives."),
-    ("Bessel not known", (('        "divides by d_model - 1": math.sqrt(2 + 3),\n', ""),), ONE, "You never find d_model - 1; work out what it gives."),
-    ("eps not known", (('        "eps outside the root": 1 + 3,\n', ""),), ONE, "You never find eps outside the root; work out what it gives."),
+     "You exchange two verdicts; work out the result of each mistake by hand."),
+    ("Bessel not known", (('        "divides by d_model - 1": math.sqrt(2 + 3),\n', ""),), ONE, "You never find d_model - 1; work out its result."),
+    ("eps not known", (('        "eps outside the root": 1 + 3,\n', ""),), ONE, "You never find eps outside the root; work out its result."),
 ):
     wrong(name, *edits, lost=lost, hint=hint)
 for piece in ("alone = norm(", "crowd = torch.tensor(", "alone, atol=", "norm(crowd[:1, :1] - 10", "norm(crowd[:1, :1] + 9",
@@ -1742,35 +1689,22 @@ for piece in ("alone = norm(", "crowd = torch.tensor(", "alone, atol=", "norm(cr
 # %% [markdown]
 # ## Part 5: the road past each layer
 #
-# A layer that must hand on all it was given has to learn how; one whose output is *added* to what
-# it was given is born able to. The norm stands after the sum, `"post"`, $\mathrm{norm}(x + f(x))$, or
-# before the layer, `"pre"`, $x + f(\mathrm{norm}(x))$. Dropout acts on what the layer says, before it
-# is added. See [Pre-norm and post-norm](book:residual-connections#pre-and-post-norm).
+# A layer that should hand on its input has to learn how; if its output is *added* to its input, it
+# is born able to. The norm stands after the sum, `"post"`, $\mathrm{norm}(x + f(x))$, or before the
+# layer, `"pre"`, $x + f(\mathrm{norm}(x))$. Dropout acts on the layer's output, before it is added.
+# See [Pre-norm and post-norm](book:residual-connections#pre-and-post-norm).
 
 
-# %% solution="Residual" withholds="course_lib.layers.residual.Residual"
-class Residual(nn.Module):
-    """Add what a sublayer says to what it read, and normalise.
+# %% solution="Residual" of="course_lib.layers.residual"
+class Residual:
+    """Add a sublayer's output to its input, and normalise.
 
     ``norm_position`` is "pre" or "post", ``norm`` a module; ``dropout`` is the share of the
     sublayer's output that training sets to zero.
     """
 
-    def __init__(self, norm, *, norm_position, dropout=0.0):
-        super().__init__()
-        ### BEGIN SOLUTION
-        self.norm = norm
-        self.norm_position = norm_position
-        self.dropout = nn.Dropout(dropout)
-        ### END SOLUTION
-
-    def forward(self, x, sublayer):
+    def forward():
         """Run ``sublayer``, which keeps the shape ``(..., d_model)``, on ``x`` and add its output."""
-        ### BEGIN SOLUTION
-        if self.norm_position == "pre":
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
-        ### END SOLUTION
 
 
 # %% test="Residual-post" points=1 read="residual-connections#pre-and-post-norm"
@@ -1798,7 +1732,7 @@ for position in ("pre", "post"):
 ### END HIDDEN TESTS
 
 # %% test="Residual-pre" points=1 read="residual-connections#pre-and-post-norm"
-# With pre, the sublayer reads what is normalised, and the road itself stays free
+# With pre, the sublayer reads the normalised x, and the road itself stays free
 norm = call_beside(nn.Tanh, beside=Residual)  # nn.Tanh()
 layer, x = Residual(norm, norm_position="pre").eval(), torch.tensor([[0.1, -0.2]])
 expected = torch.tensor([[0.1 + 2 * math.tanh(0.1), -0.2 - 2 * math.tanh(0.2)]])
@@ -1816,14 +1750,12 @@ assert_keeps_inputs(layer, x, torch.square)
 ### END HIDDEN TESTS
 
 # %% test="Residual-dropout" points=1 read="residual-connections#pre-and-post-norm"
-# In training, and only then, dropout acts on what the sublayer says, never on the road
+# In training, and only then, dropout acts on the sublayer's output, never on the road
 norm = call_beside(nn.Identity, beside=Residual)  # nn.Identity(), which changes nothing
 layer, x = Residual(norm, norm_position="pre", dropout=0.2), torch.full((50, 64), 10.0)
-# The sublayer says 1, and 10 is added. Dropped, it says 0; kept, 1 / (1 - 0.2) = 1.25.
-for output, values in (
-    (layer.eval()(x, torch.ones_like), [11.0]),
-    (layer.train()(x, torch.ones_like), [10.0, 11.25]),
-):
+# The sublayer's output is 1, and 10 is added. Dropped it is 0; kept 1 / (1 - 0.2) = 1.25.
+one = torch.ones_like
+for output, values in ((layer.eval()(x, one), [11.0]), (layer.train()(x, one), [10.0, 11.25])):
     assert_equal(sorted({round(v, 2) for v in output.flatten().tolist()}), values, what="values")
 ### BEGIN HIDDEN TESTS
 says = lambda y: 2 - y / 10  # 1 where 10 is read, and something else where anything else is
@@ -1895,7 +1827,7 @@ PRE = "x + self.dropout(sublayer(self.norm(x)))"
 IF = 'if self.norm_position == "pre":'
 right("added to in place", (f"return {PRE}", "out = self.dropout(sublayer(self.norm(x)))\n            out += x\n            return out"),
     (f"return {POST}", "out = self.dropout(sublayer(x))\n        out += x\n        return self.norm(out)"))
-ADD, NORM_PLACE = "add x as it came.", '"pre" normalises what the sublayer reads, "post" the sum.'
+ADD, NORM_PLACE = "add x as it came.", '"pre" normalises the input of the sublayer, "post" the sum.'
 CUT, PLACE = "You cut the gradient: detach(), .data and no_grad() do; leave them out.", (
     "You change the caller's x; x += ... and x.add_(...) do, x + ... makes a new tensor.")
 for name, edits, lost, hint in (
@@ -1911,7 +1843,7 @@ for name, edits, lost, hint in (
      "post", "You run the sublayer twice; make only the result that is asked for."),
     ("the normalised x is added", ((PRE, f"self.norm(x) + {PRE.removeprefix('x + ')}"),), "pre", f"You add the normalised x; {ADD}"),
     ("the sublayer's output normalised", ((PRE, "x + self.norm(self.dropout(sublayer(x)))"),), "pre",
-     "You normalise the sublayer's output; normalise what it reads."),
+     "You normalise the sublayer's output; normalise its input."),
     ("the sublayer's output alone normalised, after", ((POST, "x + self.norm(self.dropout(sublayer(x)))"),), "post",
      "You normalise the sublayer's output alone; normalise the sum."),
     ("no norm after the sum", ((POST, "x + self.dropout(sublayer(x))"),), "post", f"You leave out the norm with post; {NORM_PLACE}"),
@@ -1930,22 +1862,22 @@ for name, edits, lost, hint in (
     ("added in place before the norm", ((POST, "self.norm(x.add_(self.dropout(sublayer(x))))"),), "post", PLACE),
 ):
     wrong(name, *edits, lost=lost, hint=hint)
-ROAD, SAYS = "You drop the road; drop the sublayer's output alone.", "You drop what the sublayer reads; drop what it says."
+ROAD, SAYS = "You drop the road; drop the sublayer's output alone.", "You drop entries of the sublayer's input; drop entries of its output."
 ANEW = "You drop the same again; draw for each call, each token and each entry: nn.Dropout does."
 FIXED = "You fix the share; hand dropout on."
 for name, edits, hint in (
     ("dropout on the sum", ((PRE, "self.dropout(x + sublayer(self.norm(x)))"),), ROAD),
     ("dropout on the road", ((PRE, "self.dropout(x) + sublayer(self.norm(x))"),), ROAD),
     ("dropout after the norm", ((POST, "self.dropout(self.norm(x + sublayer(x)))"),), ROAD),
-    ("dropout on what is read", ((PRE, "x + sublayer(self.dropout(self.norm(x)))"),), SAYS),
-    ("dropout on what is read as well", ((PRE, "x + self.dropout(sublayer(self.dropout(self.norm(x))))"),), SAYS),
-    ("dropout on what is read as well, after", ((POST, "self.norm(x + self.dropout(sublayer(self.dropout(x))))"),), SAYS),
+    ("dropout on the sublayer's input", ((PRE, "x + sublayer(self.dropout(self.norm(x)))"),), SAYS),
+    ("dropout on the sublayer's input as well", ((PRE, "x + self.dropout(sublayer(self.dropout(self.norm(x))))"),), SAYS),
+    ("dropout on the sublayer's input as well, with post", ((POST, "self.norm(x + self.dropout(sublayer(self.dropout(x))))"),), SAYS),
     ("dropout drawn once for all tokens", ((PRE, "x + sublayer(self.norm(x)) * self.dropout(x[:1] * 0 + 1)"),), ANEW),
     ("dropout drawn once and kept", ((PRE, "x + sublayer(self.norm(x)) * (self.kept(x) if self.training else 1)"),
         ("    def forward(", "    def kept(self, x):\n        if getattr(self, 'drawn', x[:0]).shape != x.shape:\n"
          "            self.drawn = self.dropout(torch.ones_like(x))\n        return self.drawn\n\n    def forward(")), ANEW),
-    ("no dropout", ((PRE, "x + sublayer(self.norm(x))"),), "You drop nothing with pre; drop what the sublayer says."),
-    ("no dropout after", ((POST, "self.norm(x + sublayer(x))"),), "You drop nothing with post; drop what the sublayer says."),
+    ("no dropout", ((PRE, "x + sublayer(self.norm(x))"),), "You drop nothing with pre; drop entries of the sublayer's output."),
+    ("no dropout after", ((POST, "self.norm(x + sublayer(x))"),), "You drop nothing with post; drop entries of the sublayer's output."),
     ("dropout in evaluation too", ((PRE, "x + F.dropout(sublayer(self.norm(x)), self.dropout.p)"),),
      "You drop in evaluation too; give F.dropout training=self.training, or use nn.Dropout."),
     ("dropout fixed at a tenth", (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),), FIXED),
@@ -1954,9 +1886,10 @@ for name, edits, hint in (
      "You take dropout for the share that is kept; it is the share that is dropped."),
     ("all is dropped where no share is given", (("nn.Dropout(dropout)", "nn.Dropout(dropout or 1.0)"),),
      "You drop where no share is given; dropout starts at 0."),
-    ("a tenth where no share is given", (("dropout=0.0", "dropout=0.1"),), "You drop where no share is given; dropout starts at 0."),
+    ("a tenth where no share is given", (("dropout: float = 0.0", "dropout: float = 0.1"),), "You drop where no share is given; dropout starts at 0."),
 ):
     wrong(name, *edits, lost="dropout", hint=hint)
+same("check_norm_position(", "errors are tested in position_angles and FeedForward only")
 # fmt: on
 
 # %% [markdown] written="before-or-after" points=3 read="residual-connections#pre-and-post-norm"
@@ -1967,17 +1900,17 @@ for name, edits, hint in (
 #
 # 1. What is the derivative of $x + f(\mathrm{norm}(x))$? What does it say of Ana's first layer?
 # 2. Why may Ben's first layers get next to no gradient, or his training diverge?
-# 3. If each of Ana's layers adds something independent with variance 1, how large is what leaves her
-#    stack, and what would the missing norm do about it?
+# 3. If each of Ana's layers adds something independent with variance 1, how large is the output of
+#    her stack, and what would the missing norm do about it?
 #
 # ### BEGIN SOLUTION
 # The derivative is the identity plus $f'$ times the norm's. Multiplied over a hundred layers it
-# still holds the bare identity, so whatever the layers do, the loss's gradient reaches the first
-# layer unweakened, with their corrections added. Ben's norms stand on the road itself: each
+# still holds the bare identity, so the loss's gradient reaches the first layer unweakened, with the
+# corrections of the layers added. Ben's norms stand on the road itself: each
 # gradient goes through a hundred norms' derivatives, each of which divides by the size of the sum
-# it normalises (about $\sqrt 2$ at the start) and takes two directions out; so what arrives shrinks
-# with depth, while the last layers get large gradients, and large first steps throw them off. That
-# is what warm-up is for. On Ana's road variances add up: after a hundred layers the variance is
+# it normalises (about $\sqrt 2$ at the start) and takes two directions out; so the gradient shrinks
+# with depth, while the last layers get large gradients, and large first steps throw them off.
+# Warm-up prevents this. On Ana's road variances add up: after a hundred layers the variance is
 # about 101 and the entries about 10, growing as the root of the depth. No one has normalised that
 # sum, so logits come out ten times too large; the final norm brings them back to size 1.
 #
@@ -1989,7 +1922,7 @@ for name, edits, hint in (
 # 2. *Post*: the norm stands on the road, so every gradient passes through every norm's derivative;
 #    shrinking with depth, or uneven sizes that make large first steps dangerous. Half a point for
 #    "post-norm needs warm-up" alone.
-# 3. *Variance*: 100 or 101, entries of about 10, and that the last norm is what brings the sum back
+# 3. *Variance*: 100 or 101, entries of about 10, and that the last norm brings the sum back
 #    to size 1. Half a point for "it grows".
 #
 # Not wrong, and worth a remark: deep post-norm does train with care (warm-up, small starts), and
@@ -2004,17 +1937,15 @@ for name, edits, hint in (
 # more steps, `"post"` for `"pre"`, a bolder temperature than 0.7.
 
 # %% demo="moons" prints="Moons to be found:"
-import matplotlib.pyplot as plt
-
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.masks import causal_mask
 
 MOONS = """
 phobos deimos europa ganymede callisto amalthea himalia elara pasiphae sinope lysithea carme ananke
-leda thebe adrastea metis callirrhoe themisto megaclite taygete chaldene harpalyke kalyke iocaste
-mimas enceladus tethys dione rhea titan hyperion
-iapetus phoebe janus helene telesto calypso atlas pandora ariel umbriel titania oberon miranda cordelia
-ophelia bianca cressida desdemona juliet portia rosalind triton nereid naiad thalassa despina galatea
+leda thebe adrastea metis callirrhoe themisto megaclite taygete chaldene harpalyke kalyke iocaste mimas
+enceladus tethys dione rhea titan hyperion iapetus phoebe janus helene telesto calypso atlas pandora ariel umbriel
+titania oberon miranda cordelia ophelia bianca cressida desdemona juliet portia rosalind triton nereid naiad thalassa
+despina galatea
 """.split()
 LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the full stop begins and ends a name
 LONGEST = max(map(len, MOONS)) + 1
@@ -2029,8 +1960,7 @@ class Block(nn.Module):
         self.roads = nn.ModuleList(Residual(LayerNorm(d_model), **how) for _ in range(2))
 
     def forward(self, x):
-        mask = causal_mask(x.size(1))
-        x = self.roads[0](x, lambda y: self.attention(y, y, y, mask))
+        x = self.roads[0](x, lambda y: self.attention(y, y, y, causal_mask(y.size(1))))
         return self.roads[1](x, self.thought)
 
 
@@ -2041,13 +1971,11 @@ spelt = [f".{name}".ljust(LONGEST + 1, ".") for name in MOONS]
 names = torch.tensor([[LETTERS.index(letter) for letter in name] for name in spelt])
 known = torch.arange(LONGEST) <= torch.tensor([len(name) for name in MOONS])[:, None]
 optimizer = torch.optim.Adam(dreamer.parameters(), lr=0.003)
-losses = []
 for _ in range(126):
     loss = F.cross_entropy(dreamer(names[:, :-1])[known], names[:, 1:][known])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    losses.append(loss.item())
 dreamer.eval()
 ids = torch.zeros(60, 1, dtype=torch.long)
 with torch.no_grad():
@@ -2056,6 +1984,3 @@ with torch.no_grad():
         ids = torch.cat((ids, torch.multinomial(odds, 1)), dim=1)
 dreamt = {"".join(LETTERS[i] for i in row).split(".")[1].capitalize() for row in ids.tolist()}
 print("Moons to be found:", *sorted(dreamt - {name.capitalize() for name in MOONS})[:15])
-plt.plot(losses)
-plt.gca().set(xlabel="step", ylabel="nats a letter")
-plt.show()

@@ -5,7 +5,7 @@ Dimensions: ... stands for any leading dimensions (batch, length); d_model; d_ff
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -135,6 +135,6 @@ class GatedFeedForward(nn.Module):
 
 
 def _function(activation: Activation) -> Callable[[Tensor], Tensor]:
-    if activation not in get_args(Activation):
-        raise ValueError(f"activation must be one of {get_args(Activation)}, got {activation}")
+    if activation not in _FUNCTIONS:
+        raise ValueError(f"activation must be one of {tuple(_FUNCTIONS)}, got {activation}")
     return _FUNCTIONS[activation]
