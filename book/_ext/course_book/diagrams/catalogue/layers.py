@@ -60,13 +60,13 @@ def families(sketch: Sketch) -> None:
 
     Encoder only, as BERT: a text goes in, a vector for each word comes out. Both, as T5: a source
     goes into the encoder, whose memory the decoder reads, and a target comes out. Decoder only, as
-    GPT: a beginning goes in, the next word comes out.
+    GPT: a prefix goes in, the next word comes out.
     """
     roles: dict[str, Role] = {"Encoder": "encoder", "Decoder": "decoder"}
     kinds = {
         "encoder only\nBERT": ("a text", ("Encoder",), "a vector\nfor each word"),
         "both\nT5": ("a source", ("Encoder", "Decoder"), "a target"),
-        "decoder only\nGPT": ("a beginning", ("Decoder",), "the next word"),
+        "decoder only\nGPT": ("a prefix", ("Decoder",), "the next word"),
     }
     same = About(section="the-same-block")
     for column, (name, (given, blocks, result)) in enumerate(kinds.items()):

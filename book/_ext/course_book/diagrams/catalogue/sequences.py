@@ -8,7 +8,7 @@ from course_book.diagrams.sketch import ACROSS, Sketch, diagram
 def next_word(sketch: Sketch) -> None:
     """A language model.
 
-    The beginning of a sentence goes into a language model, and a probability for each possible next
+    A prefix of a sentence goes into a language model, and a probability for each possible next
     word comes out: a long bar for barks, a shorter one for sleeps, a very short one for table.
     """
     model = About(section="the-next-word")
