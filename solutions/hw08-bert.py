@@ -382,7 +382,7 @@ for name, labels, hint in (
     ("label 0 for nothing", LABELS.replace("NOT_MASKED", "0"), "You put 0 where nothing was chosen, a token; put -100."),
 ):
     wrong(name, (LABELS, labels), lost="labels", hint=hint)
-wrong("labels after masking in place", ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"), lost="labels shares",
+wrong("labels after masking in place", ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"), lost="labels",
     hint="You mask in place, and label afterwards; masked_fill makes a new tensor, masked_fill_ does not.")
 wrong("in place", (f"labels={LABELS}", "labels=labels"), ("    masked = ", f"    labels = {LABELS}\n    masked = "),
     ("token_ids.masked_fill(masked", "token_ids.masked_fill_(masked"),
@@ -895,6 +895,8 @@ for name, edits, hint in (
         (SECOND, "other[int(torch.randint(len(other), (), generator=dice))]")), f"You use the generator's seed; {GENERATOR}"),
 ):
     wrong(name, *edits, lost="random", hint=hint)
+right("labels that are tensors", (PAIR, PAIR.replace("=label", "=torch.tensor(label)")))
+right("labels that are True and False", (PAIR, PAIR.replace("=label", "=label == 1")))
 # fmt: on
 
 # %% [markdown]
@@ -1258,7 +1260,7 @@ for name, edits, hint in (
 ):
     wrong(name, *edits, lost="sharing", hint=hint)
 wrong("shared, but without a gradient", (LOGITS, "transformed @ self.output_projection.weight.detach().T + self.output_projection.bias"),
-    lost="values sharing", hint="You cut the gradient of the shared weight: detach(), .data and no_grad() do; leave them out.")
+    lost="sharing", hint="You cut the gradient of the shared weight: detach(), .data and no_grad() do; leave them out.")
 for piece in ("eps: float=2e-12", "eps: float=5e-13"):
     same(piece, "so small that no float can tell")
 # fmt: on
