@@ -34,6 +34,7 @@ _SIGNS = (
     (r"\\.|[{}]", ""),
 )
 _SPACE = re.compile(r"\s+")
+_GAP = re.compile(r" +(?=[.,;:)])| +(?= )")  # left by a citation
 
 Entry = dict[str, str]
 """``kind``, ``page``, ``anchor``, ``title``, ``of`` (the chapter) and ``text``; ``html`` of a title
@@ -117,12 +118,17 @@ def _plain(node: nodes.Node) -> str:
     """Return the words of a node, without drawings and parts that are entries of their own."""
     if isinstance(node, _LEFT_OUT) or getattr(node, "tagname", "").startswith("diagram_"):
         return ""
+    if isinstance(node, nodes.container) and node.get("literal_block"):  # a listing's caption
+        return ""
+    if isinstance(node, addnodes.pending_xref) and node["refdomain"] == "cite":  # still a key
+        return ""
     if isinstance(node, nodes.math):
         return _formula(node.astext())
     if isinstance(node, nodes.Text):
         return _SPACE.sub(" ", node.astext())
     between = "" if isinstance(node, nodes.TextElement) else " "
-    return between.join(filter(None, map(_plain, node.children))).strip()
+    words = between.join(filter(None, map(_plain, node.children))).strip()
+    return _GAP.sub("", words)
 
 
 def _formula(tex: str) -> str:
