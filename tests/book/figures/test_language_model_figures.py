@@ -225,7 +225,7 @@ def test_a_typed_sentence_is_read_and_words_are_hidden_by_keyboard(figure):
     shown = numbers(figure.locator("[data-reader='0'] li"), "probability")
     assert shown == pytest.approx(expected, abs=living.CLOSE)
     for typed, message in (
-        ("the old wryter is", "near it: writer"),
+        ("the old wryter is", "spelt like it: writer"),
         ("", "Type a sentence"),
         ("the old writer of the new book of the door is", "has places for 8"),
     ):
@@ -260,9 +260,21 @@ def reader_from_export(exported):
 
 
 @figure_test("training-scrubber")
+def test_the_reader_learns_in_view_and_names_letters_that_it_does_not_know(figure):
+    expect(figure.locator(".course-summary")).to_contain_text("\u201cdrawkcab\u201d: 8 of 8")
+    assert figure.page.evaluate("window.courseModels") is None
+    figure.get_by_label("8 letters of your own").fill("a 3b")
+    odd = "left out: the space, \u201c3\u201d. It reads rows of 8, so \u00b7 fills up the rest."
+    expect(figure.locator(".scrubber-odd")).to_contain_text(odd)
+    expect(figure.locator("thead th")).to_have_text([*"ab", *"\u00b7" * 6])
+
+
+@figure_test("training-scrubber")
 def test_the_reader_equals_pytorchs_at_each_step_of_its_training(figure):
     data = data_of(figure)
     figure.get_by_label("8 letters of your own").fill("Zeppelin")
+    figure.page.wait_for_function("window.courseModels?.reversal")
+    expect(figure.locator(".scrubber-odd")).to_be_empty()
     tokens = torch.tensor([[data["letters"].index(x) + data["first"] for x in "zeppelin"]])
     slider = figure.get_by_label("Steps of training")
     slider.press("Home")

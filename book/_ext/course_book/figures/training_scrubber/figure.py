@@ -1,6 +1,6 @@
 """The figure ``training-scrubber``: a model at several steps of its training."""
 
-from course_book.figures.figure import Figure, html_table
+from course_book.figures.figure import Figure, Matrix, html_table
 from course_book.figures.script_lists import ATTENTION
 
 
@@ -17,6 +17,7 @@ class TrainingScrubber(Figure):
     first: int  # id of the first letter
     sample: str  # the letters at first, as many as the model reads
     written: list[str]  # the model's output for the sample at each step
+    weights: list[Matrix]  # its attention weights for the sample at each step
 
     def table(self) -> str:
         """Return the model's output at each step."""

@@ -1,7 +1,8 @@
 /* The figure "training-scrubber": a model learns to read backwards, on letters that the reader types.
  *
- * model: { model: id of its file, steps, letters, first, sample, written, note }; see figure.py. The file
- * holds its parameters at each step; it is loaded once the reader asks.
+ * model: { model: id of its file, steps, letters, first, sample, written, weights, note }; see figure.py.
+ * The sample plays from the page, once it is in view; the file with the parameters at each step is loaded
+ * for letters of the reader's own.
  */
 (function () {
   "use strict";
@@ -10,6 +11,7 @@
   const { Slider, Summary, makeButton } = window.courseControls;
   const FILLING = "\u00B7";
   const PACE = 600; // milliseconds a step while it plays
+  const PLAY = "\u25B6 Watch it learn";
 
   class TrainingScrubber {
     constructor(model, el) {
@@ -17,40 +19,76 @@
       this.long = model.sample.length;
       this.file = JSON.parse(document.getElementById(model.model).textContent);
       this.input = make("input", { id: "scrubber-letters", class: "course-field", maxlength: this.long, autocomplete: "off", spellcheck: "false", autocapitalize: "none", value: model.sample });
-      this.input.addEventListener("input", () => this.draw());
+      this.input.addEventListener("input", () => this.read());
+      this.odd = make("p", { class: "scrubber-odd", role: "status" });
       this.slider = new Slider("Steps of training", () => this.scrub(), { values: model.steps, value: model.steps[0] });
-      this.play = makeButton("\u25B6 Train", () => (this.timer ? this.stop() : this.start()));
+      this.play = makeButton(PLAY, () => (this.timer ? this.stop() : this.start()));
       this.table = make("table");
       this.summary = new Summary();
-      this.stage = make("div", { class: "scrubber-stage" },
-        make("div", { class: "course-pills" }, this.play), this.slider.element,
-        makeScroller("Where the model looks", this.table), this.summary.element);
-      this.stage.hidden = true;
-      this.go = makeButton(`Watch it learn (${Math.round(this.file.bytes / 1000)} kB)`, () => this.wake());
       el.className = "scrubber";
       el.append(
         make("div", { class: "scrubber-form" },
-          make("label", { class: "course-label", for: "scrubber-letters" }, `${this.long} letters of your own`), this.input, this.go),
-        this.stage);
+          make("label", { class: "course-label", for: "scrubber-letters" }, `${this.long} letters of your own`), this.input, this.play, this.odd),
+        this.slider.element, makeScroller("Where the model looks", this.table), this.summary.element);
+      this.draw();
+      this.playInView(el);
     }
 
-    /** Load the model at all its steps, and show the first. */
-    async wake() {
-      await window.courseLoad([...window.courseDeferred["training-scrubber"], this.file.file]);
+    /** Play once when it comes into view, for readers who have not asked for less motion. */
+    playInView(el) {
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      const seen = new IntersectionObserver((entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        seen.disconnect();
+        if (!this.touched) this.start();
+      }, { threshold: 0.5 });
+      seen.observe(el);
+    }
+
+    /** Letters of the reader's own: load the model at all its steps, and say what it makes of odd ones. */
+    async read() {
+      this.touched = true;
+      this.odd.textContent = this.complaint();
+      try {
+        await window.courseLoad([...window.courseDeferred["training-scrubber"], this.file.file]);
+      } catch (error) {
+        this.odd.textContent = "The model could not be loaded. Reload the page and try again.";
+        return;
+      }
       this.states ??= window.courseModels[this.model.model].map(window.courseEngine.unpack);
-      this.go.hidden = true;
-      this.stage.hidden = false;
       this.draw();
-      this.play.focus();
+    }
+
+    known(text) {
+      return [...text.toLowerCase()].filter((letter) => this.model.letters.includes(letter));
+    }
+
+    complaint() {
+      const { value } = this.input;
+      const strange = [...new Set(value)].filter((letter) => !this.known(letter).length);
+      const short = this.long - this.known(value).length;
+      const parts = [];
+      if (strange.length) parts.push(`It knows the letters a to z; left out: ${strange.map((letter) => (letter === " " ? "the space" : `\u201c${letter}\u201d`)).join(", ")}.`);
+      if (short) parts.push(`It reads rows of ${this.long}, so ${FILLING} fills up the rest.`);
+      return parts.join(" ");
     }
 
     /** The typed text, as letters that the model knows, filled up to its length. */
     get letters() {
-      const known = [...this.input.value.toLowerCase()].filter((letter) => this.model.letters.includes(letter));
-      return [...known, ...FILLING.repeat(this.long)].slice(0, this.long);
+      return [...this.known(this.input.value), ...FILLING.repeat(this.long)].slice(0, this.long);
+    }
+
+    /** What it writes at a step, and its weights: kept in the page for the sample. */
+    look(letters, place) {
+      const { letters: alphabet, first, sample, written, weights } = this.model;
+      if (letters.join("") === sample) return { written: [...written[place]], weights: weights[place] };
+      const tokens = letters.map((letter) => alphabet.indexOf(letter) + first);
+      const { weights: [computed], named } = window.courseEngine.readThrough(this.states[place], tokens, 1);
+      return { written: named.map((token) => alphabet[token - first] ?? FILLING), weights: computed };
     }
 
     scrub() {
+      this.touched = true;
       this.stop();
       this.draw();
     }
@@ -69,17 +107,14 @@
     stop() {
       clearInterval(this.timer);
       this.timer = null;
-      this.play.textContent = "\u25B6 Train";
+      this.play.textContent = PLAY;
     }
 
     draw() {
-      if (!this.states) return;
-      const { letters: alphabet, first, steps } = this.model;
       const { letters } = this;
       const step = this.slider.get();
-      const tokens = letters.map((letter) => alphabet.indexOf(letter) + first);
-      const { weights: [weights], named } = window.courseEngine.readThrough(this.states[steps.indexOf(step)], tokens, 1);
-      const written = named.map((token) => alphabet[token - first] ?? FILLING);
+      if (!this.states && letters.join("") !== this.model.sample) return; // being loaded
+      const { written, weights } = this.look(letters, this.model.steps.indexOf(step));
       const due = [...letters].reverse();
       this.slider.show();
       this.table.replaceChildren(
