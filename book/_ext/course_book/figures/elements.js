@@ -17,10 +17,15 @@
     return fill(document.createElement(tag), attributes, children);
   }
 
-  /** A place that scrolls sideways where its content is too wide; the keyboard reaches it by name. */
+  /** A place that scrolls sideways where its content is too wide, and says so as long as there is more to
+   * the right; the keyboard reaches it by name. */
   function makeScroller(name, ...children) {
-    return make("div", { class: "course-scroll", role: "region", tabindex: 0, "aria-label": name },
-      ...children);
+    const wide = make("div", { class: "course-scroll", role: "region", tabindex: 0, "aria-label": name }, ...children);
+    const look = () => wide.classList.toggle("has-more", wide.scrollWidth - wide.clientWidth - wide.scrollLeft > 1);
+    const sizes = new ResizeObserver(look);
+    [wide, ...wide.children].forEach((part) => sizes.observe(part));
+    wide.addEventListener("scroll", look, { passive: true });
+    return wide;
   }
 
   function makeSvg(tag, attributes = {}, ...children) {

@@ -1,6 +1,6 @@
 """The data of figures with a translator: the model and sentences with their translations."""
 
-from course_book.figures.figure import Figure, Record, html_table
+from course_book.figures.figure import Figure, Matrix, Record, html_table
 
 Pairs = list[tuple[int, int]]
 """Pairs of positions of words."""
@@ -17,12 +17,22 @@ class Sentence(Record):
     tgt_agreements: Pairs  # the same in the right translation
 
 
+class Opening(Record):
+    """A translation, and where the model looked while it wrote."""
+
+    src: list[str]
+    written: list[str]
+    looks: Matrix  # cross-attention of each written word over the source, the mean of all heads
+
+
 class Translator(Figure):
     """A translator that runs in the page."""
 
     model: str  # id of the deferred data with the model
     right: float  # share of unseen sentences that the model translates without a mistake
     examples: list[Sentence]  # sentences to pick from
+    kinds: dict[str, list[str]]  # the words that it knows, by kind, such as nouns
+    opening: Opening  # the first frame
 
     def table(self) -> str:
         """Return the model's translation and the right one of each sentence."""

@@ -1,5 +1,6 @@
 /* The whole model as a drawing: a lane for each word, a row for each stage, and in each crossing the
- * word's vector. Lines show where the word that is looked at takes its attention from.
+ * word's vector. Lines show where the word that is looked at takes its attention from. Where lanes need
+ * more room than there is, the drawing scrolls sideways below its labels.
  *
  * draw(view): view.sides.encoder and .decoder are { words, lanes, matrices, off, said }: for each stage a
  * matrix, null where it is not computed yet, and its parts that are switched off; view.stage, view.query;
@@ -10,10 +11,10 @@
 
   const { make, makeSvg } = window.courseElements;
   const { color, paint, sharpen } = window.courseLiving;
-  const HEAD = 76;
-  const ROW = 32;
-  const LABEL = 112;
-  const WIDEST = 34; // of a lane
+  const ROW = 36;
+  const LABEL = 110;
+  const UPRIGHT = { head: 38, least: 56, widest: 96, perRow: 16 }; // of lanes whose words are written across them
+  const NARROW = { head: 76, least: 24, widest: 34, perRow: 8 }; // on phones: words stand on end
   const GAP = 5;
   const SWATCH = 16;
   const SIDES = { encoder: "The encoder reads", decoder: "The decoder writes" };
@@ -47,14 +48,15 @@
 
     /** The middle of a vector, from the panel's corner. */
     place(row, word) {
-      return { x: this.canvas.offsetLeft + (word + 0.5) * this.lane, y: HEAD + (row + 0.5) * ROW };
+      return { x: this.canvas.offsetLeft + (word + 0.5) * this.lane, y: this.layout.head + (row + 0.5) * ROW };
     }
 
-    draw({ words, lanes, matrices, off, said }, stage, query) {
-      const room = this.element.clientWidth - LABEL;
-      this.lane = Math.min(room / lanes, WIDEST);
+    draw({ words, lanes, matrices, off, said }, stage, query, layout, room) {
+      this.layout = layout;
+      this.lane = Math.max(Math.min((room - LABEL) / lanes, layout.widest), layout.least);
       this.shown = words.length;
       this.element.style.setProperty("--lane", `${this.lane}px`);
+      this.element.style.minWidth = `${LABEL + this.lane * lanes}px`;
       this.labels.forEach((button, row) => {
         button.setAttribute("aria-pressed", String(this.stages[row] === stage));
         button.classList.toggle("is-due", !matrices[row]);
@@ -63,7 +65,7 @@
       });
       const mine = this.stages.includes(stage);
       this.words.replaceChildren(...words.map((word, i) => this.word(word, i, mine && i === query)));
-      this.said.replaceChildren(...said.map((word, i) => make("span", { class: i === said.length - 1 ? "is-new" : "" }, word)));
+      this.said.replaceChildren(...said.map((word, i) => make("span", { class: i === said.length - 1 ? "is-new" : "" }, make("span", {}, word))));
       this.repaint(lanes, matrices, mine ? query : -1);
     }
 
@@ -94,7 +96,7 @@
           const there = matrix && word < matrix.rows;
           context.fillStyle = color("page");
           context.fillRect(x - 1, y - 1, width + 2, SWATCH + 2);
-          if (there) paint(context, matrix.row(word), { x, y, width, height: SWATCH, perRow: 8, role: this.side });
+          if (there) paint(context, matrix.row(word), { x, y, width, height: SWATCH, perRow: this.layout.perRow, role: this.side });
           context.strokeStyle = color(there && word === query ? this.side : "line");
           context.lineWidth = there && word === query ? 2 : 1;
           context.setLineDash(there ? [] : [2, 3]);
@@ -110,14 +112,17 @@
       this.decoder = new Panel("decoder", stages.decoder, handlers);
       this.lines = makeSvg("svg", { class: "living-lines", "aria-hidden": "true" });
       this.element = make("div", { class: "living-drawing" }, this.encoder.element, this.decoder.element, this.lines);
-      this.element.style.setProperty("--head", `${HEAD}px`);
       this.element.style.setProperty("--row", `${ROW}px`);
       this.element.style.setProperty("--label", `${LABEL}px`);
     }
 
     draw(view) {
-      this.encoder.draw(view.sides.encoder, view.stage, view.query);
-      this.decoder.draw(view.sides.decoder, view.stage, view.query);
+      const layout = matchMedia("(min-width: 721px)").matches ? UPRIGHT : NARROW;
+      this.element.classList.toggle("is-upright", layout === UPRIGHT);
+      this.element.style.setProperty("--head", `${layout.head}px`);
+      const room = this.element.clientWidth;
+      [this.encoder, this.decoder].forEach((panel) => panel.draw(view.sides[panel.side], view.stage, view.query, layout, room));
+      this.lines.style.minWidth = `${Math.max(this.encoder.element.offsetWidth, this.decoder.element.offsetWidth)}px`;
       this.lines.replaceChildren();
       if (view.stage.kind === "attention") view.looks.forEach((look) => this.look(view, look));
     }
@@ -141,25 +146,18 @@
       const begin = stage.cross
         ? this.point(this.encoder, this.encoder.stages.length - 1, key)
         : this.point(to, row - 1, key);
-      if (weight > FAINTEST) this.line(begin, end, { class: "living-look", "stroke-width": 1 + 7 * weight, "stroke-opacity": 0.25 + 0.75 * weight });
+      if (weight > FAINTEST) this.line(begin, end, { class: "living-look living-look--flows", pathLength: 1, "stroke-width": 1 + 5 * weight, "stroke-opacity": 0.25 + 0.75 * weight });
       if (truth) this.line(begin, end, { class: `living-look living-look--${truth}` });
     }
 
     line(from, to, attributes) {
-      const beside = Math.abs(to.y - from.y) < ROW / 2;
-      const across = !beside && Math.abs(to.x - from.x) > Math.abs(to.y - from.y) * 2;
-      const shape = beside ? hanging : across ? sideways : downwards;
+      const shape = Math.abs(to.x - from.x) > Math.abs(to.y - from.y) * 2 ? sideways : downwards;
       this.lines.append(makeSvg("path", { d: shape(from, to), ...attributes }));
     }
   }
 
-  /* From a vector to another: below both, from one's side to the other's, from one's foot to the
-     other's head. */
+  /* From a vector to another: from one's side to the other's, from one's foot to the other's head. */
   const curve = (x0, y0, x1, y1, x2, y2, x3, y3) => `M${x0} ${y0} C${x1} ${y1} ${x2} ${y2} ${x3} ${y3}`;
-  const hanging = (from, to) => {
-    const [begin, end, low] = [from.y + SWATCH / 2, to.y + SWATCH / 2, from.y + 1.7 * ROW];
-    return curve(from.x, begin, from.x, low, to.x, low, to.x, end);
-  };
   const sideways = (from, to) => {
     const middle = (from.x + to.x) / 2;
     return curve(from.x, from.y, middle, from.y, middle, to.y, to.x, to.y);

@@ -14,7 +14,7 @@ class LivingTransformer(Translator):
 
     scripts = (
         *(*SENTENCE_FORM, "living-transformer/own-model.js"),
-        "living-transformer/questions.js",
+        *("living-transformer/questions.js", "living-transformer/opening.js"),
     )
     deferred = (
         *(*TRANSFORMER, "engine/file-checks.js", "engine/translator-file.js"),

@@ -5,9 +5,9 @@
 (function () {
   "use strict";
 
-  const { make, signed } = window.courseElements;
+  const { make, makeScroller, signed } = window.courseElements;
   const { makeButton } = window.courseControls;
-  const { makeStrip, makeColumns, makeFolded, makeVectors, makeWide, color, sharpen } = window.courseLiving;
+  const { makeStrip, makeColumns, makeFolded, makeVectors, color, sharpen } = window.courseLiving;
   const { dot } = window.courseEngine;
   const CELL = 9;
   const TRUTHS = { partner: "alignment", agreement: "agreement" };
@@ -95,7 +95,7 @@
       make("caption", {}, make("span", {}, `${view.isOff(head) ? "Switched off: nothing is mixed by these. " : ""}Weights in percent: rows ask, columns answer. Choose a row to see how it comes about.`)),
       make("thead", {}, make("tr", {}, make("td", {}), ...view.answering.map((word) => make("th", { scope: "col" }, make("span", {}, word))))),
       make("tbody", {}, ...weights.map((row, i) => weightsRow(view, row, i))));
-    return makeWide(`Weights of head ${head + 1}`, table);
+    return makeScroller(`Weights of head ${head + 1}`, table);
   }
 
   function weightsRow(view, row, i) {
@@ -151,7 +151,7 @@
     const output = part(view, "outputs")[view.head].row(view.query);
     return [
       make("p", { class: "living-says" }, `\u201c${view.asking[view.query]}\u201d asks. Each word answers with a score; the softmax makes weights of the scores, which sum to 1; and the values are mixed by these weights. Choose a word to see its score come about.`),
-      makeWide("Scores and weights", make("table", { class: "living-scores" },
+      makeScroller("Scores and weights", make("table", { class: "living-scores" },
         make("caption", {}, `Head ${view.head + 1}, asked by \u201c${view.asking[view.query]}\u201d`),
         make("thead", {}, make("tr", {}, ...["who answers", "score", "weight", ""].map((name) => (name ? make("th", { scope: "col" }, name) : make("td", {}))))),
         make("tbody", {}, ...view.answering.map((_, key) => scoreRow(view, key, scores, weights))))),

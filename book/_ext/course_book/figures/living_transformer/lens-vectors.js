@@ -2,8 +2,8 @@
 (function () {
   "use strict";
 
-  const { make, signed } = window.courseElements;
-  const { makeStrip, makeVectors, makeWide, readable } = window.courseLiving;
+  const { make, makeScroller, signed } = window.courseElements;
+  const { makeStrip, makeVectors, readable } = window.courseLiving;
   const { Matrix } = window.courseEngine;
   const LIKELIEST = 8;
 
@@ -62,7 +62,7 @@
     const order = Array.from(row, (_, id) => id).sort((a, b) => row[b] - row[a]).slice(0, LIKELIEST);
     return [
       makeStrip("the end of the residual stream, normed", view.trace.decoder.row(view.query), "decoder"),
-      makeWide("The likeliest words", make("table", { class: "living-scores" },
+      makeScroller("The likeliest words", make("table", { class: "living-scores" },
         make("caption", {}, `The ${LIKELIEST} likeliest of ${row.length} words after \u201c${view.asking[view.query]}\u201d`),
         make("thead", {}, make("tr", {}, ...["word", "logit", "probability"].map((name) => make("th", { scope: "col" }, name)), make("td", {}))),
         make("tbody", {}, ...order.map((id) => candidate(view, probabilities, row, id))))),

@@ -19,6 +19,7 @@
 
     show(view) {
       const deep = view.stage.kind === "attention" ? LEVELS.indexOf(view.level) : 0;
+      this.element.classList.toggle("is-deep", deep > 0);
       this.task.textContent = view.asked;
       this.path.replaceChildren(...this.crumbs(view, deep));
       const parts = view.stage.kind === "attention" ? attentionLens[LEVELS[deep]] : vectorLens[view.stage.kind];

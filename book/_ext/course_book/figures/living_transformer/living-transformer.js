@@ -1,6 +1,6 @@
 /* The figure "living-transformer": a Transformer runs in the page, open to the last number.
  *
- * model: { model: id of its file, right, examples, note }; see figure.py. Its scripts, the engine and
+ * model: { model: id of its file, right, examples, kinds, opening, note }; see figure.py. Its scripts, the engine and
  * the workbench, are loaded with it, once the reader starts it. The reader may open a model of
  * their own in its place. A page may ask questions of it: JSON with the id "living-questions", see questions.js.
  */
@@ -22,15 +22,25 @@
       const asked = document.getElementById("living-questions");
       this.questions = asked && new window.courseQuestions(JSON.parse(asked.textContent), () => this.shown && this.ask());
       el.className = "living living-whole";
-      el.append(...(asked ? [this.questions.element] : []), this.form.element, this.own.mine, this.bench, this.own.element);
+      this.known = this.makeKnown(model.kinds);
+      el.append(...(asked ? [this.questions.element] : []), this.form.element, this.known, this.own.mine, this.bench, this.own.element);
       this.offer();
-      this.bench.append(window.courseMakeStart(this.file, {
-        says: "Nothing has been loaded yet. Start it, and every number is computed here, in your browser.",
+      const start = window.courseMakeStart(this.file, {
+        says: "Where it looked while it translated. Start it, and every number is computed here, in your browser.",
         name: "Start the model",
       }, async () => {
         await (asked ? this.ask() : this.read());
         this.shown?.greet();
-      }));
+      });
+      start.append(window.courseMakeOpening(model.opening));
+      this.bench.append(start);
+    }
+
+    /** The words that the course's model knows, by their kind. */
+    makeKnown(kinds) {
+      const count = Object.values(kinds).flat().length;
+      return make("details", { class: "living-known" }, make("summary", {}, `The ${count} words that it knows`),
+        ...Object.entries(kinds).map(([kind, words]) => make("p", {}, make("strong", {}, `${kind}: `), words.join(", "))));
     }
 
     offer() {
@@ -73,6 +83,20 @@
       this.shown.set(scene);
     }
 
+    // ---- a link to it ----
+
+    get state() {
+      return { sentence: this.form.text, ...this.shown?.state };
+    }
+
+    /** Set the scene that a link holds; one of a model that was not started holds its sentence alone. */
+    async restore({ sentence, ...state }) {
+      this.form.text = sentence;
+      if (state.place === undefined) return;
+      await this.read();
+      this.shown.restore(state);
+    }
+
     // ---- a model of the reader's own ----
 
     /** Open a file's text as a model; rejected with an Error that tells the fault. */
@@ -81,6 +105,7 @@
       const file = window.courseEngine.readTranslator(text);
       const gap = window.courseEngine.largestGap(file);
       this.show(file, []);
+      this.known.hidden = true;
       if (this.questions) this.questions.element.hidden = true; // their answers are of the course's model
       this.form.offer(file.sentences.map(({ src }) => join(src.slice(0, -1).map((id) => file.words.src[id]))));
       await this.read();
@@ -92,6 +117,7 @@
     /** Put the course's model back in its place. */
     async leave() {
       this.shown = this.shown.close();
+      this.known.hidden = false;
       if (this.questions) this.questions.element.hidden = false;
       this.offer();
       await (this.questions ? this.ask() : this.read());

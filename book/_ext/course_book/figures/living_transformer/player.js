@@ -4,7 +4,7 @@
 
   const { make } = window.courseElements;
   const { Slider, makeButton } = window.courseControls;
-  const PACE = 750; // milliseconds a moment
+  const PACE = 750; // milliseconds a stride
 
   /** The moments of a run: { stage, step, where }, in the order of computation; where says it in words. */
   function moments(stages, steps) {
@@ -52,12 +52,14 @@
       this.go(this.list.findLastIndex((moment) => kept(moment.stage) && moment.step <= next));
     }
 
-    start() {
+    /** Play to the end, moment by moment or in other strides. */
+    start(stride = () => this.go(this.now + 1)) {
       if (this.now === this.list.length - 1) this.go(0);
       this.play.textContent = "\u275A\u275A Pause";
       this.timer = setInterval(() => {
-        this.go(this.now + 1);
-        if (this.now === this.list.length - 1) this.stop();
+        const before = this.now;
+        stride();
+        if (this.now === before || this.now === this.list.length - 1) this.stop();
       }, PACE);
     }
 

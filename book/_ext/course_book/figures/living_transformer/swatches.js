@@ -64,7 +64,7 @@
       box.style.background = `var(--course-${name})`;
       return box;
     };
-    return make("p", { class: "living-hint" }, "Each cell is a number: ", swatch(role), " above 0, ", swatch("mask"), " below; the stronger, the larger.");
+    return make("p", { class: "living-hint" }, "Each cell is a number: ", swatch(role), " above 0, ", swatch("mask"), ` below; the stronger, the larger, in full colour from ${FULL} on.`);
   }
 
   Object.assign(window.courseLiving, { color, paint, sharpen, makeStrip, makeStripKey });

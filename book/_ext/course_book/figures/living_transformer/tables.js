@@ -4,18 +4,9 @@
 
   const { make, makeScroller, signed } = window.courseElements;
 
-  /** A place that scrolls sideways, and says so as long as there is more to the right. */
-  function makeWide(name, ...children) {
-    const wide = makeScroller(name, ...children);
-    const look = () => wide.classList.toggle("has-more", wide.scrollWidth - wide.clientWidth - wide.scrollLeft > 1);
-    wide.addEventListener("scroll", look, { passive: true });
-    new ResizeObserver(look).observe(wide);
-    return wide;
-  }
-
   /** A table of a matrix: a row for each word. */
   function makeTable(caption, heads, rows, write = signed) {
-    return makeWide(caption, make("table", { class: "living-numbers" },
+    return makeScroller(caption, make("table", { class: "living-numbers" },
       make("caption", {}, make("span", {}, caption)),
       make("thead", {}, make("tr", {}, make("td", {}), ...heads.map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ...rows.map(([name, values]) => make("tr", {}, make("th", { scope: "row" }, name),
@@ -43,5 +34,5 @@
       matrix.map((row, i) => [words[i], row])));
   }
 
-  Object.assign(window.courseLiving, { makeWide, makeTable, makeColumns, makeFolded, makeVectors });
+  Object.assign(window.courseLiving, { makeTable, makeColumns, makeFolded, makeVectors });
 })();

@@ -34,9 +34,16 @@
     return row[b.length];
   }
 
+  /** The known words whose spelling is nearest, if any is near. */
   function similar(word, known) {
-    const far = (other) => distance(word, other);
-    return [...known].sort((a, b) => far(a) - far(b) || a.length - b.length).slice(0, NEIGHBOURS);
+    const far = (other) => distance(word, other) + Math.abs(word.length - other.length) / 10;
+    const near = known.filter((other) => distance(word, other) <= Math.max(1, word.length / 3));
+    return near.sort((a, b) => far(a) - far(b)).slice(0, NEIGHBOURS);
+  }
+
+  function named(word, known) {
+    const near = similar(word, known);
+    return near.length ? `\u201c${word}\u201d (spelt like it: ${near.join(", ")})` : `\u201c${word}\u201d`;
   }
 
   /** What keeps a sentence from being translated, in a sentence; empty if nothing does. */
@@ -48,7 +55,7 @@
     const known = vocabulary.filter((word) => /^\p{L}+$/u.test(word));
     const unknown = [...new Set(words.filter((word) => !vocabulary.includes(word)))];
     if (unknown.length === 0) return "";
-    const each = unknown.map((word) => `\u201c${word}\u201d (near it: ${similar(word, known).join(", ")})`);
+    const each = unknown.map((word) => named(word, known));
     const who = unknown.length === 1 ? "a word" : "words";
     return `The model knows ${known.length} words, and has no vector for ${who} outside them: ${each.join("; ")}.`;
   }

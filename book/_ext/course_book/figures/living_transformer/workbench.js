@@ -40,13 +40,13 @@
       this.truthButton = makeButton("Alignment and agreement", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
       this.truthButton.hidden = this.examples.length === 0;
-      this.options = make("div", { class: "living-options" }, this.truthButton, this.shown.element);
+      this.options = make("div", { class: "living-options" }, this.truthButton, ...this.makeFull(), this.shown.element);
       this.legend = make("p", { class: "living-legend" });
       this.summary = new Summary();
       this.verdict = make("p", { class: "living-verdict", role: "status" });
       this.effect = make("p", { class: "living-effect", role: "status" });
       this.el.append(this.results, this.makeSurgery(), this.why, this.player.element, this.options, this.drawing.element,
-        this.summary.element, this.legend, this.lens.element);
+        make("div", { class: "living-beside" }, this.summary.element, this.legend, this.lens.element));
       this.drawing.element.addEventListener("keydown", (event) => this.steer(event));
       this.watch();
       this.el.hidden = true; // until there is a sentence
@@ -64,6 +64,13 @@
     close() {
       this.player.stop();
       this.watchers.forEach((watcher) => watcher.disconnect());
+    }
+
+    /** A button that gives the figure the whole screen, where the browser can. */
+    makeFull() {
+      if (!document.fullscreenEnabled) return [];
+      const stage = this.el.closest(".course-interactive__stage");
+      return [makeButton("Whole screen", () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen()))];
     }
 
     makeSurgery() {
@@ -105,6 +112,8 @@
     read(text) {
       const words = split(text, this.words.src);
       const problem = complaint(words, this.words.src);
+      this.player.stop();
+      this.el.hidden = Boolean(problem); // no translation of another sentence
       if (problem) return problem;
       const end = this.words.src.indexOf("<end>");
       const looked = this.source?.[this.look.query];
@@ -164,10 +173,11 @@
       this.verdict.scrollIntoView({ block: "nearest" });
     }
 
-    /** Show the drawing and its controls, once the model is started. */
+    /** Show the drawing and its controls once the model is started, and play, word by word. */
     greet() {
-      this.drawing.follow(this.moment.stage, this.player.element);
+      this.results.scrollIntoView();
       this.player.play.focus({ preventScroll: true });
+      if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.start(() => this.player.nextWord());
     }
 
     /** Set the scene of a question: a sentence, where in the model, at which word, and with the truth or without. */
@@ -177,6 +187,19 @@
       this.moment = { stage: Object.values(this.stages).flat().find(({ id }) => id === stage), step };
       this.read(sentence);
       if (word !== undefined) this.zoom({ query: word }, false);
+    }
+
+    get state() {
+      return { place: this.player.now, cuts: [...this.cuts], truth: this.truth, look: this.look };
+    }
+
+    restore({ place, cuts, truth, look }) {
+      this.cuts = new Set(cuts);
+      this.showTruth(truth);
+      this.operate();
+      this.player.go(place);
+      this.look = look;
+      this.draw();
     }
 
     reload() {
