@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import re
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from tests.book.living_models import (
     rebuilt,
     run_in_page,
 )
-from tests.book.watched_page import expect
+from tests.book.watched_page import expect, opened
 
 SENTENCE = "the man sees the dog."
 
@@ -34,6 +35,13 @@ def translate(figure, sentence):
 
 def written(figure, model="French"):
     return figure.locator(".living-result", has_text=model).get_attribute("data-written")
+
+
+def copied(figure, name):
+    """Press a tool that copies, and return what it copied."""
+    figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
+    figure.get_by_role("button", name=name).click()
+    return figure.page.evaluate("window.clip")
 
 
 def choose_question(figure, index):
@@ -110,14 +118,57 @@ def test_the_translator_without_a_part_equals_pytorchs_without_it(figure):
 
 @figure_test("living-transformer")
 def test_a_typed_sentence_is_translated_and_unknown_words_are_named(figure):
-    before, problem = written(figure), figure.locator(".living-problem")
+    problem = figure.locator(".living-problem")
     translate(figure, "the mam sees a zebra")
-    expect(problem).to_contain_text("\u201cmam\u201d (near it: am, man")
-    expect(problem).to_contain_text("\u201czebra\u201d")
-    assert written(figure) == before
+    expect(problem).to_contain_text("\u201cmam\u201d (spelt like it: man, am")
+    expect(problem).to_contain_text("\u201czebra\u201d.")
+    expect(figure.locator(".living-result")).to_be_hidden()  # not that of another sentence
+    expect(figure.locator(".living-known summary")).to_have_text("The 181 words that it knows")
     translate(figure, "The man sees the dog")
     expect(problem).to_have_text("")
+    expect(figure.locator(".living-result")).to_be_visible()
     assert written(figure).startswith("l'homme")
+
+
+@figure_test("living-transformer")
+def test_a_stage_its_words_and_its_explanation_share_one_screen(figure):
+    choose_question(figure, 0)
+    assert figure.page.viewport_size == {"width": 1280, "height": 900}
+    figure.locator(".living-results").evaluate("results => results.scrollIntoView()")
+    drawing = figure.locator(".living-drawing").bounding_box()
+    summary = figure.locator(".living-bench > .living-beside > .course-summary").bounding_box()
+    assert drawing["y"] + drawing["height"] <= 900
+    assert summary["x"] >= drawing["x"] + drawing["width"]
+    assert summary["y"] + summary["height"] <= 900
+    for word in figure.locator(".living-word, .living-said > span").all():
+        assert word.bounding_box()["width"] >= 56
+        style = "word => getComputedStyle(word.firstElementChild).writingMode"
+        assert word.evaluate(style) == "horizontal-tb"
+    for label in figure.locator(".living-label, .living-form select").all():
+        assert label.evaluate("label => label.scrollWidth <= label.clientWidth + 1")
+
+
+@figure_test("living-transformer")
+def test_a_link_holds_a_state_and_a_figure_can_be_saved_and_embedded(figure, chromium):
+    choose_question(figure, 0)
+    translate(figure, SENTENCE)
+    figure.locator("[data-cut=norms]").click()
+    figure.locator("[data-stage='encoder.layers.1.attention_residual']").click()
+    figure.locator("[data-head='2']").click()
+    before = [figure.locator(part).inner_html() for part in (".living-results", ".living-path")]
+    link, line = copied(figure, "Copy link"), copied(figure, "Copy to embed")
+    with figure.page.expect_download() as saved:
+        figure.get_by_role("button", name="Save as picture").click()
+    ElementTree.parse(saved.value.path())
+    with opened(chromium, link) as again:
+        expect(again.page.locator(".living-here")).to_have_text("head 3")
+        after = [
+            again.page.locator(part).inner_html() for part in (".living-results", ".living-path")
+        ]
+        assert after == before
+    with opened(chromium, re.search('src="([^"]*)"', line)[1]) as alone:
+        assert alone.page.locator("body > *").count() == 1
+        expect(alone.page.get_by_role("button", name="Start the model")).to_be_visible()
 
 
 @figure_test("living-transformer")
@@ -259,7 +310,7 @@ def test_the_search_of_a_typed_sentence_is_drawn_step_by_step(figure):
     )
     field.fill("the dog sees the mam")
     search.click()
-    expect(figure.locator(".living-problem")).to_contain_text("near it")
+    expect(figure.locator(".living-problem")).to_contain_text("spelt like it: man")
     field.fill("the dog sees the man")
     figure.get_by_label("Beam width").press("End")
     search.press("Enter")

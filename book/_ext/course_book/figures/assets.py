@@ -53,7 +53,8 @@ def _load(
         app.add_css_file(f"figures/{style}/{style}.css", priority=950)
     for script in dict.fromkeys(scripts):
         app.add_js_file(f"figures/{script}", loading_method="defer")
-    app.add_js_file("js/figures.js", loading_method="defer")
+    for script in ("js/figure-tools.js", "js/figures.js"):
+        app.add_js_file(script, loading_method="defer")
 
 
 def _with_digest(script: str) -> str:

@@ -1,0 +1,123 @@
+/* Below each figure: a link that holds its state, the line that embeds it in another page, a picture of it.
+ *
+ * courseFigureTools(figure, el, shown): shown is the figure's object. Its state is that of its controls,
+ * unless it has `state` and `restore(state)` of its own. ?state=JSON#id restores the state of a figure,
+ * ?embed=id leaves nothing of the page but the figure.
+ */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const { makeButton } = window.courseControls;
+  const CONTROLS = "input:not([type=file]), select, textarea, button[aria-pressed]";
+  const PROPERTIES = [
+    "align-content", "align-items", "align-self", "background-color", "border-bottom", "border-collapse",
+    "border-left", "border-radius", "border-right", "border-spacing", "border-top", "bottom", "box-shadow",
+    "box-sizing", "caption-side", "color", "column-gap", "display", "fill", "fill-opacity", "flex-direction",
+    "flex-wrap", "float", "font-family", "font-size", "font-style", "font-weight", "grid-area",
+    "grid-template-columns", "grid-template-rows", "height", "justify-content", "justify-items", "left",
+    "letter-spacing", "line-height", "margin", "opacity", "outline", "overflow", "padding", "position", "right",
+    "row-gap", "stroke", "stroke-dasharray", "stroke-linecap", "stroke-opacity", "stroke-width", "text-align",
+    "text-anchor", "text-decoration", "text-transform", "top", "transform", "vertical-align", "white-space",
+    "width", "writing-mode", "z-index",
+  ];
+  const XHTML = "http://www.w3.org/1999/xhtml";
+
+  // ---- its state ----
+
+  const isSwitch = (control) => control.matches("[type=checkbox], [type=radio]");
+  const isButton = (control) => control.matches("button");
+
+  function read(control) {
+    if (isSwitch(control)) return control.checked;
+    return isButton(control) ? control.getAttribute("aria-pressed") === "true" : control.value;
+  }
+
+  function write(control, value) {
+    if (!control || read(control) === value) return;
+    if (isSwitch(control) || isButton(control)) {
+      control.click();
+      return;
+    }
+    control.value = value;
+    ["input", "change"].forEach((name) => control.dispatchEvent(new Event(name, { bubbles: true })));
+  }
+
+  const stateOf = (el, shown) => shown.state ?? [...el.querySelectorAll(CONTROLS)].map(read);
+
+  function restore(el, shown, state) {
+    if (shown.restore) shown.restore(state);
+    // A control may be made anew by another's change, so each is looked up when it is due.
+    else state.forEach((value, place) => write(el.querySelectorAll(CONTROLS)[place], value));
+  }
+
+  function address(figure, name, value) {
+    const url = new URL(location.href);
+    url.search = new URLSearchParams({ [name]: value });
+    url.hash = figure.id;
+    return url.href;
+  }
+
+  // ---- its picture ----
+
+  /** A copy that needs no stylesheet; null for what is not displayed. */
+  function still(element) {
+    const style = getComputedStyle(element);
+    if (style.display === "none" || element.matches(".course-tools, script")) return null;
+    const copy = element.matches("canvas") ? make("img", { src: element.toDataURL() }) : element.cloneNode(false);
+    copy.removeAttribute("id");
+    copy.setAttribute("style", PROPERTIES.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; "));
+    if (element.matches("input")) copy.setAttribute("value", element.value);
+    const children = [...element.childNodes].map((child) => (child instanceof Element ? still(child) : child.cloneNode()));
+    copy.append(...children.filter(Boolean));
+    return copy;
+  }
+
+  /** An element as an SVG of its own. */
+  function picture(element) {
+    const { width, height } = element.getBoundingClientRect();
+    const copy = still(element);
+    copy.setAttribute("xmlns", XHTML);
+    copy.style.margin = "0";
+    const page = getComputedStyle(document.documentElement).getPropertyValue("--course-card");
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+      `<rect width="100%" height="100%" fill="${page}"/>` +
+      `<foreignObject width="100%" height="100%">${new XMLSerializer().serializeToString(copy)}</foreignObject></svg>`;
+  }
+
+  function save(name, text) {
+    const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    make("a", { href: url, download: `${name}.svg` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  }
+
+  // ---- the row of tools ----
+
+  function makeTools(figure, el, shown) {
+    const said = make("span", { role: "status" });
+    const copy = async (text, done) => {
+      try {
+        await navigator.clipboard.writeText(text);
+        said.textContent = done;
+      } catch (error) {
+        said.textContent = text; // refused: to be copied by hand
+      }
+    };
+    return make("div", { class: "course-tools" },
+      makeButton("Copy link", () => copy(address(figure, "state", JSON.stringify(stateOf(el, shown))), "The link leads to what you see."), "course-tool"),
+      makeButton("Copy to embed", () => copy(`<iframe src="${address(figure, "embed", figure.id)}" width="100%" height="${Math.ceil(figure.offsetHeight)}"></iframe>`, "One line for another page."), "course-tool"),
+      makeButton("Save as picture", () => save(figure.id, picture(el)), "course-tool"),
+      said);
+  }
+
+  window.courseFigureTools = (figure, el, shown) => {
+    if (!figure.id) return;
+    const tools = makeTools(figure, el, shown);
+    const asked = new URLSearchParams(location.search);
+    figure.querySelector(".course-interactive__stage").after(tools);
+    if (asked.get("embed") === figure.id) {
+      document.body.replaceChildren(make("div", { class: "bd-article course-embedded" }, figure));
+    }
+    if (asked.has("state") && location.hash === `#${figure.id}`) restore(el, shown, JSON.parse(asked.get("state")));
+  };
+})();
