@@ -27,6 +27,14 @@ def laid_out(*boxes, wire):
     return lay_out(Diagram(title="", description="", boxes=[*boxes], wires=[wire], frames=[]))
 
 
+def test_the_numbers_behind_the_relu_look_other_than_before_it():
+    drawing = draw(VARIANTS["feed-forward-0"], "here", {})
+    cells = re.findall(r'class="(course-diagram__cell course-diagram--key[^"]*)"', drawing)
+    assert len(cells) == 40
+    assert cells[:20] != cells[20:]
+    assert sum("marked" in cell for cell in cells[:20]) == 6
+
+
 def test_rows_grow_upwards_and_wires_run_straight():
     places = laid_out(LOW, HIGH, wire=Wire(source="low", target="high"))
     low, high = places.boxes["low"], places.boxes["high"]

@@ -92,6 +92,8 @@ def _tensor(box: Box, area: Area) -> Iterator[str]:
         css = _css("cell", box.role)
         if cell in box.marked:
             css += " course-diagram--marked"
+        elif cell in box.negative:
+            css += " course-diagram--negative"
         yield _rectangle(css, Area(left, area.top, left + CELL, area.bottom), 2)
 
 

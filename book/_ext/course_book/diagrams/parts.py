@@ -36,6 +36,7 @@ class Box:
     ports: tuple[str, ...] = ()  # names along its lower edge, where wires enter: Q, K, V
     cells: int = 0  # number of cells of a tensor
     marked: tuple[int, ...] = ()  # the filled cells
+    negative: tuple[int, ...] = ()  # the grey cells
     about: About = About()  # the targets of its links
 
 

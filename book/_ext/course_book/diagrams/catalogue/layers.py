@@ -13,8 +13,9 @@ CAPTIONING = "course_lib.models.captioning"
 def feed_forward(sketch: Sketch) -> None:
     """A feed-forward layer.
 
-    One token's vector of five cells goes up through a linear layer into twenty cells; the ReLU sets
-    the negative ones to 0, so that a few stay; a second linear layer leads back down to five cells.
+    One token's vector of five cells goes up through a linear layer into twenty cells, of which
+    fourteen are grey, that is negative. Behind the ReLU those are 0 and pale, and six stay. A second
+    linear layer leads back down to five cells.
     """
     column = Column(sketch=sketch, name="layer", column=0)
     wide: dict[str, Any] = {
@@ -25,7 +26,8 @@ def feed_forward(sketch: Sketch) -> None:
     }
     column.put("in", kind="tensor", cells=5, role="encoder")
     column.put("up", "Linear $W_1$: up", role="encoder", about=FEED_FORWARD)
-    column.put("inside", **wide)
+    negative = tuple(cell for cell in range(20) if cell not in wide["marked"])
+    column.put("inside", **wide, negative=negative)
     column.put("bend", "ReLU: negative numbers become 0", kind="norm", role="key")
     column.put("bent", **wide)
     column.put("down", "Linear $W_2$: down", role="value", about=FEED_FORWARD)
