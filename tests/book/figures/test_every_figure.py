@@ -4,7 +4,8 @@ import pytest
 from course_book.figures.registry import FIGURES
 
 from tests.book import living_figures as living
-from tests.book.figures.conftest import PAGES, figure_test
+from tests.book.contents import ROOT
+from tests.book.figures.conftest import FIGURE, PAGES, figure_test
 from tests.book.watched_page import depends_on_page, lift_veils, opened
 
 DAILY = ("living-transformer", "query-key-value", "label-smoothing")
@@ -23,6 +24,19 @@ EACH = [
 
 def test_every_figure_has_a_page():
     assert PAGES.keys() == FIGURES.keys()
+
+
+BEGINS = {"living-transformer", "training-scrubber"}  # by itself, or with a question
+
+
+def test_every_figure_suggests_a_first_action():
+    silent = {
+        figure["name"]
+        for page in {*PAGES.values()}
+        for figure in FIGURE.finditer((ROOT / "book" / f"{page}.md").read_text(encoding="utf-8"))
+        if ":try:" not in figure["options"]
+    }
+    assert silent <= BEGINS
 
 
 @pytest.mark.browser
@@ -94,3 +108,23 @@ def test_labels_stay_within_the_chart_on_a_phone(figure):
         labels = [label.bounding_box() for label in figure.locator(".course-chart-label").all()]
         assert max(label["x"] + label["width"] for label in labels) <= chart["x"] + chart["width"]
         assert min(label["x"] for label in labels) >= chart["x"]
+
+
+@figure_test("bend-curve")
+def test_a_button_has_the_colour_of_all_buttons(figure):
+    button = figure.locator(".course-pill").first
+    colour = button.evaluate("button => getComputedStyle(button).borderTopColor")
+    tool = figure.locator(".course-tool").first
+    assert tool.evaluate("tool => getComputedStyle(tool).color") == colour
+
+
+@figure_test("beam-search")
+def test_words_of_the_tree_lie_within_their_boxes_and_more_to_the_right_is_seen(figure):
+    figure.page.set_viewport_size({"width": 390, "height": 844})
+    for node in figure.locator(".beam-node").all():
+        box, word = (node.locator(part).first.bounding_box() for part in ("rect", "text"))
+        assert box["x"] + 1 < word["x"]
+        assert word["x"] + word["width"] < box["x"] + box["width"] - 1
+    tree = figure.locator(".beam-scroll.has-more")
+    tree.evaluate("tree => { tree.scrollLeft = 10_000; }")
+    tree.wait_for(state="detached")

@@ -8,11 +8,11 @@
 
   const { make, makeScroller, makeSvg, signed } = window.courseElements;
   const { makeTree, leadsTo, isDead } = window.courseBeamTree;
-  const COLUMN = 88; // units from a step to the next
-  const ROW = 46;
-  const BOX = { width: 70, height: 38 };
+  const COLUMN = 98; // units from a step to the next
+  const ROW = 50;
+  const BOX = { width: 76, height: 40 };
   const ROOT = 16; // where the tree begins
-  const LETTERS = 6.5; // that have room in a box
+  const LETTERS = 6; // that have room in a box
   const SMALLEST = 0.74; // scale below which it scrolls
 
   const join = (words) => words.join(" ").replaceAll("' ", "'").replace(" .", ".");
