@@ -37,6 +37,7 @@ ARTICLE = """page => {
       link.setAttribute("href", `#${target}--${label}`);
     }
   }
+  window.courseCollectAnswers(article);
   article.id = `${page}--`;
   article.querySelectorAll("details").forEach((part) => (part.open = true));
   return article.outerHTML;
@@ -113,6 +114,7 @@ def assembled(browser: Browser, site: Path, pages: list[str]) -> Page:
     for name in reversed(pages):  # ends on the first, whose folder the others share
         page.goto((site / "book" / f"{name}.html").as_uri(), wait_until="domcontentloaded")
         styles.update(dict.fromkeys(page.evaluate(STYLES)))
+        page.evaluate((site / "_static" / "js" / "paper.js").read_text("utf-8"))
         articles.insert(0, page.evaluate(ARTICLE, name))
     page.evaluate(ASSEMBLE, {"articles": articles, "styles": list(styles)})
     page.wait_for_load_state("networkidle")

@@ -32,6 +32,9 @@ def test_pages_stand_together_unfolded_and_linked(chromium, site):
     assert page.locator(".admonition.solution p").last.is_visible()
     assert page.locator(".course-interactive table").first.is_visible()
     assert page.locator(".course-veil__content > *").first.is_visible()
+    quizzes = page.locator(".course-choices--quiz").count()
+    assert page.locator(".course-answers li").count() == quizzes > 0
+    assert not page.locator(".course-choices--quiz .course-choice__why:visible").all()
     for left_out in (".course-contract", ".course-veil__line", "div.cell details.hide"):
         assert page.locator(left_out).count() > 0
         assert not page.locator(f"{left_out}:visible").all()
@@ -52,20 +55,23 @@ def test_a_pdf_has_pages_and_an_outline(site, tmp_path):
 
 
 ON_PAPER = """() => addEventListener("beforeprint", () => {
-  const tables = document.querySelectorAll(".course-interactive .course-weights").length;
-  window.onPaper = [document.documentElement.dataset.theme, tables];
+  const count = (parts) => document.querySelectorAll(`.course-interactive ${parts}`).length;
+  window.onPaper = [document.documentElement.dataset.theme, count("svg"), count(".course-weights")];
 })"""
 
 
-def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_tables(chromium, served):
+def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_pictures(chromium, served):
     address = f"{served}/book/feed-forward.html"
     with opened(chromium, address, color_scheme="dark") as watched:
         page = watched.page
         page.evaluate(ON_PAPER)
         page.pdf()
-        assert page.evaluate("onPaper") == ["light", 1]
+        theme, pictures, tables = page.evaluate("onPaper")
+        assert theme == "light"
+        assert pictures > 0
+        assert tables == 0
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-        assert page.locator(".course-interactive .course-weights").count() == 0
+        assert page.locator(".course-answers").count() == 0
     assert watched.problems == []
 
 

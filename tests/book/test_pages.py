@@ -10,7 +10,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.book.watched_page import (
     depends_on_page,
-    lay_out,
     lift_veils,
     opened,
     scrolls_sideways,
@@ -80,10 +79,8 @@ def visit(chromium, served, request):
     # Without motion: a colour that is still changing belongs to neither theme.
     options = {"reduced_motion": "reduce", "color_scheme": "light", "viewport": DESKTOP}
     with opened(chromium, f"{served}/{request.param}", **options) as watched:
-        lay_out(watched.page)
         lift_veils(watched.page)
         scroll_through(watched.page)
-        watched.page.keyboard.press("Shift")  # now page.js marks all parts that scroll
         yield watched
 
 
@@ -191,6 +188,15 @@ NUMBERS_ON_FORMULAS = """() => [...document.querySelectorAll('div.math > .eqno')
 }).map(number => number.textContent)"""
 
 
+SMALLEST_LABEL = 9  # pixels
+SMALL_LABELS = f"""() => [...document.querySelectorAll(".bd-article svg text")]
+    .filter((text) => text.checkVisibility() && text.textContent.trim())
+    .filter((text) => {{
+        const {{ a, b }} = text.getScreenCTM();
+        return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b) < {SMALLEST_LABEL};
+    }}).map((text) => text.textContent)"""
+
+
 @pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
 def test_a_page_fits_every_width(visit):
     """Only named parts with a tab stop scroll sideways, and numbers stand beside formulas."""
@@ -200,33 +206,69 @@ def test_a_page_fits_every_width(visit):
             page.set_viewport_size({"width": width, "height": 800})
             assert scrolls_sideways(page) <= 0, width
         assert page.evaluate(UNREACHED) == []
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate(SMALL_LABELS) == []
         assert page.evaluate(NUMBERS_ON_FORMULAS) == []
     finally:
         page.set_viewport_size(DESKTOP)
     assert page.evaluate(NUMBERS_ON_FORMULAS) == []
 
 
-NOT_LAID_OUT = """() => [...document.querySelectorAll(".bd-article > section > section")]
-    .filter((part) => !part.firstElementChild.checkVisibility({ contentVisibilityAuto: true }))
-    .map((part) => part.id)"""
-
-
-def test_sections_out_of_sight_are_not_laid_out(chromium, served):
-    with opened(chromium, f"{served}/book/masking.html", viewport=DESKTOP) as watched:
+def test_the_scroll_bar_tells_the_truth(chromium, served):
+    with opened(chromium, f"{served}/book/{CHAPTER}.html", viewport=DESKTOP) as watched:
         page = watched.page
-        page.wait_for_function("document.readyState === 'complete'")
-        waiting = page.evaluate(NOT_LAID_OUT)
-        assert len(waiting) > 3
-        page.goto(f"{served}/book/masking.html#{waiting[-1]}")
-        page.wait_for_function(f"!({NOT_LAID_OUT})().includes('{waiting[-1]}')")
-        top = page.evaluate(f"document.getElementById('{waiting[-1]}').getBoundingClientRect().top")
-        assert 0 <= top < 200
+        height = "document.documentElement.scrollHeight"
+        before = page.evaluate(height)
+        scroll_through(page)
+        assert page.evaluate(height) == pytest.approx(before, rel=0.02)
+        page.evaluate(f"scrollTo(0, {height} / 2)")
+        place = page.evaluate("scrollY")
+        page.reload()
+        page.wait_for_function(f"Math.abs(scrollY - {place}) < 100")
+
+
+def test_the_title_page_leads_back_to_the_readers_place_and_forgets_it(chromium, served):
+    with opened(chromium, f"{served}/book/{CHAPTER}.html", viewport=DESKTOP) as watched:
+        page = watched.page
+        page.locator("#measuring-a-leak").scroll_into_view_if_needed()
+        page.evaluate("document.getElementById('measuring-a-leak').scrollIntoView()")
+        page.goto(f"{served}/book/intro.html")
+        last = page.locator(".course-continue a")
+        assert last.inner_text() == "Masking: Measuring a leak"
+        last.click()
+        page.wait_for_url(f"**/{CHAPTER}.html#measuring-a-leak")
+        page.goto(f"{served}/book/intro.html")
+        with page.expect_navigation():
+            page.get_by_role("button", name="Forget my answers and my place").click()
+        assert page.locator(".course-continue").count() == 0
+
+
+def test_the_goals_of_a_chapter_are_folded_on_a_phone(chromium, served):
+    for width, shown in ((390, False), (1280, True)):
+        size = {"width": width, "height": 844}
+        with opened(chromium, f"{served}/book/{CHAPTER}.html", viewport=size) as watched:
+            goals = watched.page.locator(".course-goals")
+            assert goals.locator("li").first.is_visible() is shown
+            if not shown:
+                goals.locator(".admonition-title").click()
+                goals.locator("li").first.wait_for(state="visible")
+        assert watched.problems == []
+
+
+def test_a_link_into_something_folded_unfolds_it(chromium, served):
+    address = f"{served}/book/what-attention-learns.html#fig-unscaled"
+    with opened(chromium, address, viewport=DESKTOP) as watched:
+        figure = watched.page.locator("#fig-unscaled")
+        figure.wait_for()
+        watched.page.wait_for_function(
+            "figure => Math.abs(figure.getBoundingClientRect().top) < 200",
+            arg=figure.element_handle(),
+        )
 
 
 def test_a_wide_formula_scrolls_by_keyboard(chromium, served):
     narrow = {"width": 320, "height": 800}
     with opened(chromium, f"{served}/book/self-attention.html", viewport=narrow) as watched:
-        watched.page.keyboard.press("Tab")  # from here on all that scrolls is marked
         formula = watched.page.get_by_role("region", name="Formula 1, scrolls sideways", exact=True)
         formula.focus()
         watched.page.keyboard.press("ArrowRight")

@@ -114,11 +114,6 @@ def opened(
         context.close()
 
 
-def lay_out(page: Page) -> None:
-    """Lay out all sections, also those out of sight."""
-    page.add_style_tag(content=".bd-article section { content-visibility: visible !important; }")
-
-
 def lift_veils(page: Page) -> None:
     """Show the answers to all predictions."""
     page.evaluate(

@@ -53,10 +53,21 @@
     }
   }
 
+  /** Forget everything of this book. */
+  function clear() {
+    fallback.clear();
+    try {
+      const own = Object.keys(storage() ?? {}).filter((key) => key.startsWith(PREFIX));
+      own.forEach((key) => storage().removeItem(key));
+    } catch (error) {
+      /* refused: nothing was kept there */
+    }
+  }
+
   function answers(label, version) {
     const kept = get(`choices:${label}`);
     return kept && kept.version === version ? kept.chosen : []; // not to an older question
   }
 
-  window.courseMemory = { get, set, remove, answers };
+  window.courseMemory = { get, set, remove, clear, answers };
 })();

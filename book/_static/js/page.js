@@ -1,5 +1,5 @@
-/* Small repairs of every page: blocks that scroll sideways can be reached and scrolled by keyboard,
- * and a page read in the dark theme is printed on white.
+/* Small repairs of every page: blocks that scroll sideways can be reached and scrolled by keyboard, a
+ * link into something folded unfolds it, and a page read in the dark theme is printed on white.
  */
 (function () {
   "use strict";
@@ -25,39 +25,39 @@
 
   const names = new Map(); // no two places of a page have the same
 
-  function markAll(elements) {
+  // Told of each at first, and again when it is unfolded or the window changes.
+  const sizes = new ResizeObserver((entries) => {
     // All is measured before anything is changed: so the page is laid out once.
+    const elements = entries.map(({ target }) => target);
     const scrolls = elements.map((element) => element.scrollWidth > element.clientWidth + 1);
     elements.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
-  }
+  });
 
-  // Only elements near the viewport: to measure the others would lay out the whole page at once.
-  // A reader with the keyboard may go anywhere.
-  const nearby = new IntersectionObserver(
-    (entries) => markAll(entries.filter((e) => e.isIntersecting).map((e) => e.target)),
-    { rootMargin: "100% 0px" },
-  );
-  let byKeyboard = false;
-  const markAllByKeyboard = () => markAll(byKeyboard ? [...names.keys()] : []);
-  const takeToKeyboard = () => {
-    byKeyboard = true;
-    markAllByKeyboard();
-  };
-  window.addEventListener("keydown", takeToKeyboard, { once: true });
-
-  function watch() {
-    nearby.disconnect();
+  // Fonts change widths, and nothing tells of that.
+  window.addEventListener("load", () => document.fonts.ready.then(() =>
     Object.entries(SCROLLERS).forEach(([kind, selector]) =>
       document.querySelectorAll(selector).forEach((element, index) => {
         names.set(element, `${kind} ${index + 1}`);
-        nearby.observe(element); // told at once, and again when it is unfolded
+        sizes.observe(element);
       }),
-    );
-    markAllByKeyboard();
+    ),
+  ));
+
+  /** Unfold all around the place that the address names, and go there. */
+  function unfold() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let folded = false;
+    for (let part = target; part; part = part.parentElement) {
+      if (!part.matches("details:not([open]), .toggle-hidden")) continue;
+      folded = true;
+      if (part.matches("details")) part.open = true;
+      else part.querySelector(".toggle-button").click();
+    }
+    if (folded) target.scrollIntoView();
   }
 
-  window.addEventListener("load", watch);
-  window.addEventListener("resize", watch);
+  window.addEventListener("load", unfold); // after the script that folds
+  window.addEventListener("hashchange", unfold);
 
   const page = document.documentElement;
   let theme = null;

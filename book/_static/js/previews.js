@@ -1,5 +1,6 @@
 /* Shows the target of a link to the glossary or the bibliography while the link is pointed at or has
- * the focus. The pointer may enter the preview; Escape closes it.
+ * the focus, and when it is tapped; a second tap follows it. The pointer may enter the preview; Escape
+ * or a tap elsewhere closes it.
  *
  * Reads the <template> elements of book/_ext/course_book/site/previews.py.
  */
@@ -70,12 +71,27 @@
   }
 
   document.addEventListener("pointerover", (event) => {
-    if (event.pointerType === "touch") return; // a tap follows the link
+    if (event.pointerType === "touch") return; // see click
     const link = linkAt(event.target);
     if (link && link !== shownFor) soon(() => show(link));
     else if (link || box.contains(event.target)) clearTimeout(timer);
     else if (shownFor && document.activeElement !== shownFor) soon(hide);
     else clearTimeout(timer);
+  });
+  document.addEventListener("click", (event) => {
+    if (event.pointerType !== "touch" || box.contains(event.target)) return;
+    const link = linkAt(event.target);
+    if (!link || link === shownFor) {
+      hide();
+      return;
+    }
+    event.preventDefault();
+    show(link);
+    const hint = document.createElement("p");
+    hint.className = "course-preview__hint";
+    hint.textContent = "Tap the word again to go there.";
+    box.append(hint);
+    place(link);
   });
   document.addEventListener("focusin", (event) => {
     const link = linkAt(event.target);

@@ -1,4 +1,5 @@
-/* How many questions of a chapter are answered, beside its name: in the contents and on the map.
+/* How many questions of a chapter are answered, beside its name: in the contents and on the map. The
+ * title page, which has the map, also leads to the section where the reader was, and forgets all.
  *
  * window.courseQuestions, which the build writes, names the questions of each page. The answers are
  * kept in this browser (memory.js); where nothing can be kept, nothing is counted.
@@ -41,6 +42,46 @@
   function update() {
     document.querySelectorAll(LINKS).forEach(show);
   }
+
+  const bare = (heading) => {
+    const copy = heading.cloneNode(true);
+    copy.querySelectorAll(".headerlink, .katex-mathml").forEach((part) => part.remove());
+    return copy.textContent.trim();
+  };
+
+  /** The section at the top of the window: { page, id, words }. */
+  function placeInSight() {
+    const headings = [...document.querySelectorAll(".bd-article section > :is(h1, h2)")];
+    const heading = headings.findLast((one) => one.getBoundingClientRect().top < innerHeight / 2) ?? headings[0];
+    const words = [...new Set([headings[0], heading])].map(bare).join(": ");
+    return { page: location.pathname.split("/").pop(), id: heading.parentElement.id, words };
+  }
+
+  function offerToContinue(map) {
+    const last = window.courseMemory.get("place");
+    if (last) {
+      const link = document.createElement("a");
+      link.href = `${last.page}#${last.id}`;
+      link.textContent = last.words;
+      const line = document.createElement("p");
+      line.className = "course-continue";
+      line.append("Continue where you were: ", link);
+      document.querySelector(".bd-article h1").after(line);
+    }
+    const forget = document.createElement("button");
+    forget.type = "button";
+    forget.className = "course-forget";
+    forget.textContent = "Forget my answers and my place";
+    forget.addEventListener("click", () => {
+      window.courseMemory.clear();
+      location.reload();
+    });
+    map.after(forget);
+  }
+
+  const map = document.querySelector(".course-map");
+  if (map) offerToContinue(map);
+  else if (questionsBehind(location).length) window.addEventListener("pagehide", () => window.courseMemory.set("place", placeInSight()));
 
   document.addEventListener("course:answered", update);
   window.addEventListener("storage", update); // answered in another tab

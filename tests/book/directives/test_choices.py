@@ -103,3 +103,21 @@ def test_no_chapter_refers_to_an_answer_by_its_place():
     by_place = re.compile(r"\b(first|second|third|last)( two| three)? (answer|option)s?\b")
     lines = [(path.stem, line) for path in CHAPTERS for line in path.read_text().splitlines()]
     assert [line for line in lines if by_place.search(line[1])] == []
+
+
+QUESTION = re.compile(r"^(`{3,})\{(quiz|predict)\}\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+
+
+def test_length_gives_no_answer_away():
+    longest, shortest = [], []
+    for match in (m for path in CHAPTERS for m in QUESTION.finditer(path.read_text())):
+        lines = [line for line in match[3].splitlines() if not line.startswith(":label:")]
+        answers = parse_choices(lines).answers
+        if len(answers) != 3 or sum(answer.right for answer in answers) > 1:
+            continue
+        by_length = sorted(answers, key=lambda answer: len(" ".join(answer.text.lines)))
+        shortest.append(by_length[0].right)
+        longest.append(by_length[-1].right)
+    assert len(longest) > 100
+    for right in (shortest, longest):  # guessing by length is no better than chance
+        assert 0.25 < sum(right) / len(right) < 0.4

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.book.watched_page import depends_on_page, lay_out, opened
+from tests.book.watched_page import depends_on_page, opened
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +49,6 @@ def places(chromium, served, request):
     """Where everything lies that can be looked at or done; tests share the visit."""
     address = f"{served}/book/{request.param}.html"
     with opened(chromium, address, viewport=SCREEN, reduced_motion="reduce") as watched:
-        lay_out(watched.page)
         watched.page.wait_for_function("document.fonts.status === 'loaded'")
         return request.param, watched.page.evaluate(PLACES)
 

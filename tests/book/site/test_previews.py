@@ -87,3 +87,14 @@ def test_links_still_lead_there(page, preview):
     page.locator(TERM).first.click()
     assert page.url.endswith("glossary.html#term-loss")
     assert page.locator("template[data-course-preview]").count() == 0
+
+
+def test_a_tap_shows_a_meaning_in_place_and_another_one_follows_the_link(chromium, published):
+    address = (published / "book" / "intro.html").as_uri()
+    with opened(chromium, address, has_touch=True, viewport={"width": 390, "height": 844}) as phone:
+        link = phone.page.locator(TERM).first
+        link.tap()
+        phone.page.locator("#course-preview").wait_for(state="visible")
+        assert phone.page.url == address
+        link.tap()
+        phone.page.wait_for_url("**/glossary.html#term-loss")

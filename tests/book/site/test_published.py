@@ -1,5 +1,6 @@
 """Metadata of pages with an address of the book, and without one."""
 
+import re
 import shutil
 import subprocess
 from urllib.parse import parse_qs, urlsplit
@@ -10,7 +11,7 @@ from bs4 import BeautifulSoup
 from course_book.notebooks.launch import launch_links
 from course_book.site.published import last_changes
 
-from tests.book.small_book import BASE, PAGES, REPOSITORY
+from tests.book.small_book import BASE, PAGES, REPOSITORY, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +39,25 @@ def test_the_sitemap_names_every_page(published):
     ]
 
 
-def test_a_reader_can_report_a_problem_of_a_page(intro):
-    (link,) = intro.select(".course-page-foot a")
-    assert link["href"].startswith(f"{REPOSITORY}/issues/new?")
-    assert parse_qs(urlsplit(link["href"]).query)["title"] == ["On the page book/intro"]
+def test_a_reader_can_report_a_problem_of_a_page_mend_it_and_cite_it(intro):
+    report, edit = intro.select(".course-page-foot a")
+    assert report["href"].startswith(f"{REPOSITORY}/issues/new?")
+    assert parse_qs(urlsplit(report["href"]).query)["title"] == ["On the page book/intro"]
+    assert edit["href"] == f"{REPOSITORY}/edit/main/book/intro.md"
+    entry = intro.select_one(".course-page-foot pre").get_text()
+    assert entry.startswith("@incollection{intro,")
+    assert "author    = {{The authors of the course}}," in entry
+    assert f"url       = {{{BASE}/book/intro.html}}," in entry
+
+
+def test_an_excerpt_of_the_search_has_no_keys_and_no_names_of_files(site):
+    script = (site / "_static" / "search-entries.js").read_text()
+    texts = re.findall(r'"text": "((?:[^"\\]|\\.)*)"', script)
+    keys = re.findall(r"@\w+\{(\w+),", (ROOT / "book" / "references.bib").read_text())
+    words = {word for text in texts for word in re.findall(r"[\w/.]+", text)}
+    assert len(texts) > 500
+    assert words.isdisjoint(keys)
+    assert not [word for word in words if re.fullmatch(r"course_lib/.*\.py", word)]
 
 
 def test_chapters_open_on_colab_and_on_the_hub_as_notebooks(intro):

@@ -2,7 +2,7 @@
 
 ``css/icons.css`` replaces the theme's icon script (1.5 MB), whose tag the template
 ``static/webpack-macros.html`` leaves out. ``js/page.js`` replaces the theme's search for elements
-that scroll, which lays out the whole page at once: a second of a phone's time in a long chapter.
+that scroll, which measures and changes each in turn, and so lays a long chapter out many times.
 """
 
 import re
@@ -30,6 +30,7 @@ SCRIPTS = (
     "js/veils.js",
     "js/progress.js",
     "js/search.js",
+    "js/paper.js",
 )
 UNUSED = (
     "scripts/fontawesome.js",
@@ -43,6 +44,8 @@ UNUSED = (
 THEME_SCRIPT = "scripts/pydata-sphinx-theme.js"
 SCROLL_SEARCH = re.compile(r'document\.querySelectorAll\(\["pre",[^\]]*\]\.join\(", "\)\)')
 """The theme's search for elements that scroll."""
+FOLD_ON_PHONES = 'if (innerWidth < 769) togglebuttonSelector += ", .course-goals";'
+"""Adds the box of a chapter's goals to what sphinx_togglebutton folds."""
 REPLACED = "[/* js/page.js */]"
 
 
@@ -56,6 +59,7 @@ def _add_assets(app: Sphinx) -> None:
         app.add_css_file(style, priority=priority)
     for script in SCRIPTS:
         app.add_js_file(script, loading_method="defer")
+    app.add_js_file(None, body=FOLD_ON_PHONES, priority=900)  # after the selector
 
 
 def _fix_scripts(

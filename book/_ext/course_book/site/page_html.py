@@ -14,6 +14,11 @@ REPLACEMENTS = {
     '<th class="head"><p></p></th>': '<td class="head"></td>',
     # The visible words name the folded code.
     '<summary aria-label="Toggle hidden content">': "<summary>",
+    # Folded on phones: js/togglebutton.js finds it by this class.
+    '<div class="tip admonition">\n<p class="admonition-title">What you will be able': (
+        '<div class="course-goals tip admonition">\n'
+        '<p class="admonition-title">What you will be able'
+    ),
     # A signature on several lines is a list of definitions without terms.
     "<dl>\n<dd>": '<dl role="presentation">\n<dd>',
 }

@@ -1,7 +1,7 @@
-"""Metadata of pages: dates, descriptions, tags for shared links, a sitemap, a link for feedback.
+"""Metadata of pages: dates, descriptions, social tags, a sitemap, links to report and edit.
 
-Dates come from git. Tags and sitemap need ``html: baseurl`` in ``_config.yml``, the link for
-feedback ``repository: url``; without them no page names another host.
+Dates come from git. Tags and sitemap need ``html: baseurl`` in ``_config.yml``, the links
+``repository: url``; without them no page names another host.
 """
 
 import shutil
@@ -84,6 +84,28 @@ def feedback_address(repository: str, page: str) -> str:
     return f"{repository.rstrip('/').removesuffix('.git')}/issues/new?{query}"
 
 
+def edit_address(repository: str, branch: str, page: str) -> str:
+    """Return the address at which the page's source is edited; empty without a repository."""
+    if not repository:
+        return ""
+    return f"{repository.rstrip('/').removesuffix('.git')}/edit/{branch}/{page}.md"
+
+
+def bibtex_entry(
+    page: str, *, title: str, book: str, author: str, year: str, address: str = ""
+) -> str:
+    """Return the BibTeX entry of a page, with its address if it is published."""
+    fields = {
+        "author": f"{{{author[:1].upper()}{author[1:]}}}",
+        "title": title,
+        "booktitle": book,
+        "year": year,
+        **({"url": address} if address else {}),
+    }
+    lines = [f"  {name:<9} = {{{value}}}," for name, value in fields.items()]
+    return "\n".join([f"@incollection{{{page.rpartition('/')[2]},", *lines, "}"])
+
+
 def _configure(app: Sphinx, config: Config) -> None:
     config.course_last_changes = last_changes(Path(app.srcdir))
     if config.html_baseurl:
@@ -101,13 +123,22 @@ def _add_to_page(
     if doctree is None:
         return
     context["course_last_change"] = _day(app, pagename)
-    repository = app.config.html_theme_options.get("repository_url", "")
+    options = app.config.html_theme_options
+    repository = options.get("repository_url", "")
     context["course_feedback"] = feedback_address(repository, pagename)
+    context["course_edit"] = edit_address(
+        repository, options.get("repository_branch", "main"), pagename
+    )
     text, base = description(doctree), app.config.html_baseurl
     tags = [f'<meta name="description" content="{escape(text)}" />'] if text else []
+    title, site = app.env.titles[pagename].astext(), app.config.html_title
+    address = base + app.builder.get_target_uri(pagename) if base else ""
+    context["course_citation"] = bibtex_entry(
+        pagename, title=title, book=site, author=app.config.author,
+        year=(context["course_last_change"] or app.config.copyright)[:4],
+        address=address,
+    )  # fmt: skip
     if base:
-        address = base + app.builder.get_target_uri(pagename)
-        title, site = app.env.titles[pagename].astext(), app.config.html_title
         tags.append(social_tags(title=title, text=text, address=address, site=site, base=base))
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
