@@ -11,6 +11,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[3]
 SCREEN = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
 LEAD = 2 * SCREEN["height"]
 STRETCH = 4 * SCREEN["height"]
 DAILY = ("transformer", "multi-head-attention")  # the nearest to one limit and the other
@@ -50,20 +51,22 @@ def places(chromium, served, request):
     address = f"{served}/book/{request.param}.html"
     with opened(chromium, address, viewport=SCREEN, reduced_motion="reduce") as watched:
         watched.page.wait_for_function("document.fonts.status === 'loaded'")
-        return request.param, watched.page.evaluate(PLACES)
+        found = watched.page.evaluate(PLACES)
+        watched.page.set_viewport_size(PHONE)
+        watched.page.reload()
+        return found, watched.page.evaluate(PLACES)
 
 
 @pytest.mark.parametrize("places", CHAPTERS, indirect=True)
-def test_a_chapter_leads_with_a_figure(places):
-    _, things = places
-    first = next(thing for thing in things if thing["seen"])
-    middle = (first["top"] + first["bottom"]) / 2
-    assert middle < LEAD, first
+def test_a_chapter_leads_with_a_figure_also_on_a_phone(places):
+    desktop, phone = (next(thing for thing in things if thing["seen"]) for things in places)
+    assert (desktop["top"] + desktop["bottom"]) / 2 < LEAD, desktop
+    assert phone["top"] + 100 < PHONE["height"], phone
 
 
 @pytest.mark.parametrize("places", CHAPTERS, indirect=True)
 def test_there_is_always_something_to_look_at_or_to_do(places):
-    _, things = places
+    things, _ = places
     end, stretches = 0.0, []
     for thing in things:
         stretches.append((round(thing["top"] - end), thing["name"]))

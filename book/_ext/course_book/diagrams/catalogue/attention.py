@@ -35,6 +35,29 @@ def scaled_dot_product(sketch: Sketch) -> None:
     sketch.path("value", "V", "sum", "out")
 
 
+@diagram("learnt-attention", rows=24, columns=20)
+def learnt(sketch: Sketch) -> None:
+    """The parts that are learnt.
+
+    Letters and their places become vectors. Three matrices make values, keys and queries of them;
+    attention mixes the values; a last matrix names a letter. All but attention itself is learnt.
+    """
+    reader = About(
+        section="trained-attention", code="course_lib.analysis.attention_reader.AttentionReader"
+    )
+    sketch.data("letters", "letters and places", 0, 0, columns=3)
+    sketch.box("vectors", "Embeddings: learnt", 1, 0, "encoder", columns=3, about=reader)
+    sketch.wire("letters", "vectors")
+    for column, letter in enumerate("VKQ"):
+        role = PORT_ROLES[letter]
+        sketch.box(f"linear-{letter}", f"$W^{letter}$: learnt", 2, column, role, about=reader)
+        sketch.path(role, "vectors", f"linear-{letter}", "attention")
+    sketch.box("attention", "Attention: a formula", 3, 0, columns=3, kind="norm", about=HEAD)
+    sketch.box("names", "Names a letter: learnt", 4, 0, "prediction", columns=3, about=reader)
+    sketch.data("out", "a letter for each place", 5, 0, columns=3)
+    sketch.path("", "attention", "names", "out")
+
+
 @diagram("multi-head-attention", rows=26, columns=20)
 def multi_head(sketch: Sketch) -> None:
     """Multi-head attention.

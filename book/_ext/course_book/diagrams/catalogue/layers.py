@@ -14,8 +14,8 @@ def feed_forward(sketch: Sketch) -> None:
     """A feed-forward layer.
 
     One token's vector of five cells goes up through a linear layer into twenty cells, of which
-    fourteen are grey, that is negative. Behind the ReLU those are 0 and pale, and six stay. A second
-    linear layer leads back down to five cells.
+    fourteen are grey, that is negative. Behind the ReLU those are 0 and pale, and six stay. A
+    second linear layer leads back down to five cells.
     """
     column = Column(sketch=sketch, name="layer", column=0)
     wide: dict[str, Any] = {

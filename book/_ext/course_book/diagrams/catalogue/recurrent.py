@@ -12,6 +12,23 @@ ALIGNMENT = About(section="alignment-model", code=f"{LAYERS}.additive_attention.
 STEP = About(section="context-for-each-step", code=f"{MODELS}.bahdanau.AttentionDecoder")
 
 
+@diagram("notes-of-a-reader", rows=24, columns=26)
+def reader(sketch: Sketch) -> None:
+    """A recurrent network reads.
+
+    Three words, the, dog, sleeps. Each goes into the same function f, together with the state that
+    f made of the words before; the state after the last word is all that is kept of the sentence.
+    """
+    step = About(section="one-step", code=f"{LAYERS}.recurrent_cells.RNNCell")
+    for place, word in enumerate(("the", "dog", "sleeps"), 1):
+        sketch.data(f"word-{place}", word, 0, place)
+        sketch.box(f"step-{place}", "$f$", 1, place, "encoder", about=step)
+        sketch.wire(f"word-{place}", f"step-{place}")
+    sketch.data("before", "$h_0$", 1, 0, "encoder")
+    sketch.data("after", "$h_3$", 1, 4, "encoder")
+    sketch.path("encoder", "before", *(f"step-{place}" for place in (1, 2, 3)), "after", **ACROSS)
+
+
 @diagram("gru-cell", rows=24, columns=24)
 def gru(sketch: Sketch) -> None:
     """A GRU cell.
