@@ -31,6 +31,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("layers.recurrent", "recurrent-networks", "hw01-recurrent-seq2seq"),
     MapRow("models.seq2seq", "sequence-to-sequence", "hw01-recurrent-seq2seq"),
     MapRow("data.translation_grammar.english_french", "sequence-to-sequence"),
+    MapRow("data.translation_grammar.lexicon", "living-transformer"),
     MapRow("data.translation_grammar.sentence_pair", "sequence-to-sequence"),
     MapRow("data.batching", "sequence-to-sequence"),
     MapRow("generation.step_models", "decoding"),
