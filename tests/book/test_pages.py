@@ -174,6 +174,7 @@ def test_axe_finds_nothing_in_either_theme(visit):
 
 UNREACHED = """async () => {
     const frame = () => new Promise(requestAnimationFrame);
+    document.querySelectorAll(".bd-article details").forEach(part => { part.open = true; });
     await frame(); // the first frame after a resize tells the page of it
     await frame();
     return [...document.querySelectorAll('.bd-article *')].filter(part =>

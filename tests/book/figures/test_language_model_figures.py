@@ -261,6 +261,7 @@ def reader_from_export(exported):
 
 @figure_test("training-scrubber")
 def test_the_reader_learns_in_view_and_names_letters_that_it_does_not_know(figure):
+    figure.scroll_into_view_if_needed()
     expect(figure.locator(".course-summary")).to_contain_text("\u201cdrawkcab\u201d: 8 of 8")
     assert figure.page.evaluate("window.courseModels") is None
     figure.get_by_label("8 letters of your own").fill("a 3b")

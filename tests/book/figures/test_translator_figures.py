@@ -169,6 +169,7 @@ def test_a_link_holds_a_state_and_a_figure_can_be_saved_and_embedded(figure, chr
     with opened(chromium, re.search('src="([^"]*)"', line)[1]) as alone:
         assert alone.page.locator("body > *").count() == 1
         expect(alone.page.get_by_role("button", name="Start the model")).to_be_visible()
+    figure.get_by_role("button", name="Put all back").click()
 
 
 @figure_test("living-transformer")

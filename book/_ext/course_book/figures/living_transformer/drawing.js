@@ -11,7 +11,7 @@
 
   const { make, makeSvg } = window.courseElements;
   const { color, paint, sharpen } = window.courseLiving;
-  const ROW = 36;
+  const ROW = 35;
   const LABEL = 110;
   const UPRIGHT = { head: 38, least: 56, widest: 96, perRow: 16 }; // of lanes whose words are written across them
   const NARROW = { head: 76, least: 24, widest: 34, perRow: 8 }; // on phones: words stand on end
