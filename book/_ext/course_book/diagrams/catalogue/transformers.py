@@ -21,7 +21,7 @@ MASKED = "Masked\nself-attention"
 
 @diagram(
     "transformer",
-    rows=21,
+    rows=17,
     columns=24,
     legend="Norms",
     variants={"post-norm": ("post",), "pre-norm": ("pre",)},
@@ -60,7 +60,7 @@ def transformer(sketch: Sketch, norm_position: NormPosition) -> None:
     decoder.put("generator", "Generator", role="prediction", about=generator)
     decoder.put("logits", "next-word logits", kind="data")
     sketch.junction("memory", 9.25 if pre else 10.05, 1, "encoder")
-    sketch.box("encoder-title", "Encoder", 11, 0, "encoder", kind="title")
+    sketch.box("encoder-title", "Encoder", 10 if pre else 11, 0, "encoder", kind="title")
     sketch.box("decoder-title", "Decoder", 2, 2, "decoder", kind="title")
     encoder.wire(encoder.top, "memory", enter="left", label="memory")
     sketch.wire("memory", "decoder-cross", "key", leave="right", enter_at=1 / 2)

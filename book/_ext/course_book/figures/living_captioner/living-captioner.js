@@ -38,7 +38,7 @@
         make("div", { class: "caption-halves" },
           make("div", { class: "caption-making" },
             make("div", { class: "caption-pick" }, this.pick.label, this.pick.select, makeButton("Clear", () => this.change([]))),
-            this.kind.element, this.color.element, this.size.element, this.board.element, this.mode.element),
+            this.kind.element, this.color.element, this.size.element, this.mode.element, this.board.element),
           this.said));
       this.begin();
     }
