@@ -142,14 +142,7 @@ def _check_shape(actual: Any, expected: tuple[int, ...], what: str, hint: str) -
         )
 
 
-def assert_close(
-    actual: Any,
-    expected: Tensor,
-    *,
-    what: str = "result",
-    hint: str = "",
-    mistakes: Mapping[str, Tensor] | None = None,
-) -> None:
+def assert_close(actual: Any, expected: Tensor, *, what: str = "result", hint: str = "") -> None:
     """Check that ``actual`` equals ``expected``: type, shape, dtype, finiteness, then values.
 
     NaN fails, even if the expected value is NaN because the code under test computed it.
@@ -159,22 +152,17 @@ def assert_close(
         expected: The right result.
         what: Its name in the message.
         hint: A likely cause of a difference.
-        mistakes: For each known mistake, described in words, the tensor that it leads to. When
-            ``actual`` equals one of them, its description takes the place of ``hint``.
 
     Raises:
         CheckFailure: They differ; the message says how.
     """
-    _conclude(actual, lambda: _check_close(actual, expected, what, hint, mistakes))
+    _conclude(actual, lambda: _check_close(actual, expected, what, hint))
 
 
-def _check_close(
-    actual: Any, expected: Tensor, what: str, hint: str, mistakes: Mapping[str, Tensor] | None
-) -> None:
+def _check_close(actual: Any, expected: Tensor, what: str, hint: str) -> None:
     is_close = type(actual) in _TENSORS and _close(actual, expected)
     if is_close and not (expected.is_floating_point() and actual.isnan().any()):
         return
-    hint = _diagnose(actual, mistakes) or hint
     _check_shape(actual, tuple(expected.shape), what, hint)
     if actual.dtype != expected.dtype:
         raise CheckFailure(f"{what} has dtype {actual.dtype}, expected {expected.dtype}", hint=hint)
@@ -201,7 +189,6 @@ def assert_equal(
     *,
     what: str = "result",
     hint: str = "",
-    mistakes: Mapping[str, Any] | None = None,
     rel_tol: float = 2e-7,
 ) -> None:
     """Check that a plain value equals the expected one: numbers, strings, and containers of them.
@@ -216,29 +203,18 @@ def assert_equal(
             or set of these.
         what: Its name in the message.
         hint: A likely cause of a difference.
-        mistakes: For each known mistake, described in words, the value that it leads to. When
-            ``actual`` equals one of them, its description takes the place of ``hint``.
         rel_tol: Relative tolerance for floats.
 
     Raises:
         CheckFailure: They differ; the message says how.
     """
     actual, expected = _as_plain(actual), _as_plain(expected)
-    _conclude(actual, lambda: _check_equal(actual, expected, what, hint, mistakes, rel_tol))
+    _conclude(actual, lambda: _check_equal(actual, expected, what, hint, rel_tol))
 
 
-def _check_equal(
-    actual: Any,
-    expected: Any,
-    what: str,
-    hint: str,
-    mistakes: Mapping[str, Any] | None,
-    rel_tol: float,
-) -> None:
+def _check_equal(actual: Any, expected: Any, what: str, hint: str, rel_tol: float) -> None:
     if _equal(actual, expected, rel_tol):
         return
-    diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
-    hint = next(diagnosis, hint)
     if type(actual) not in _plain_types(expected):
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected {type(expected).__name__}"
@@ -249,32 +225,6 @@ def _check_equal(
         summary = f"{what} differs from the expected value"
     got, wanted = _BRIEF.repr(actual), _BRIEF.repr(expected)
     raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
-
-
-def assert_rows_sum_to_one(
-    weights: Any, *, what: str = "weights", hint: str = "the softmax runs over the keys"
-) -> None:
-    """Check that attention weights are a distribution over the keys for every query.
-
-    Args:
-        weights: ``(..., query_len, key_len)``.
-        what: What to call them in the message.
-        hint: What to look at when they are not.
-
-    Raises:
-        CheckFailure: A weight is negative, or a row does not sum to 1.
-    """
-    _conclude(weights, lambda: _check_rows_sum_to_one(weights, what, hint))
-
-
-def _check_rows_sum_to_one(weights: Any, what: str, hint: str) -> None:
-    _assert_tensor(weights, what, hint)
-    if not weights.dim():
-        raise CheckFailure(f"{what} has shape (), expected a row for each query", hint=hint)
-    if bool((weights < 0).any()):
-        raise CheckFailure(f"{what} has negative entries", hint=hint)
-    ones = torch.ones_like(weights[..., 0])
-    _check_close(weights.sum(-1), ones, f"each row's sum of {what}", hint, None)
 
 
 def assert_keeps_inputs(
@@ -699,7 +649,7 @@ def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
     def check() -> None:
         if is_whole:
             raise CheckFailure("in training nothing is dropped")
-        _check_close(actual, expected, "what dropout leaves in training", "", None)
+        _check_close(actual, expected, "what dropout leaves in training", "")
 
     _conclude(actual, check)
 
@@ -739,38 +689,6 @@ class NextTokenTable(torch.nn.Module):
         """Return logits ``(batch, tgt_len, vocab_size)``."""
         logits: Tensor = self.dropout(self.after[tgt] + self.about[src].mean(dim=1, keepdim=True))
         return logits
-
-
-# ---- only for homework that is not written with variants yet: to be deleted with it ----
-
-_forgiven: ContextVar[set[tuple[str, tuple[str, ...]]] | None]
-_forgiven = ContextVar("forgiven", default=None)
-
-
-def forgive(mistake: str, *paid_in: str) -> None:
-    """Pass over a mistake that another check charges: one mistake is paid for once.
-
-    When a notebook is graded and none of those checks found the mistake, the one that passed over
-    it fails after all: so whoever hides a mistake from the check that looks for it gains nothing.
-
-    Args:
-        mistake: What is passed over, in words that may be shown.
-        *paid_in: The checks that charge it, by grade_id.
-    """
-    noted = _forgiven.get()
-    if noted is not None:
-        noted.add((mistake, paid_in))
-
-
-@contextlib.contextmanager
-def noting_forgiven() -> Iterator[set[tuple[str, tuple[str, ...]]]]:
-    """Note what ``forgive`` passes over: each mistake, and the checks that charge it."""
-    noted: set[tuple[str, tuple[str, ...]]] = set()
-    token = _forgiven.set(noted)
-    try:
-        yield noted
-    finally:
-        _forgiven.reset(token)
 
 
 def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **kwargs: Any) -> Any:
@@ -859,48 +777,6 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
         torch.nn.functional.dropout = kept
 
 
-def call_each(
-    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]
-) -> list[Any]:
-    """Call a function several times, where dropout drops nothing.
-
-    Under the judge all calls are sent together, in one message:
-    ``call_beside(call_each, layer, [((x,), {}), ((y,), {"mask": mask})])``. If two calls are given
-    the same tensor and the first changes it in place, the second sees the change.
-
-    Args:
-        function: The function to call.
-        calls: For each call its positional and keyword arguments.
-
-    Returns:
-        The results.
-    """
-    return call_without_dropout(lambda: [function(*args, **how) for args, how in calls])
-
-
-def attributes(owner: Any, *paths: str) -> dict[str, Any]:
-    """Return the values of several attributes of an object.
-
-    Under the judge they are fetched together, in one message:
-    ``call_beside(attributes, layer, "query.weight", "key.weight")``.
-
-    Args:
-        owner: The object.
-        *paths: Their names, with dots for attributes of attributes.
-
-    Returns:
-        Values by path; attributes that are missing or None are left out.
-    """
-    found = {}
-    for path in paths:
-        value = owner
-        for name in path.split("."):
-            value = getattr(value, name, None)
-        if value is not None:
-            found[path] = value
-    return found
-
-
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     # A subclass could answer every comparison as it likes.
     if type(actual) not in _TENSORS:
@@ -948,13 +824,6 @@ def _type_name(value: Any) -> str:
     return str(getattr(value, "__remote_type__", type(value).__name__))
 
 
-def _diagnose(actual: Any, mistakes: Mapping[str, Tensor] | None) -> str:
-    for description, wrong in (mistakes or {}).items():
-        if type(actual) is Tensor and _close(actual, wrong):
-            return description
-    return ""
-
-
 def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str) -> None:
     if not expected.is_floating_point():
         return
@@ -983,8 +852,7 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 __all__ = [
     "CheckFailure", "NextTokenTable", "assert_accepts_noncontiguous", "assert_close",
     "assert_drops_like", "assert_equal", "assert_equal_or_close", "assert_gradients",
-    "assert_keeps_inputs", "assert_matches", "assert_parameters", "assert_raises",
-    "assert_rows_sum_to_one", "assert_shape", "attributes", "call_beside", "call_each",
-    "call_seeded", "call_strided", "call_without_dropout", "changed_inputs", "fix_weights",
-    "forgive", "load_parameters", "noting_forgiven", "observe_notebook", "observed_by", "plain_sgd",
+    "assert_keeps_inputs", "assert_matches", "assert_parameters", "assert_raises", "assert_shape",
+    "call_beside", "call_seeded", "call_strided", "call_without_dropout", "changed_inputs",
+    "fix_weights", "load_parameters", "observe_notebook", "observed_by", "plain_sgd",
 ]  # fmt: skip

@@ -17,7 +17,6 @@ import psutil
 
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Homework
-from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.results import (
     UNUSABLE,
     CheckResult,
@@ -169,8 +168,7 @@ class JudgeProcess:
             "Does it write to connections or files that are not its own?"
         )
         given_up = ungraded(self._homework, student, words, seed=seed)
-        known = charge_unpaid(self._known.results)
-        found = [known.get(check.check, check) for check in given_up.checks]
+        found = [self._known.results.get(check.check, check) for check in given_up.checks]
         flag = Flag(kind=FlagKind.HOSTILE, text="keeps the judge busy", cell=cell)
         return replace(
             given_up,
@@ -181,7 +179,7 @@ class JudgeProcess:
         )
 
     def _lost(self, check: str) -> CheckResult:
-        results = charge_unpaid(self._known.results)
+        results = self._known.results
         known = results.get(check)
         if known and not known.tried_with:  # it was tried a second time
             again = to_try_again(self._homework, results)

@@ -25,7 +25,7 @@ from autograder.judging.transcript import Recorder
 from autograder.judging.unwritten import unwritten
 from autograder.sandbox.worker.peer import Proxy, RemoteError
 from autograder.sandbox.zygote import SandboxError
-from course_lib.testing import CheckFailure, noting_forgiven, observed_by
+from course_lib.testing import CheckFailure, observed_by
 from course_lib.usual_errors import hint_for, is_unwritten
 
 _MAX_MESSAGE = 400
@@ -125,14 +125,13 @@ def run_check(
         with (
             process.limited(seconds),
             contextlib.redirect_stdout(io.StringIO()),
-            noting_forgiven() as forgiven,
             observed,
         ):
             partial = _execute(cell.source, file, namespace)
         if recorder.failure:
             raise recorder.failure
         score = cell.points if partial is None else min(max(partial, 0.0), cell.points)
-        found = {**_describe_score(score, cell.points), "forgave": tuple(sorted(forgiven))}
+        found = _describe_score(score, cell.points)
     except ProcessEnded as ended:
         found = {"status": ended.status, "message": ended.message}
     except SandboxError:  # not the student's fault

@@ -13,7 +13,6 @@ from autograder.homework_source.homework import Cell, CellKind, Homework, Varian
 from autograder.judging.charging import charge
 from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.dropout import NO_DROPOUT, charge_dropout_once
-from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.notebook_file import SubmissionError
 from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.results import (
@@ -135,7 +134,6 @@ class Judge:
             run.on_cell, run.on_check, run.on_progress = on_cell, on_check, report
             for step in submission.steps:
                 run.do(step)
-            run.results = charge_unpaid(run.results)
             return run
 
         with self._process(started) as process:

@@ -21,10 +21,6 @@ OTHER_HOMEWORK = f"{NOTHING_HANDED_IN} for this homework"
 UNWRITTEN = "is not written yet"  # part of the message if the code called a stub
 
 
-Forgiven = tuple[tuple[str, tuple[str, ...]], ...]
-"""Mistakes in words, each with the checks that charge it."""
-
-
 class Status(enum.StrEnum):
     """The outcome of a check."""
 
@@ -59,8 +55,6 @@ class CheckResult:
         charged_in: The check that deducts points for the same mistake, if this one therefore counts
             as passed, see ``charging``; else empty.
         transcript: Values that its assertions saw, if it failed, see ``transcript``; not stored.
-        forgave: Mistakes that it ignored, each with the checks that charge it, see ``forgiven``;
-            not stored.
     """
 
     check: str
@@ -77,7 +71,6 @@ class CheckResult:
     tried_with: tuple[str, ...] = ()
     charged_in: str = ""
     transcript: tuple[Any, ...] = field(default=(), compare=False, repr=False)
-    forgave: Forgiven = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +234,7 @@ class SubmissionResult:
         """Return plain data that ``from_json`` restores."""
         data = asdict(self)
         for check in data["checks"]:
-            del check["forgave"], check["transcript"]
+            del check["transcript"]
         return data
 
     @classmethod

@@ -4,18 +4,15 @@ A check may fail only because it uses a wrong solution of an earlier exercise. I
 the reference solution of that exercise, and earns its points if it passes. If all earlier checks
 passed, but this check ended in an error, it runs again with references for all earlier exercises.
 The first check that passes then keeps its failure, because no earlier check has deducted points for
-the mistake; the others earn their points. The student learns whether the second try passed, and
-its hint if the instructor's cells contain it word for word: any other text may contain parts of the
-reference.
+the mistake; the others earn their points. The student learns whether the second try passed, but
+none of its messages: they may contain parts of the reference.
 """
 
-import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.judging.results import UNWRITTEN, CheckResult, Forgiven, Status
+from autograder.judging.results import UNWRITTEN, CheckResult, Status
 
 
 def to_try_again(
@@ -30,8 +27,7 @@ def to_try_again(
 
     Returns:
         For each such check the earlier exercises with a failed check, or all earlier exercises if
-        none has failed and the check ended in an error. Includes passed checks that forgave a
-        mistake which one of these checks charges: the reference may not make that mistake.
+        none has failed and the check ended in an error.
     """
     begun: dict[str, None] = {}
     wrong: dict[str, None] = {}
@@ -49,29 +45,13 @@ def to_try_again(
         if others and cell.exercise not in lost and not result.tried_with:
             again[cell.grade_id] = others
         wrong[cell.exercise] = None
-    forgivers = {check: _first_in(again, result) for check, result in results.items()}
-    return again | {check: again[payer] for check, payer in forgivers.items() if payer}
+    return again
 
 
-def _first_in(again: Collection[str], result: CheckResult) -> str:
-    """Return the first check in ``again`` that charges a mistake which a passed check forgave."""
-    payers = (check for _, paid_in in result.forgave for check in paid_in if check in again)
-    return next(payers, "") if result.status is Status.PASS else ""
-
-
-def unpaid(results: Mapping[str, CheckResult], again: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the checks that run again although all checks of the earlier exercises passed.
-
-    Args:
-        results: Results of the first run, by check.
-        again: As ``to_try_again`` returns.
-    """
+def _unpaid(results: Mapping[str, CheckResult], again: Mapping[str, Collection[str]]) -> set[str]:
+    """Return the checks that run again although all checks of the earlier exercises passed."""
     lost = {found.exercise for found in results.values() if found.status is not Status.PASS}
-    return {
-        check
-        for check, pieces in again.items()
-        if lost.isdisjoint(pieces) and results[check].status is not Status.PASS
-    }
+    return {check for check, pieces in again.items() if lost.isdisjoint(pieces)}
 
 
 def _others(exercises: Iterable[str], cell: Cell) -> tuple[str, ...]:
@@ -95,8 +75,7 @@ class SecondTry:
     ) -> None:
         self._first = first
         self._again = again
-        self._unpaid = unpaid(first, again)
-        self._hints = _texts_in(homework)
+        self._unpaid = _unpaid(first, again)
         wrong = {exercise for exercises in again.values() for exercise in exercises}
         last = {cell.exercise: cell.grade_id for cell in homework.checks if cell.exercise in wrong}
         self._stand_ins = {
@@ -112,12 +91,9 @@ class SecondTry:
     def better(self, second: CheckResult) -> CheckResult:
         """Return the better of a check's two results; the first if both are equal.
 
-        A timeout in the second try is ignored, because the machine may have been busy. If the
-        second try failed, its hint is shown, because it is about the exercise itself.
+        A timeout in the second try is ignored, because the machine may have been busy.
         """
         first = self._first[second.check]
-        if first.status is Status.PASS:
-            return replace(first, forgave=_still_forgiven(first, second))
         if second.transcript:  # variants run with right earlier exercises too
             first = replace(first, transcript=second.transcript)
         if second.check in self._unpaid and second.status is Status.PASS:
@@ -125,8 +101,6 @@ class SecondTry:
             return replace(first, message=f"{first.message}\n{self._unseen(first)}")
         was_stopped = first.status is Status.TIMEOUT  # maybe by the short limit
         kept = second if was_stopped or second.score > first.score else first
-        if kept is first and second.status is Status.FAIL and second.hint in self._hints:
-            kept = replace(first, hint=second.hint)
         shows_nothing = second.status is Status.TIMEOUT and not was_stopped
         tried_with = self._again.get(second.check, ())
         return kept if shows_nothing else replace(kept, tried_with=tried_with)
@@ -138,21 +112,6 @@ class SecondTry:
             "earlier tests do not look for. Does each return exactly what its docstring "
             "promises? It costs you points here, and nowhere else."
         )
-
-
-def _still_forgiven(first: CheckResult, second: CheckResult) -> Forgiven:
-    """Return the mistakes that a passed check forgives when earlier exercises are right."""
-    if second.status is Status.TIMEOUT:  # maybe the machine was busy
-        return ()
-    return second.forgave if second.status is Status.PASS else first.forgave
-
-
-def _texts_in(homework: Homework) -> set[str]:
-    """Return the string literals in the instructor's cells, which contain no student text."""
-    kinds = (CellKind.SETUP, CellKind.TEST)
-    trees = [without_magics(cell.source) for cell in homework.cells if cell.kind in kinds]
-    nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return {node.value for node in nodes if isinstance(node.value, str) and node.value}
 
 
 def explain_second_try(check: CheckResult) -> str:

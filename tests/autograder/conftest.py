@@ -82,7 +82,9 @@ from course_lib.testing import assert_close
 assert_close(double(torch.ones(2)), torch.full((2,), 2.0))
 ### BEGIN HIDDEN TESTS
 secret = torch.randn(3, 4, dtype=torch.float64)
-assert_close(double(secret), factor * secret, mistakes={"you tripled": 3 * secret})
+answer = double(secret)
+tripled = isinstance(answer, torch.Tensor) and torch.equal(answer, 3 * secret)
+assert_close(answer, factor * secret, hint="you tripled" if tripled else "")
 ### END HIDDEN TESTS
 """,
         ),

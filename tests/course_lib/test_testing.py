@@ -18,7 +18,6 @@ from course_lib.testing import (
     assert_keeps_inputs,
     assert_parameters,
     assert_raises,
-    assert_rows_sum_to_one,
     assert_shape,
     call_beside,
     call_strided,
@@ -145,7 +144,7 @@ def test_close_refuses_another_dtype_before_looking_at_values():
 
 
 def test_close_refuses_another_device():
-    error = failure(assert_close, X.to("meta"), X, mistakes={"transposed": X + 1})
+    error = failure(assert_close, X.to("meta"), X)
     assert error.summary == "result is on meta, expected cpu"
 
 
@@ -176,47 +175,14 @@ def test_close_refuses_nan_even_where_nan_is_what_was_computed_beside_it():
     assert error.summary == "result has 1 NaN entry where none belongs"
 
 
-def test_close_names_the_known_mistake_in_place_of_the_hint():
-    mistakes = {"not scaled": 2 * X, "transposed": X.T}
-    assert failure(assert_close, 2 * X, X, mistakes=mistakes, hint="h").hint == "not scaled"
-    assert failure(assert_close, X.T.clone(), X, mistakes=mistakes, hint="h").hint == "transposed"
-    assert failure(assert_close, 3 * X, X, mistakes=mistakes, hint="h").hint == "h"
-
-
-def test_close_does_not_let_a_mistake_spoil_a_right_answer():
-    assert_close(X.clone(), X, mistakes={"happens to be equal": X.clone()})
-
-
 def test_close_refuses_a_tensor_that_answers_for_itself():
     mimic = (X + 1).as_subclass(Mimic)
-    assert failure(assert_close, mimic, X, mistakes={"off by one": X + 1}).hint == ""
+    assert "of type Mimic" in failure(assert_close, mimic, X + 1).summary
 
 
 def test_close_takes_tensors_that_require_gradients():
     assert_close(X.clone().requires_grad_(), X)
     failure(assert_close, (X + 1).requires_grad_(), X)
-
-
-# --- assert_rows_sum_to_one ----------------------------------------------------------------------
-
-
-def test_rows_accepts_a_softmax_over_the_keys_and_refuses_one_over_the_queries():
-    scores = torch.randn(2, 3, 4, 5)
-    assert_rows_sum_to_one(scores.softmax(-1))
-    error = failure(assert_rows_sum_to_one, scores.softmax(-2))
-    assert "each row's sum of weights" in error.summary
-    assert error.hint == "the softmax runs over the keys"
-
-
-def test_rows_refuses_negative_entries_that_sum_to_one():
-    error = failure(assert_rows_sum_to_one, torch.tensor([[1.5, -0.5]]))
-    assert error.summary == "weights has negative entries"
-
-
-def test_rows_refuses_nan_and_what_is_no_tensor():
-    assert "NaN" in failure(assert_rows_sum_to_one, torch.full((2, 3), torch.nan)).summary
-    assert "of type list" in failure(assert_rows_sum_to_one, [[1.0]]).summary
-    assert "has shape ()" in failure(assert_rows_sum_to_one, torch.tensor(1.0)).summary
 
 
 # --- assert_keeps_inputs -------------------------------------------------------------------------
@@ -367,12 +333,6 @@ def test_equal_allows_each_float_in_a_container_what_it_allows_one():
     assert_equal([1.0, {"a": (2.0,)}], [1.001, {"a": (2.001,)}], rel_tol=1e-2)
     with pytest.raises(CheckFailure):
         assert_equal([1.0, {"a": (2.0,)}], [1.001, {"a": (2.1,)}], rel_tol=1e-2)
-
-
-def test_equal_recognises_a_known_mistake():
-    mistakes = {"the last one is missing": 4, "counted twice": 10}
-    assert failure(assert_equal, 10, 5, mistakes=mistakes).hint == "counted twice"
-    assert failure(assert_equal, 6, 5, hint="count", mistakes=mistakes).hint == "count"
 
 
 # --- assert_raises -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Each mutant differs from a solution in one small thing; see ``mutation.py``. One that no check
 notices is shown as a diff. Either a check is missing then, or the mutant does the same as the
-solution: such lines are listed in the homework's table, under ``EQUIVALENT``, each with its reason.
+solution: such lines are declared with ``same(...)`` in the homework's source, each with its reason.
 """
 
 import argparse

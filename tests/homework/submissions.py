@@ -74,46 +74,6 @@ class Submission:
         return sum(cell.points for cell in tests if cell.grade_id not in lost)
 
 
-def right(what: str, edits: Mapping[str, Edit]) -> Submission:
-    """Name a right solution in a style of its own.
-
-    Args:
-        what: The style, in words.
-        edits: For each cell that differs from the solution, how.
-    """
-    return Submission(student=slug(f"right {what}"), what=f"right, {what}", edits=edits)
-
-
-def mistake(
-    what: str,
-    exercise: str,
-    edit: Edit,
-    *,
-    lost: str | Mapping[str, str],
-    hint: str = "",
-    status: Status | None = None,
-) -> Submission:
-    """Name a wrong solution: one mistake in one exercise.
-
-    Args:
-        what: The mistake, in words; unique in its homework.
-        exercise: The solution cell that it is in.
-        edit: What becomes of that cell.
-        lost: The checks of this exercise that it must lose; or a mapping, if other exercises lose
-            checks too. See ``Submission``.
-        hint: As ``Submission``.
-        status: As ``Submission``.
-    """
-    return Submission(
-        student=slug(f"{exercise} {what}"),
-        what=what,
-        edits={exercise: edit},
-        lost={exercise: lost} if isinstance(lost, str) else lost,
-        hint=hint,
-        status=status,
-    )
-
-
 WRAP = """
 def _wrap(target, wrapped):
     import functools, inspect

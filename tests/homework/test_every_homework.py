@@ -1,8 +1,8 @@
 """Each homework: what is right gets full marks, each mistake loses its own checks alone.
 
-Here without the judge, in one process, and only the checks of the exercises that a submission is
-about. ``make test`` runs two right ones, and for each check a mistake that loses it and few others;
-``make proof`` runs all, on all checks, with more seeds. ``test_judged_classes.py`` asks the judge.
+Here without the judge, in one process. ``make test`` grades for each check a variant that loses it,
+and a right style of each exercise; ``make proof`` grades all, on all checks, with more seeds.
+``test_judged_classes.py`` asks the judge.
 """
 
 import ast
@@ -22,7 +22,6 @@ import torch
 from _pytest.mark import ParameterSet
 from course_book.notebooks.used_files import UsedFiles
 
-import course_lib.checked_results
 from autograder.homework_source import source
 from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS, students_text
 from autograder.homework_source.homework import CellKind
@@ -31,7 +30,7 @@ from autograder.judging.trusted_code import names_of_checks
 from course_lib.course_map import COURSE_MAP
 from course_lib.usual_errors import hint_for
 from tests.homework.in_process import Kernel, lost
-from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, with_checks_of
+from tests.homework.own_kernel import CellRun, grade_cells, lost_checks, run_cells, with_checks_of
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import (
     ROOT,
@@ -39,7 +38,6 @@ from tests.homework.tables import (
     load_table,
     read_released,
     released_notebook,
-    table_file,
     tabled_homeworks,
 )
 
@@ -54,10 +52,8 @@ def as_it_is(homework: str) -> pytest.MarkDecorator:
     It depends on what the homework's files and this one import, near or far, or name in a text.
     """
     solutions = ROOT / "solutions" / f"{homework}.py"
-    table = table_file(homework) if table_file(homework).is_file() else Path(__file__)
-    texts = [path.read_text(encoding="utf-8") for path in (solutions, table)]
-    imports = [f"import tests.homework.{module.stem}" for module in {table, Path(__file__)}]
-    used = USED.by([texts[0], *map(repr, texts), *imports])
+    text = solutions.read_text(encoding="utf-8")
+    used = USED.by([text, repr(text), f"import tests.homework.{Path(__file__).stem}"])
     paths = [*used, solutions, released_notebook(homework)]
     return pytest.mark.depends_on(*(str(path.relative_to(ROOT)) for path in paths))
 
@@ -69,19 +65,11 @@ each_as_it_is = pytest.mark.parametrize(
 
 
 def rows_of(homework: str) -> Iterator[ParameterSet]:
-    """List a table's submissions; those that others stand for are for ``proof``."""
-    submissions = [s for s in load_table(homework).submissions if not s.judge_only]
-    lost = {s.student: s.lost_checks(load_homework(homework)) for s in submissions}
-    daily = [s.student for s in submissions if s.is_right][:2]
-    noticed: set[str] = set()
-    for student in sorted(lost, key=lambda student: len(lost[student])):
-        if lost[student] - noticed:
-            daily.append(student)
-            noticed |= lost[student]
-    for submission in submissions:
-        marks = [AS_IT_IS[homework], *([] if submission.student in daily else [pytest.mark.proof])]
-        name = f"{homework[:4]}-{submission.student}, {submission.what}"
-        yield pytest.param(homework, submission, id=name, marks=marks)
+    """List a table's submissions."""
+    for submission in load_table(homework).submissions:
+        if not submission.judge_only:
+            name = f"{homework[:4]}-{submission.student}, {submission.what}"
+            yield pytest.param(homework, submission, id=name)
 
 
 SUBMISSIONS = [row for homework in HOMEWORKS for row in rows_of(homework)]
@@ -90,29 +78,16 @@ LOSING = [p for p in SUBMISSIONS if p.values[1].lost and p.values[1].status is n
 
 def run_submission(homework: str, submission: Submission, **settings) -> list[CellRun]:
     cells = answered_cells(submission, load_homework(homework), read_released(homework))
-    return run_twice(cells, load_homework(homework), **settings)
-
-
-TRAINS = {"training_step-learns"}  # for seconds: run here by what must lose it alone
-
-
-def run_its_own_checks(homework: str, submission: Submission, **settings) -> list[CellRun]:
-    """Run the checks of what it edits and of what it loses: no others are lost with these."""
-    cells = answered_cells(submission, load_homework(homework), read_released(homework))
-    lost = submission.lost_checks(load_homework(homework))
-    kept = with_checks_of(cells, {*submission.edits, *submission.lost}, TRAINS - lost)
-    return run_twice(kept, load_homework(homework), **settings)
+    return grade_cells(cells, load_homework(homework), **settings)
 
 
 # ---- the notebook ----
 
 
-WITH_VARIANTS = [homework for homework in HOMEWORKS if load_homework(homework).variants]
-each_with_variants = pytest.mark.parametrize("homework", WITH_VARIANTS)
 CONTRACT = re.compile(r"assert_raises|assert_keeps_inputs|\.dtype|\.double\(\)")
 
 
-@each_with_variants
+@each_homework
 def test_a_notebook_is_short(homework):
     cells = read_released(homework).cells
     lines = {cell.id: cell.source.count("\n") + 1 for cell in cells}
@@ -123,14 +98,14 @@ def test_a_notebook_is_short(homework):
     assert max(tests.values()) <= 15, tests
 
 
-@each_with_variants
+@each_homework
 def test_contracts_are_worth_a_tenth_of_the_points_at_most(homework):
     tests = [c for c in load_homework(homework).checks if c.kind is CellKind.TEST]
     contracts = [c for c in tests if len(CONTRACT.findall(students_text(c))) > 2]
     assert sum(c.points for c in contracts) <= sum(c.points for c in tests) / 10
 
 
-@each_with_variants
+@each_homework
 def test_errors_are_asked_for_in_one_exercise_of_three_at_most(homework):
     cells = load_homework(homework).cells
     exercises = {c.grade_id for c in cells if c.kind is CellKind.SOLUTION}
@@ -138,7 +113,7 @@ def test_errors_are_asked_for_in_one_exercise_of_three_at_most(homework):
     assert len(asking) <= max(1, len(exercises) // 3)
 
 
-@each_with_variants
+@each_homework
 def test_an_exercise_has_two_right_styles_and_a_mistake_for_each_check(homework):
     variants = load_homework(homework).variants
     for cell in load_homework(homework).cells:
@@ -153,7 +128,7 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in range(1, 5
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@each_with_variants
+@each_homework
 def test_a_variant_costs_what_it_says_whatever_the_seed(homework, seed):
     graded = load_homework(homework)
     kernel = Kernel(graded, seed)
@@ -229,19 +204,8 @@ def test_no_hint_speaks_of_other_tests(homework):
         for node in ast.walk(ast.parse(cell.source))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    assert len(texts) > len(load_homework(homework).checks)
+    texts += [variant.hint for variant in load_homework(homework).variants]
     assert not [text for text in texts if OF_OTHER_TESTS.search(text)]
-
-
-@each_homework
-def test_no_test_ends_in_a_value_that_the_notebook_would_show(homework):
-    giving_back = set(course_lib.checked_results.__all__)
-    for cell in load_homework(homework).checks:
-        if cell.kind is CellKind.TEST:
-            visible, _, _ = cell.source.partition(BEGIN_HIDDEN_TESTS)
-            last = ast.parse(visible).body[-1]
-            called = ast.unparse(last).partition("(")[0]
-            assert not isinstance(last, ast.Expr) or called not in giving_back, cell.grade_id
 
 
 # ---- right and wrong ----
@@ -255,8 +219,6 @@ def test_the_solved_notebook_passes_with_every_seed(homework, seeds):
         runs = run_cells(load_homework(homework).cells, seed=seed, names=names)
         failed = {run.cell.grade_id: run.error for run in runs if run.error}
         assert not failed, (seed, failed)
-        forgave = {run.cell.grade_id: run.forgave for run in runs if run.forgave}
-        assert not forgave, (seed, "there was nothing to forgive")
 
 
 WORDS = {"a few": 5, "five": 5, "six": 6, "eight": 8, "ten": 10, "twenty": 20}
@@ -298,35 +260,16 @@ def test_the_released_notebook_earns_nothing(homework):
     assert lost_checks(runs) == tests
 
 
-@pytest.mark.parametrize(("homework", "submission"), SUBMISSIONS)
-def test_a_submission_loses_exactly_the_checks_named_for_it(homework, submission):
-    expected = submission.lost_checks(load_homework(homework))
-    seconds = 1 if submission.status is Status.TIMEOUT else 60  # a slow machine
-    runs = run_its_own_checks(homework, submission, seconds=seconds)
-    assert lost_checks(runs) == expected, messages(runs)
-    assert submission.hint in messages(runs)
-
-
-@each_homework
-def test_one_mistake_is_paid_for_once(homework):
-    """In its own exercise, unless no check of that one notices it."""
-    for submission in load_table(homework).submissions:
-        if len(submission.edits) == 1 and not submission.extra:
-            (exercise,) = submission.edits
-            assert exercise not in submission.lost or [*submission.lost] == [exercise], (
-                submission.what
-            )
-
-
 @pytest.mark.proof
 @pytest.mark.parametrize(("homework", "submission"), SUBMISSIONS)
-def test_it_loses_no_other_check_of_the_whole_notebook(homework, submission):
+def test_a_submission_loses_exactly_the_checks_named_for_it(homework, submission):
     expected = submission.lost_checks(load_homework(homework))
     once = submission.status is Status.TIMEOUT
     # A mistake meets another seed in the hidden part alone, and a fresh one in the judge.
     for seed in range(3 if submission.is_right else 1):
         runs = run_submission(homework, submission, seed=seed, seconds=4 if once else 60)
         assert lost_checks(runs) == expected, messages(runs)
+        assert submission.hint in messages(runs)
 
 
 def messages(runs: list[CellRun]) -> str:
@@ -346,7 +289,7 @@ def test_the_hidden_part_alone_finds_the_same(homework, submission):
         else cell
         for cell in with_checks_of(cells, {*submission.edits, *submission.lost})
     ]
-    runs = run_twice(hidden, load_homework(homework), seed=1)
+    runs = grade_cells(hidden, load_homework(homework), seed=1)
     assert lost_checks(runs) == expected, messages(runs)
 
 

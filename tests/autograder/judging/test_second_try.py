@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
-from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.results import FlagKind, Status
 from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.marks.standing import stand
@@ -40,8 +39,7 @@ FOURFOLD = dataclasses.replace(
 from course_lib.testing import assert_close
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3)
-mistakes = {"it is doubled once; double it twice": 2 * x}
-assert_close(fourfold(x), 4 * x, mistakes=mistakes, hint="twice the double")
+assert_close(fourfold(x), 4 * x)
 ### END HIDDEN TESTS
 """,
         ),
@@ -106,16 +104,6 @@ def test_message_does_not_list_many_earlier_exercises(grade_both, tried_with, st
     assert words in render_feedback(stand(result), FOURFOLD)
 
 
-def test_hint_comes_from_the_second_try(grade_both):
-    """The hint of the first try is about the wrong earlier exercise."""
-    _, check = grade_both(TRIPLE, "def fourfold(x):\n    return double(x)")
-    assert check.hint == "it is doubled once; double it twice"
-    first = dataclasses.replace(check, hint="twice the double", tried_with=())
-    for second in ({"hint": SECRET}, {"hint": ""}, {"status": Status.ERROR}):
-        better = SecondTry(FOURFOLD, {check.check: first}, {check.check: ("double",)}).better
-        assert better(dataclasses.replace(check, **second)).hint == "twice the double"
-
-
 def test_failed_check_without_wrong_earlier_exercises_is_not_repeated(grade_both):
     result, check = grade_both("def double(x):\n    return x + x", "def fourfold(x):\n    return x")
     assert (check.status, check.tried_with) == (Status.FAIL, ())
@@ -144,32 +132,6 @@ def test_mistake_that_no_earlier_check_found_is_charged_once(grade_both):
     first["paid"] = dataclasses.replace(error, exercise="double")
     second_try = SecondTry(FOURFOLD, first, dict.fromkeys(first, ("double",)))
     assert second_try.better(dataclasses.replace(check, check="one")).status is Status.PASS
-
-
-def test_forgiving_check_runs_again_with_the_check_that_charges_it(grade_both):
-    """The forgiven mistake may come from the wrong earlier exercise."""
-    result, check = grade_both(TRIPLE, RIGHT)
-    values = next(c for c in result.checks if c.check == "double-values")
-    forgave = (("a bias is added", ("fourfold-values",)),)
-    first = {
-        "double-values": values,
-        "fourfold-values": dataclasses.replace(check, status=Status.FAIL, score=0.0, tried_with=()),
-        "fourfold-more": dataclasses.replace(check, check="fourfold-more", forgave=forgave),
-    }
-    again = to_try_again(FOURFOLD, first)
-    assert again == dict.fromkeys(["fourfold-values", "fourfold-more"], ("double",))
-    better = SecondTry(FOURFOLD, first, again).better
-    forgiver = dataclasses.replace(first["fourfold-more"], tried_with=())
-    for second, expected in (
-        ({"forgave": forgave}, forgave),
-        ({"forgave": ()}, ()),
-        ({"status": Status.FAIL, "score": 0.0, "forgave": ()}, forgave),
-        ({"status": Status.TIMEOUT, "score": 0.0, "forgave": ()}, ()),
-    ):
-        found = better(dataclasses.replace(forgiver, **second))
-        assert (found.status, found.forgave) == (Status.PASS, expected)
-        charged = charge_unpaid({"fourfold-values": check, "fourfold-more": found})
-        assert charged["fourfold-more"].status is (Status.FAIL if expected else Status.PASS)
 
 
 def test_helpers_of_the_wrong_exercise_stay_defined(grade_both):
