@@ -73,9 +73,6 @@ def report_tests() -> None:
         observe_notebook(_observe)
 
 
-tell_what_passes = report_tests  # the name that homework without variants uses
-
-
 def _shell() -> Any:
     """Return IPython's shell, if this is one."""
     ipython = sys.modules.get("IPython")

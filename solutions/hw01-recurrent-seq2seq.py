@@ -135,8 +135,6 @@ assert_gradients(cell, x.double(), hidden.double())
 # fmt: off
 right("gate by gate, by slices of the weights", '''
 class GRUCell(nn.Module):
-    """Gate by gate, by slices of the weights."""
-
     def __init__(self, d_input: int, d_hidden: int, bias: bool = True):
         super().__init__()
         if not (d_input > 0 and d_hidden > 0):
@@ -164,30 +162,8 @@ class GRUCell(nn.Module):
         )
         return n + z * (hidden - n)
 ''')
-right("the formula, letter by letter", '''
-class GRUCell(nn.Module):
-    """The formula, letter by letter."""
-
-    def __init__(self, d_input, d_hidden, *, bias=True):
-        super().__init__()
-        if min(d_input, d_hidden) <= 0:
-            raise ValueError("too narrow")
-        self.d_hidden = d_hidden
-        self.input_projection = nn.Linear(d_input, 3 * d_hidden, bias=bias)
-        self.hidden_projection = nn.Linear(d_hidden, 3 * d_hidden, bias=bias)
-
-    def forward(self, x, hidden):
-        d = self.d_hidden
-        from_x, from_h = self.input_projection(x), self.hidden_projection(hidden)
-        r = 1 / (1 + torch.exp(-from_x[:, :d] - from_h[:, :d]))
-        z = 1 / (1 + torch.exp(-from_x[:, d : 2 * d] - from_h[:, d : 2 * d]))
-        n = (from_x[:, 2 * d :] + r * from_h[:, 2 * d :]).tanh()
-        return torch.lerp(n, hidden, z)
-''')
 right("both gates at once, by unflatten, and a buffer", '''
 class GRUCell(nn.Module):
-    """Both gates at once, by unflatten."""
-
     def __init__(self, d_input, d_hidden, *, bias=True):
         nn.Module.__init__(self)
         assert_wide(d_input)
@@ -485,7 +461,6 @@ assert_gradients(lambda x: read_both_ways(x, torch.tensor([5, 5, 5]), layers, 4)
 # fmt: off
 right("forwards over each sequence, and forwards over each one turned round", '''
 def reverse(x, lengths):
-    """Turn each sequence round, and leave its padding where it is."""
     places = torch.arange(x.size(1), device=x.device)[None, :].expand(x.size(0), -1)
     turned = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
     return x.gather(1, turned[..., None].expand_as(x))
@@ -501,7 +476,6 @@ def read_one_way(cell, x, d_hidden):
 
 
 def read_both_ways(x, lengths, layers, d_hidden):
-    """Forwards over each sequence, and forwards over each one turned round."""
     real = (torch.arange(x.size(1), device=x.device) < lengths[:, None])[..., None].to(x.dtype)
     for forward_cell, backward_cell in layers:
         ahead = read_one_way(forward_cell, x, d_hidden)
@@ -512,7 +486,6 @@ def read_both_ways(x, lengths, layers, d_hidden):
 ''')
 right("one sequence at a time, so without padding", '''
 def read_both_ways(x, lengths, layers, d_hidden):
-    """One sequence at a time: then there is no padding."""
     memories, contexts = [], []
     for sequence, length in zip(x, lengths.tolist()):
         words = sequence[:length].split(1)
@@ -531,25 +504,6 @@ def read_both_ways(x, lengths, layers, d_hidden):
         memories.append(torch.cat([*words, padding]))
         contexts.append(torch.cat([forwards[-1], backwards[0]], dim=1)[0])
     return torch.stack(memories), torch.stack(contexts)
-''')
-right("into a memory made beforehand, with masks of ones and zeros", '''
-def read_both_ways(x, lengths, layers, d_hidden):
-    """Into a memory made beforehand, with masks of ones and zeros."""
-    batch, length, _ = x.shape
-    m = (torch.arange(length, device=x.device)[None] < lengths[:, None]).to(x.dtype)[..., None]
-    below = x
-    for ahead, back in layers:
-        memory = torch.zeros(batch, length, 2 * d_hidden, dtype=x.dtype, device=x.device)
-        f = torch.zeros(batch, d_hidden, dtype=x.dtype, device=x.device)
-        b = torch.zeros_like(f)
-        for t in range(length):
-            f = m[:, t] * ahead(below[:, t], f) + (1 - m[:, t]) * f
-            memory[:, t, :d_hidden] = f * m[:, t]
-            u = length - 1 - t
-            b = m[:, u] * back(below[:, u], b) + (1 - m[:, u]) * b
-            memory[:, u, d_hidden:] = b * m[:, u]
-        below = memory
-    return below, torch.cat((f, b), 1)
 ''')
 KEEP = "torch.where(is_real[:, t, None], cell(memory[:, t], hidden), hidden)"
 ZEROS = "            hidden = x.new_zeros(x.size(0), d_hidden)\n"
@@ -828,8 +782,6 @@ assert_gradients(lambda context: decoder(tgt, context), context, module=decoder)
 # fmt: off
 right("all tokens embedded at once, and all states scored at once", '''
 class Decoder(nn.Module):
-    """Embeds all tokens at once, and scores all states at once."""
-
     def __init__(self, vocab_size, d_embedding, d_hidden, d_memory):
         super().__init__()
         width = d_embedding + d_memory
@@ -858,8 +810,6 @@ class Decoder(nn.Module):
 ''')
 right("as little as will do; the layers in another order", '''
 class Decoder(nn.Module):
-    """As little as will do; the layers in another order."""
-
     def __init__(self, vocab_size: int, d_embedding: int, d_hidden: int, d_memory: int):
         super().__init__()
         self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
@@ -1123,7 +1073,6 @@ assert_equal(score, expected, what="log-probability of 90 tokens", rel_tol=1e-5)
 # fmt: off
 right("tensors all the way", '''
 def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
-    """With tensors all the way."""
     if max_new_tokens <= 0:
         raise ValueError(max_new_tokens)
     tokens = torch.full((1, 1), bos_id)
@@ -1139,7 +1088,6 @@ def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
 ''')
 right("one token, and a call of itself for the others", '''
 def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
-    """Write one token, and let a call of itself write the others."""
     if max_new_tokens < 1:
         raise ValueError("at least one")
 
@@ -1152,20 +1100,6 @@ def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
         return [token] + rest, math.log(p[token]) + score
 
     return go_on([bos_id], max_new_tokens)
-''')
-right("a loop that is left in the middle", '''
-def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
-    """A loop that is left in the middle."""
-    if not max_new_tokens > 0:
-        raise ValueError(f"{max_new_tokens=}")
-    tokens, terms = [bos_id], []
-    while True:
-        logits = next_logits(torch.as_tensor(tokens).view(1, -1)).squeeze(0)
-        best = torch.argmax(logits)
-        tokens += [best.item()]
-        terms += [logits[best] - logits.logsumexp(0)]
-        if tokens[-1] == eos_id or len(terms) == max_new_tokens:
-            return tokens[1:], torch.stack(terms).sum().item()
 ''')
 PICK, ADD = "logits[0].log_softmax(dim=-1).max(dim=-1)", "total += float(log_probability)"
 GIVEN, RETURN = "torch.tensor([[bos_id, *written]])", "return written, total"
@@ -1365,7 +1299,6 @@ assert_equal(scores, [0.0, -200.0, -300.0], what="scores of improbable tokens", 
 # fmt: off
 right("tensors and topk", '''
 def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha):
-    """With tensors and topk, and a stop where nothing in play can win any more."""
     tokens = torch.tensor([[bos_id]])
     totals = torch.zeros(1, dtype=torch.float64)
     found = []
@@ -1388,7 +1321,6 @@ def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha
 ''')
 right("a dictionary of beginnings, and the model asked about one at a time", '''
 def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha):
-    """A dictionary of beginnings, and the model asked about one at a time."""
     in_play, results = {(): 0.0}, {}
     for length in range(1, max_new_tokens + 1):
         candidates = {}
@@ -1405,37 +1337,6 @@ def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha
         in_play = {tokens: candidates[tokens] for tokens in open_ones[:beam_size]}
     best = sorted(results.items(), key=lambda item: item[1], reverse=True)
     return [(list(tokens), score) for tokens, score in best[:beam_size]]
-''')
-right("objects and a heap", '''
-import heapq
-
-
-class Beginning:
-    """A sequence in play."""
-
-    def __init__(self, tokens, total):
-        self.tokens, self.total = tokens, total
-
-
-def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha):
-    """With objects and a heap."""
-    beam, done = [Beginning([], 0.0)], []
-    length = 0
-    while length < max_new_tokens:
-        length += 1
-        asked = torch.tensor([[bos_id] + b.tokens for b in beam])
-        table = next_logits(asked).log_softmax(1)
-        found = []
-        for row, beginning in zip(table.tolist(), beam):
-            for token, term in enumerate(row):
-                found.append(Beginning(beginning.tokens + [token], beginning.total + term))
-        by_total = lambda b: b.total
-        counting = heapq.nlargest(beam_size, found, key=by_total)
-        last = length == max_new_tokens
-        done += [b for b in counting if last or b.tokens[-1] == eos_id]
-        beam = heapq.nlargest(beam_size, [b for b in found if b.tokens[-1] != eos_id], key=by_total)
-    score = lambda b: b.total / len(b.tokens) ** alpha
-    return [(b.tokens, score(b)) for b in sorted(done, key=score, reverse=True)][:beam_size]
 ''')
 COUNTING = "candidates[:beam_size]"
 IN_PLAY = "[c for c in candidates if c[1][-1] != eos_id][:beam_size]"
@@ -1665,7 +1566,6 @@ for output, truth, alpha in (
 # fmt: off
 right("cross-entropy, which is the negative log-probability", '''
 def diagnose(next_logits, *, output, reference, bos_id, alpha):
-    """By cross-entropy, which is the negative log-probability."""
     def score(tokens):
         logits = torch.cat([
             next_logits(torch.tensor([[bos_id] + list(tokens[:t])])) for t in range(len(tokens))
@@ -1682,7 +1582,6 @@ def diagnose(next_logits, *, output, reference, bos_id, alpha):
 ''')
 right("two sums, written out", '''
 def diagnose(next_logits, *, output, reference, bos_id, alpha):
-    """Two sums, written out."""
     sums = {}
     for name, tokens in (("output", output), ("reference", reference)):
         prefix, sums[name] = [bos_id], 0.0

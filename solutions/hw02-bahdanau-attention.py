@@ -211,8 +211,6 @@ assert_gradients(lambda q, m, k: layer(q, m, keys=k), query, memory, keys, modul
 # fmt: off
 right("Einstein's notation, with where() for the mask", '''
 class AdditiveAttention(nn.Module):
-    """In Einstein's notation, with where() for the mask."""
-
     def __init__(self, d_query, d_memory, d_attention):
         super().__init__()
         for width in (d_query, d_memory, d_attention):
@@ -242,8 +240,6 @@ class AdditiveAttention(nn.Module):
 ''')
 right("one query at a time, one key at a time", '''
 class AdditiveAttention(nn.Module):
-    """One query at a time, one key at a time."""
-
     def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
         super().__init__()
         if d_query < 1 or d_memory < 1 or d_attention < 1:
@@ -669,8 +665,6 @@ for batch, tgt_len, src_len in ((3, 6, 5), (1, 6, 5), (3, 1, 5), (3, 6, 1)):
 # fmt: off
 right("all tokens embedded at once, and all states scored at once", '''
 class AttentionDecoder(nn.Module):
-    """Embeds all tokens at once, and scores all states at once."""
-
     def __init__(self, vocab_size, d_embedding, d_hidden, d_memory, d_attention=None):
         super().__init__()
         if not all(size > 0 for size in (vocab_size, d_embedding, d_hidden, d_memory)):
@@ -713,76 +707,8 @@ class AttentionDecoder(nn.Module):
         logits, weights, _ = self.walk(tgt, self.start(encoded))
         return (logits, weights) if return_weights else logits
 ''')
-right("one token at a time, whoever asks", '''
-class AttentionDecoder(nn.Module):
-    """One token at a time, whoever asks."""
-
-    def __init__(
-        self,
-        vocab_size: int,
-        d_embedding: int,
-        d_hidden: int,
-        d_memory: int,
-        *,
-        d_attention: int | None = None,
-    ) -> None:
-        super().__init__()
-        if vocab_size < 1 or d_embedding < 1 or d_hidden < 1 or d_memory < 1:
-            raise ValueError("sizes")
-        if d_attention is None:
-            d_attention = d_hidden
-        self.embedding = nn.Embedding(vocab_size, d_embedding)
-        self.bridge = nn.Linear(d_memory, d_hidden)
-        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention)
-        self.cell = GRUCell(d_embedding + d_memory, d_hidden)
-        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
-
-    def start(self, encoded):
-        hidden = torch.tanh(self.bridge(encoded.context))
-        keys = self.attention.key_projection(encoded.memory)
-        return AttentionDecoderState(
-            hidden=hidden, memory=encoded.memory, keys=keys, mask=encoded.mask
-        )
-
-    def one_step(self, token, state):
-        context, weights = self.attention(
-            state.hidden[:, None], state.memory, state.mask[:, None], keys=state.keys,
-            return_weights=True,
-        )
-        y, c = self.embedding(token), context[:, 0]
-        hidden = self.cell(torch.cat([y, c], dim=1), state.hidden)
-        logits = self.output(torch.cat([hidden, y, c], dim=1))
-        state = AttentionDecoderState(
-            hidden=hidden, memory=state.memory, keys=state.keys, mask=state.mask
-        )
-        return logits, weights[:, 0], state
-
-    def several(self, tgt, state):
-        if tgt.shape[0] != state.hidden.shape[0]:
-            raise ValueError("batch")
-        if tgt.shape[1] == 0:
-            raise ValueError("no token")
-        logits, weights = [], []
-        for t in range(tgt.shape[1]):
-            l, w, state = self.one_step(tgt[:, t], state)
-            logits.append(l)
-            weights.append(w)
-        return torch.stack(logits, dim=1), torch.stack(weights, dim=1), state
-
-    def step(self, tgt, state):
-        logits, weights, state = self.several(tgt, state)
-        return logits, state
-
-    def forward(self, tgt, encoded, *, return_weights=False):
-        logits, weights, _ = self.several(tgt, self.start(encoded))
-        if return_weights:
-            return logits, weights
-        return logits
-''')
 right("step by step, weights asked for anew", '''
 class AttentionDecoder(nn.Module):
-    """A decoder whose forward is step after step, and asks for weights anew."""
-
     def __init__(self, vocab_size, d_embedding, d_hidden, d_memory, *, d_attention=None):
         super().__init__()
         for size in [vocab_size, d_embedding, d_hidden, d_memory]:
@@ -1095,7 +1021,6 @@ assert_keeps_inputs(alignment_error, weights, alignment)
 # fmt: off
 right("the weight at the true key, held against the largest", '''
 def alignment_error(weights, alignment):
-    """By the weight at the true key, held against the largest."""
     if weights.ndim != 3 or tuple(alignment.shape) != tuple(weights.shape)[:2]:
         raise ValueError("shapes")
     counted = alignment.ne(-1)
@@ -1105,30 +1030,11 @@ def alignment_error(weights, alignment):
     right = (F.one_hot(weights.argmax(2), weights.shape[2]).bool() & links).any(2)
     return 1.0 - ((right & counted).sum() / counted.sum()).item()
 ''')
-right("counted one by one", '''
-def alignment_error(weights, alignment):
-    """Count them."""
-    if weights.dim() != 3:
-        raise ValueError("weights must have three dimensions")
-    batch, query_len, key_len = weights.shape
-    if list(alignment.shape) != [batch, query_len]:
-        raise ValueError("alignment must fit")
-    wrong = counted = 0
-    for rows, truths in zip(weights.tolist(), alignment.tolist()):
-        for row, truth in zip(rows, truths):
-            if truth != -1:
-                counted += 1
-                wrong += row.index(max(row)) != truth
-    if counted == 0:
-        raise ValueError("no true key")
-    return wrong / counted
-''')
 right("numpy", '''
 import numpy as np
 
 
 def alignment_error(weights, alignment):
-    """With numpy."""
     w, a = weights.detach().cpu().numpy(), alignment.cpu().numpy()
     if w.ndim != 3 or a.shape != w.shape[:-1] or not (a >= 0).any():
         raise ValueError("shapes, or no true key")

@@ -563,14 +563,6 @@ def causal_mask(query_len, key_len=None, *, device=None):
     rows = [[j <= i + past for j in range(key_len)] for i in range(query_len)]
     return torch.tensor(rows, dtype=torch.bool, device=device).reshape(1, 1, query_len, key_len)
 ''')
-right("filled in place by place", '''
-def causal_mask(query_len, key_len=None, *, device=None):
-    key_len = query_len if key_len is None else key_len
-    mask = torch.zeros(1, 1, query_len, key_len, dtype=torch.bool, device=device)
-    for i in range(query_len):
-        mask[0, 0, i, : key_len - query_len + i + 1] = True
-    return mask
-''')
 right("the future is what is left", '''
 def causal_mask(query_len: int, key_len: int | None = None, *, device=None) -> Tensor:
     key_len = query_len if key_len is None else key_len

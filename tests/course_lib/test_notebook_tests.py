@@ -4,14 +4,14 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from course_lib.notebook_tests import tell_what_passes
+from course_lib.notebook_tests import report_tests
 
 SETUP = """
 import torch
-from course_lib.notebook_tests import tell_what_passes
+from course_lib.notebook_tests import report_tests
 from course_lib.testing import CheckFailure, assert_close, assert_shape
-tell_what_passes()
-tell_what_passes()  # somebody runs the cell twice
+report_tests()
+report_tests()  # somebody runs the cell twice
 """
 WRONG = "# It doubles\nx = torch.ones(2)\nassert_close(x, 2 * x, hint='once more')"
 
@@ -105,4 +105,4 @@ def test_what_pytorch_has_no_code_for_is_no_empty_exercise(outputs):
 
 
 def test_without_a_notebook_nothing_happens():
-    tell_what_passes()
+    report_tests()
