@@ -97,15 +97,6 @@ def position_angles(positions, width, *, base=10000.0, dtype=torch.float64):
             table[row, i] = t / base ** (2 * i / width)
     return table
 ''')
-right("one-liners", '''
-def position_angles(
-    positions: Tensor, width: int, *, base: float = 10_000.0, dtype: torch.dtype = torch.float64
-) -> Tensor:
-    if width < 2 or width & 1:
-        raise ValueError(f"width must be positive and even, got {width}")
-    exponents = torch.arange(width // 2, dtype=dtype, device=positions.device) * 2 / width
-    return torch.outer(positions.to(dtype), torch.pow(base, -exponents))
-''')
 right("by tricks", '''
 def position_angles(positions, width, *, base=10_000.0, dtype=torch.float64):
     if width % 2 != 0 or not width > 0:
@@ -258,27 +249,6 @@ class SinusoidalPositions(nn.Module):
                 row += [math.sin(angle), math.cos(angle)]
             rows.append(row)
         return torch.tensor(rows, dtype=torch.float64).to(dtype)
-''')
-right("one-liners", '''
-class SinusoidalPositions(nn.Module):
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        if d_model <= 0 or d_model % 2:
-            raise ValueError
-        self.d_model = d_model
-
-    def vectors(self, length, *, offset=0, device=None, dtype=torch.float32):
-        if offset < 0:
-            raise ValueError("offset is negative")
-        positions = torch.arange(length, device=device) + offset
-        hands = torch.exp(1j * position_angles(positions, self.d_model))
-        out = torch.empty(length, self.d_model, device=device, dtype=dtype)
-        out[:, 0::2], out[:, 1::2] = hands.imag, hands.real
-        return out
-
-    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        length = x.shape[-2]
-        return x + self.vectors(length, offset=offset, device=x.device, dtype=x.dtype)[None]
 ''')
 right("by tricks", '''
 class SinusoidalPositions(nn.Module):
@@ -449,18 +419,6 @@ def shift_matrix(offset, d_model):
         matrix[i + 1, i] = -math.sin(angle)
     return matrix
 ''')
-right("one-liners", '''
-def shift_matrix(offset: int, d_model: int) -> Tensor:
-    # Solve it: the matrix that carries many positions to those that stand offset further.
-    if d_model % 2 or d_model <= 0:
-        raise ValueError("even, please")
-    speeds = position_angles(torch.tensor([1]), d_model)[0]
-    generator = torch.zeros(d_model, d_model, dtype=torch.float64)
-    for i, speed in enumerate(speeds):
-        generator[2 * i, 2 * i + 1] = speed
-        generator[2 * i + 1, 2 * i] = -speed
-    return torch.matrix_exp(offset * generator)
-''')
 right("by tricks", '''
 def shift_matrix(offset, d_model):
     angles = position_angles(torch.tensor([offset]), d_model).flatten()
@@ -613,24 +571,6 @@ class RotaryPositions(nn.Module):
                 entries += [a * math.sin(angle) + b * math.cos(angle)]
             rows.append(torch.stack(entries, dim=-1))
         return torch.stack(rows, dim=-2)
-''')
-right("one-liners", '''
-class RotaryPositions(nn.Module):
-    def __init__(self, head_dim: int, *, base: float = 10_000.0):
-        super().__init__()
-        if base <= 1:
-            raise ValueError("base")
-        position_angles(torch.zeros(1), head_dim)  # an odd one raises ValueError
-        self.head_dim, self.base = head_dim, base
-
-    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        if offset < 0:
-            raise ValueError("offset")
-        positions = torch.arange(offset, x.shape[-2] + offset, device=x.device)
-        angles = position_angles(positions, self.head_dim, base=self.base)
-        points = torch.view_as_complex(x.double().contiguous().unflatten(-1, (-1, 2)))
-        turned = points * torch.polar(torch.ones_like(angles), angles)
-        return torch.view_as_real(turned).flatten(-2).to(x.dtype)
 ''')
 right("by tricks", '''
 class RotaryPositions(nn.Module):
@@ -838,31 +778,6 @@ class FeedForward(nn.Module):
         x = self.down_projection(x)
         return x
 ''')
-right("one-liners", '''
-class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff, activation="relu", dropout=0.0, bias=True):
-        super().__init__()
-        if d_model < 1 or d_ff < 1:
-            raise ValueError("too narrow")
-        if activation not in ("relu", "gelu", "gelu_tanh", "silu"):
-            raise ValueError(activation)
-        if not 0 <= dropout <= 1:
-            raise ValueError(dropout)
-        self.up_projection = nn.Linear(d_model, d_ff, bias)
-        self.down_projection = nn.Linear(d_ff, d_model, bias)
-        self.name, self.p = activation, dropout
-
-    def activation(self, inner):
-        if self.name == "relu":
-            return inner.clamp(min=0)
-        if self.name == "silu":
-            return F.silu(inner)
-        return F.gelu(inner, approximate="tanh" if self.name == "gelu_tanh" else "none")
-
-    def forward(self, x):
-        inner = self.activation(self.up_projection(x))
-        return self.down_projection(F.dropout(inner, p=self.p, training=self.training))
-''')
 right("by tricks", '''
 class FeedForward(nn.Module):
     FUNCTIONS = {
@@ -1027,11 +942,6 @@ def layer_norm(x, weight, bias, *, eps=1e-5):
         rows.append(weight * (token - mean) / (variance + eps) ** 0.5 + bias)
     return torch.stack(rows).reshape(x.shape)
 ''')
-right("one-liners", '''
-def layer_norm(x, weight, bias, *, eps=1e-5):
-    variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
-    return torch.addcmul(bias, (x - mean) * torch.rsqrt(variance + eps), weight)
-''')
 right("by tricks", '''
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) -> Tensor:
     wide = x.double()
@@ -1132,11 +1042,6 @@ def rms_norm(x, weight, *, eps=1e-6):
         for token in x.reshape(-1, x.shape[-1])
     ]
     return torch.stack(rows).reshape(x.shape)
-''')
-right("one-liners", '''
-def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
-    squares = torch.einsum("...d,...d->...", x, x)[..., None]
-    return x * weight * torch.rsqrt(squares / x.shape[-1] + eps)
 ''')
 right("by tricks", '''
 def rms_norm(x, weight, *, eps=1e-6):
@@ -1241,19 +1146,6 @@ class LayerNorm(nn.Module):
         return self.weight * centred / (centred**2).mean(-1, keepdim=True).add(self.eps).sqrt() + (
             self.bias
         )
-''')
-right("one-liners", '''
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
-        super().__init__()
-        if not (d_model > 0 and eps > 0):
-            raise ValueError((d_model, eps))
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.weight, self.bias, eps=self.eps)
 ''')
 right("by tricks", '''
 class LayerNorm(nn.Module):
@@ -1408,19 +1300,6 @@ def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
         jacobian = torch.eye(d).to(token) - 1 / d - torch.outer(normal, normal) / d
         rows.append(jacobian @ (u * weight) / s)
     return torch.stack(rows).reshape(x.shape), gain_gradient, bias_gradient
-''')
-right("one-liners", '''
-def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
-    d = x.size(-1)
-    variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
-    inverse = (variance + eps).rsqrt()
-    normal = (x - mean) * inverse
-    v = upstream * weight
-    variance_gradient = (v * (x - mean) * -0.5 * inverse**3).sum(-1, keepdim=True)
-    mean_gradient = (-v * inverse).sum(-1, keepdim=True)
-    x_gradient = v * inverse + variance_gradient * 2 * (x - mean) / d + mean_gradient / d
-    gain_gradient = torch.einsum("td,td->d", upstream.reshape(-1, d), normal.reshape(-1, d))
-    return [x_gradient, gain_gradient, upstream.reshape(-1, d).sum(0)]
 ''')
 right("by tricks", '''
 def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
@@ -1614,25 +1493,6 @@ def diagnose_layer_norm(norm):
         return "keeps the mean"
     return "mixes the tokens"
 ''')
-right("one-liners", '''
-def _call(norm, x, eps):
-    return norm(x, torch.ones(x.shape[-1]), torch.zeros(x.shape[-1]), eps=eps)
-
-
-def diagnose_layer_norm(norm) -> str:
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(3, 4, 5, generator=generator)
-    singles = [[_call(norm, token[None, None], 1e-5)[0, 0] for token in s] for s in x]
-    singles = torch.stack([torch.stack(s) for s in singles])
-    if (singles - _call(norm, x, 1e-5)).abs().max() > 1e-3:
-        return "mixes the tokens"
-    if (_call(norm, x + 5, 1e-5) - _call(norm, x, 1e-5)).abs().max() > 1e-2:
-        return "keeps the mean"
-    if abs(_call(norm, x, 1e-9).square().mean().item() - 1) > 1e-2:
-        return "divides by d_model - 1"
-    large = _call(norm, torch.tensor([[[-1.0, 1.0] * 50]]), 1.0)
-    return "right" if large[0, 0, 1] > 0.6 else "eps outside the root"
-''')
 right("by tricks", '''
 def diagnose_layer_norm(norm):
     weight, bias = torch.ones(2), torch.zeros(2)
@@ -1791,25 +1651,6 @@ class Residual(nn.Module):
         read = self.norm(x) if self.first else x
         total = x + self.dropout(sublayer(read))
         return total if self.first else self.norm(total)
-''')
-right("one-liners", '''
-class Residual(nn.Module):
-    def __init__(self, norm: nn.Module, *, norm_position, dropout: float = 0.0):
-        super().__init__()
-        if dropout < 0 or dropout > 1:
-            raise ValueError("no share")
-        self.parts = nn.ModuleDict({"norm": norm})
-        self.p, self.norm_position = dropout, norm_position
-
-    def forward(self, x: Tensor, sublayer) -> Tensor:
-        norm = self.parts["norm"]
-        match self.norm_position:
-            case "pre":
-                said = sublayer(norm(x))
-            case "post":
-                said = sublayer(x)
-        total = torch.add(x, F.dropout(said, self.p, self.training))
-        return norm(total) if self.norm_position == "post" else total
 ''')
 right("by tricks", '''
 class Residual(nn.Module):

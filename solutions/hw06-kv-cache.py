@@ -185,8 +185,6 @@ for part, right in zip(cache.update(*new), new, strict=True):
 # fmt: off
 right("loops", '''
 class GrowingCache:
-    """Keys and values in two buffers, row after row."""
-
     def __init__(self, capacity=64):
         if capacity <= 0:
             raise ValueError("capacity")
@@ -251,8 +249,6 @@ class GrowingCache:
 ''')
 right("one buffer, or in few lines", '''
 class GrowingCache:
-    """Keys and values in one buffer: (2, batch, num_heads, capacity, head_dim)."""
-
     def __init__(self, *, capacity: int = 64) -> None:
         if capacity < 1:
             raise ValueError(f"capacity={capacity}")
@@ -295,8 +291,6 @@ class GrowingCache:
 ''')
 right("smaller pieces", '''
 class Room:
-    """A buffer that grows by itself."""
-
     def __init__(self, capacity):
         self.capacity, self.data, self.used = capacity, None, 0
 
@@ -319,8 +313,6 @@ class Room:
 
 
 class GrowingCache:
-    """Two rooms."""
-
     def __init__(self, *, capacity=64):
         if not capacity > 0:
             raise ValueError("capacity must be positive")
@@ -354,8 +346,6 @@ class GrowingCache:
 ''')
 joining = right("doubled by joining", '''
 class GrowingCache:
-    """Doubled by joining, until there is room."""
-
     def __init__(self, *, capacity: int = 64) -> None:
         if capacity <= 0:
             raise ValueError("capacity must be positive")
@@ -604,8 +594,6 @@ assert_matches(cache.update, reference.FixedCache().update, *torch.randn(2, 1, 3
 # fmt: off
 right("loops", '''
 class FixedCache:
-    """Plain attributes."""
-
     def __init__(self):
         self.reset()
 
@@ -628,37 +616,6 @@ class FixedCache:
     def reorder(self, indices):
         if self.final is not None:
             self.hold(self.final[0][indices], self.final[1][indices])
-''')
-right("one buffer, or in few lines", '''
-class FixedCache:
-    """An empty tuple holds nothing."""
-
-    def __init__(self):
-        self.held = ()
-
-    @property
-    def final(self):
-        return self.held or None
-
-    def update(self, *pair):
-        if self.held:
-            raise ValueError("once and for all")
-        self.held = pair
-        return pair
-
-    def reorder(self, indices):
-        self.held = tuple(tensor[indices] for tensor in self.held)
-
-    def reset(self):
-        self.held = ()
-
-    @property
-    def length(self):
-        return self.held[0].shape[-2] if self.held else 0
-
-    @property
-    def num_bytes(self):
-        return sum(tensor.nbytes for tensor in self.held)
 ''')
 right("smaller pieces", '''
 class FixedCache:
@@ -932,8 +889,6 @@ with torch.no_grad():
 # fmt: off
 right("loops", '''
 class CachedAttention(MultiHeadAttention):
-    """The formula written out, head by head."""
-
     def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
         super().__init__(d_model, num_heads, bias=bias)
         self.rotary = rotary
@@ -969,36 +924,8 @@ class CachedAttention(MultiHeadAttention):
         output = self.output_projection(torch.cat(outputs, dim=-1))
         return (output, torch.stack(all_weights, dim=1)) if return_weights else output
 ''')
-right("one buffer, or in few lines", '''
-class CachedAttention(MultiHeadAttention):
-    """With einsum, and without a word more than needed."""
-
-    def __init__(self, d_model, num_heads, bias=True, rotary=None):
-        super().__init__(d_model, num_heads, bias=bias)
-        self.rotary = rotary
-
-    def forward(self, query, key, value, mask=None, return_weights=False, cache=None):
-        if cache is None and self.rotary is None:
-            return super().forward(query, key, value, mask, return_weights=return_weights)
-        past = 0 if cache is None else cache.length
-        turn = (lambda x: x) if self.rotary is None else (lambda x: self.rotary(x, offset=past))
-        split = lambda x: x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1)
-        q = turn(split(self.query_projection(query)))
-        pair = getattr(cache, "final", None)
-        if pair is None:
-            pair = turn(split(self.key_projection(key))), split(self.value_projection(value))
-            pair = pair if cache is None else cache.update(*pair)
-        elif self.rotary is not None:
-            raise ValueError("rotary")
-        k, v = pair
-        out, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
-        out = self.output_projection(torch.einsum("bhqd->bqhd", out).flatten(2))
-        return (out, weights) if return_weights else out
-''')
 right("smaller pieces", '''
 class CachedAttention(MultiHeadAttention):
-    """PyTorch's kernel where no weights are asked for."""
-
     def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
         super().__init__(d_model, num_heads, bias=bias)
         self.rotary = rotary
@@ -1496,7 +1423,6 @@ assert_keeps_inputs(keep_top_k, torch.randn(4, 8), 2)
 # fmt: off
 right("loops", '''
 def keep_top_k(logits, k):
-    """Row by row."""
     if k <= 0:
         raise ValueError("k")
     rows = []
@@ -1506,18 +1432,8 @@ def keep_top_k(logits, k):
         rows.append([x if x >= last else float("-inf") for x in row.tolist()])
     return torch.tensor(rows, dtype=logits.dtype, device=logits.device).reshape(logits.shape)
 ''')
-right("one buffer, or in few lines", '''
-def keep_top_k(logits, k):
-    """By sorting."""
-    if not k >= 1:
-        raise ValueError(k)
-    k = min(k, logits.shape[-1])
-    last = torch.sort(logits, dim=-1, descending=True).values[..., k - 1 : k]
-    return torch.where(logits >= last, logits, float("-inf"))
-''')
 right("smaller pieces", '''
 def keep_top_k(logits, k):
-    """Count how many are larger."""
     if k < 1:
         raise ValueError("k")
     larger = (logits[..., None, :] > logits[..., :, None]).sum(-1)
@@ -1612,7 +1528,6 @@ assert_equal(bool(left.isnan().any()), False, what="NaN")
 # fmt: off
 right("loops", '''
 def keep_top_p(logits, p):
-    """Add up from the top, row by row."""
     if p <= 0 or p > 1:
         raise ValueError("p")
     result = torch.full_like(logits, float("-inf"))
@@ -1627,23 +1542,8 @@ def keep_top_p(logits, p):
             total += probabilities[i]
     return result
 ''')
-right("one buffer, or in few lines", '''
-def keep_top_p(logits, p):
-    """Scatter a mask back, and shift the sums by one."""
-    if not 0 < p <= 1:
-        raise ValueError(p)
-    if p == 1:
-        return logits.clone()
-    sorted_logits, order = torch.sort(logits, descending=True, dim=-1)
-    sums = torch.cumsum(torch.softmax(sorted_logits, dim=-1), dim=-1)
-    remove = sums >= p
-    remove = torch.cat([torch.zeros_like(remove[..., :1]), remove[..., :-1]], dim=-1)
-    mask = torch.zeros_like(remove).scatter(-1, order, remove)
-    return logits.masked_fill(mask, float("-inf"))
-''')
 right("smaller pieces", '''
 def keep_top_p(logits, p):
-    """Find the smallest kept number of tokens, then the rank of each."""
     if not 0 < p <= 1:
         raise ValueError("p")
     if p == 1:
@@ -1656,7 +1556,6 @@ def keep_top_p(logits, p):
 ''')
 hugging = right("as in Hugging Face", '''
 def keep_top_p(logits, p):
-    """As in Hugging Face."""
     if p <= 0 or p > 1:
         raise ValueError("p")
     if p == 1:
@@ -1894,39 +1793,6 @@ def sample(
         for w, p, e in zip(written, logs, ended)
     ]
 ''')
-right("one buffer, or in few lines", '''
-@torch.no_grad()
-def sample(
-    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
-):
-
-    if prompt.dim() != 2 or prompt.numel() == 0:
-        raise ValueError("no prompt")
-    if max_new_tokens < 1 or temperature <= 0 or math.isinf(temperature):
-        raise ValueError("out of range")
-
-    def choose(logits):
-        logits = logits / temperature
-        if top_k:
-            logits = keep_top_k(logits, top_k)
-        elif top_k is not None:
-            raise ValueError("top_k")
-        if top_p is not None:
-            logits = keep_top_p(logits, top_p)
-        return torch.multinomial(logits.softmax(-1), 1, generator=generator)
-
-    tokens = torch.empty(len(prompt), 0, dtype=torch.long, device=prompt.device)
-    logs = torch.empty(len(prompt), 0, device=prompt.device)
-    logits = model.advance(prompt)
-    while True:
-        token = choose(logits)
-        tokens = torch.cat([tokens, token], dim=1)
-        logs = torch.cat([logs, logits.log_softmax(-1).gather(1, token)], dim=1)
-        ended = eos_id is not None and (tokens == eos_id).any(dim=1).all()
-        if ended or tokens.size(1) == max_new_tokens:
-            return cut_at_eos(tokens, logs, eos_id)
-        logits = model.advance(token)
-''')
 right("smaller pieces", '''
 @torch.no_grad()
 def sample(
@@ -2094,7 +1960,6 @@ for _ in range(4):
 # fmt: off
 right("loops", '''
 def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
-    """Add up, layer by layer."""
     total = 0
     for _ in range(num_layers):
         keys = batch * length * d_model
@@ -2102,16 +1967,10 @@ def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
         total += keys + values
     return total * bytes_per_number
 ''')
-right("one buffer, or in few lines", '''
-def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
-    """With math.prod."""
-    return math.prod((2, batch, length, num_layers, d_model, bytes_per_number))
-''')
 right("smaller pieces", '''
 def kv_cache_bytes(
     batch: int, length: int, num_layers: int, d_model: int, *, bytes_per_number: int = 4
 ) -> int:
-    """Ask PyTorch."""
     token = torch.empty(2, num_layers, d_model, device="meta")
     return token.numel() * length * batch * bytes_per_number
 ''')

@@ -117,7 +117,6 @@ for length, how in ((most, {"max_characters": most}), (most + 1, {"max_character
 # fmt: off
 right("loops", '''
 def split_word(word, vocabulary, *, unknown="[UNK]", max_characters=100):
-    """Shorten the candidate from the right until it fits."""
     if max_characters <= 0:
         raise ValueError(max_characters)
     if len(word) > max_characters:
@@ -135,7 +134,6 @@ def split_word(word, vocabulary, *, unknown="[UNK]", max_characters=100):
 ''')
 right("in vectors", '''
 def split_word(word: str, vocabulary, *, unknown: str = "[UNK]", max_characters: int = 100):
-    """Recursively."""
     if max_characters < 1:
         raise ValueError
 
@@ -152,27 +150,6 @@ def split_word(word: str, vocabulary, *, unknown: str = "[UNK]", max_characters:
 
     found = rest_of(0) if len(word) <= max_characters else None
     return [unknown] if found is None else found
-''')
-right("in small steps", '''
-def split_word(word, vocabulary, unknown="[UNK]", max_characters=100):
-    """A while loop with two pointers."""
-    if max_characters < 1:
-        raise ValueError("at least one")
-    if len(word) > max_characters: return [unknown]
-    i, result = 0, []
-    while i < len(word):
-        j = len(word)
-        while j > i:
-            piece = word[i:j] if i == 0 else "##%s" % word[i:j]
-            if piece in vocabulary:
-                result += [piece]
-                break
-            j -= 1
-        if j == i:
-            result = [unknown]
-            break
-        i = j
-    return result
 ''')
 ELSE = "        else:\n            return [unknown]\n"
 SEARCH = ("        for end in range(len(word), start, -1):\n"
@@ -302,7 +279,6 @@ right("loops", '''
 def corrupt_tokens(
     token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
 ):
-    """One token at a time."""
     if token_ids.dtype != torch.int64 or chosen.dtype != torch.bool:
         raise TypeError("dtypes")
     if min(mask_share, random_share) < 0 or mask_share + random_share > 1:
@@ -321,7 +297,6 @@ right("in vectors", '''
 def corrupt_tokens(
     token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
 ):
-    """Where in where in where."""
     if token_ids.dtype is not torch.long or chosen.dtype is not torch.bool:
         raise TypeError
     if mask_share < 0 or random_share < 0 or mask_share + random_share > 1:
@@ -330,24 +305,6 @@ def corrupt_tokens(
     fated = torch.where(fate < mask_share, torch.full_like(token_ids, mask_id), fated)
     return (
         torch.where(chosen, fated, token_ids), torch.where(chosen, token_ids, -100)
-    )
-''')
-right("in small steps", '''
-def corrupt_tokens(
-    token_ids: Tensor, chosen: Tensor, *, fate: Tensor, random_ids: Tensor, mask_id: int,
-    mask_share: float = 0.8, random_share: float = 0.1,
-):
-    """Integers instead of conditions."""
-    if token_ids.dtype != torch.int64: raise TypeError("token_ids")
-    if chosen.dtype != torch.bool: raise TypeError("chosen")
-    if not (0 <= mask_share and 0 <= random_share and mask_share + random_share <= 1):
-        raise ValueError("shares")
-    is_masked = (chosen & (fate < mask_share)).long()
-    is_random = (chosen & ~(fate < mask_share) & (fate < mask_share + random_share)).long()
-    is_kept = 1 - is_masked - is_random
-    return (
-        is_masked * mask_id + is_random * random_ids + is_kept * token_ids,
-        token_ids * chosen.long() - 100 * (~chosen).long(),
     )
 ''')
 MASKED, REPLACED = "masked = chosen & (fate < mask_share)", "replaced = chosen & (fate >= mask_share) & (fate < mask_share + random_share)"
@@ -525,7 +482,6 @@ for dim in (0, 1):
 # fmt: off
 right("loops", '''
 def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
-    """All of it by itself, without corrupt_tokens."""
     if token_ids.dtype != torch.long:
         raise TypeError("int64")
     if probability < 0 or probability > 1:
@@ -550,7 +506,6 @@ def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, proba
 ''')
 right("in vectors", '''
 def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
-    """A table of the ids that may be chosen, and Bernoulli's draw."""
     if token_ids.dtype != torch.int64:
         raise TypeError
     if not 0 <= probability <= 1:
@@ -568,29 +523,8 @@ def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, proba
         mask_id=mask_id,
     )
 ''')
-right("in small steps", '''
-def _allowed(token_ids, special_ids):
-    allowed = torch.ones_like(token_ids, dtype=torch.bool)
-    for special in special_ids:
-        allowed = allowed & token_ids.ne(special)
-    return allowed
-
-
-def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
-    """A helper for the specials, three draws."""
-    if probability != min(max(probability, 0.0), 1.0):
-        raise ValueError("probability")
-    shape = token_ids.shape
-    draws = torch.rand(2, *shape, generator=generator)
-    ids = draw_ordinary_tokens(list(shape), vocab_size, [*special_ids, mask_id], generator)
-    chosen = torch.logical_and(draws[0] < probability, _allowed(token_ids, special_ids))
-    return corrupt_tokens(
-        token_ids, chosen, fate=draws[1], random_ids=ids, mask_id=mask_id
-    )
-''')
 right("one token after the other", '''
 def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
-    """As the text tells it; three draws at most for each token."""
     if token_ids.dtype != torch.int64:
         raise TypeError("token_ids")
     if not 0 <= probability <= 1 or not all(0 <= i < vocab_size for i in [mask_id, *special_ids]):
@@ -788,7 +722,6 @@ assert_equal(len(pairs), 38, what="number of pairs from two documents that read 
 # fmt: off
 right("loops", '''
 def next_sentence_pairs(documents, *, generator):
-    """Indices and a helper list."""
     kept = [d for d in documents if d]
     if len(kept) < 2:
         raise ValueError("two documents")
@@ -806,7 +739,6 @@ def next_sentence_pairs(documents, *, generator):
 ''')
 right("in vectors", '''
 def next_sentence_pairs(documents, *, generator):
-    """All coins at once; another document is drawn until it is another."""
     documents = [list(document) for document in documents if len(document)]
     if len(documents) <= 1:
         raise ValueError("fewer than two documents")
@@ -822,22 +754,6 @@ def next_sentence_pairs(documents, *, generator):
             second = documents[other][int(place)]
         made.append((first, second, coin))
     return made
-''')
-right("in small steps", '''
-def next_sentence_pairs(documents, *, generator: torch.Generator) -> list:
-    """Numbers from a permutation."""
-    documents = list(filter(len, documents))
-    if len(documents) < 2:
-        raise ValueError("documents")
-    def draw(n): return torch.randperm(n, generator=generator)[0].item()
-    result = []
-    for k, document in enumerate(documents):
-        rest = [d for m, d in enumerate(documents) if m != k]
-        for here, following in zip(document[:-1], document[1:]):
-            label = draw(2)
-            if label: d = rest[draw(len(rest))]
-            result.append((here, d[draw(len(d))] if label else following, label))
-    return result
 ''')
 LABEL, PAIR = "label = draw(2)", "pairs.append(NextSentencePair(first=first, second=second, label=label))"
 NUMBER = "(number + 1 + draw(len(documents) - 1)) % len(documents)"
@@ -968,8 +884,6 @@ assert_equal(is_new, True, what="whether each call, token and entry is dropped b
 # fmt: off
 right("loops", '''
 class BertEmbeddings(nn.Module):
-    """Positions looked up by hand."""
-
     def __init__(self, config):
         super().__init__()
         d = config.d_model
@@ -997,8 +911,6 @@ class BertEmbeddings(nn.Module):
 ''')
 right("in vectors", '''
 class BertEmbeddings(nn.Module):
-    """One-hot segments."""
-
     def __init__(self, config) -> None:
         super().__init__()
         self.norm = LayerNorm(config.d_model, eps=config.eps)
@@ -1019,33 +931,6 @@ class BertEmbeddings(nn.Module):
             raise IndexError
         one_hot = F.one_hot(segment_ids.long(), len(self.segments.weight)).to(x.dtype)
         return self.dropout(self.norm(x + one_hot @ self.segments.weight))
-''')
-right("in small steps", '''
-class BertEmbeddings(nn.Module):
-    """Checks in a method of its own."""
-
-    def __init__(self, config):
-        super().__init__()
-        self.config = config
-        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        self.segments = nn.Embedding(config.num_segments, config.d_model)
-        self.positions = LearnedPositions(config.max_length, config.d_model)
-        self.norm = LayerNorm(config.d_model, eps=config.eps)
-        self.dropout = nn.Dropout(config.dropout)
-
-    def _checked(self, segment_ids, like):
-        if segment_ids is None:
-            return torch.zeros(like.shape, dtype=torch.long, device=like.device)
-        if segment_ids.dtype not in (torch.int64, torch.int32):
-            raise TypeError(str(segment_ids.dtype))
-        if segment_ids.shape != like.shape:
-            raise ValueError(str(segment_ids.shape))
-        return segment_ids
-
-    def forward(self, token_ids, segment_ids=None):
-        segments = self.segments(self._checked(segment_ids, token_ids))
-        parts = torch.stack([self.tokens(token_ids), segments])
-        return self.dropout(self.norm(self.positions(parts.sum(0))))
 ''')
 SUM, TOKENS, SEGMENTS = "self.positions(tokens + segments)", "self.tokens(token_ids)", "self.segments(segment_ids)"
 LAST = "self.dropout(self.norm(embedded))"
@@ -1173,8 +1058,6 @@ for _ in range(2):
 # fmt: off
 right("loops", '''
 class MaskedLanguageModelHead(nn.Module):
-    """Sizes from the embedding's attributes, the product written out."""
-
     def __init__(self, embedding, *, eps=1e-12):
         super().__init__()
         self.projection = nn.Linear(embedding.embedding_dim, embedding.embedding_dim)
@@ -1189,8 +1072,6 @@ class MaskedLanguageModelHead(nn.Module):
 ''')
 right("in vectors", '''
 class MaskedLanguageModelHead(nn.Module):
-    """The embedding is kept out of the modules, its weight is registered once more."""
-
     def __init__(self, embedding, *, eps: float = 1e-12) -> None:
         super().__init__()
         vocab_size, width = embedding.weight.size()
@@ -1203,24 +1084,6 @@ class MaskedLanguageModelHead(nn.Module):
         for step in (self.projection, F.gelu, self.norm, self.output_projection):
             hidden = step(hidden)
         return hidden
-''')
-right("in small steps", '''
-class MaskedLanguageModelHead(nn.Module):
-    """GELU by its formula, the normal distribution's."""
-
-    def __init__(self, embedding, eps=1e-12):
-        super().__init__()
-        d_model = embedding.weight.shape[1]
-        self.projection = nn.Linear(d_model, d_model)
-        self.norm = LayerNorm(d_model, eps=eps)
-        self.output_projection = nn.Linear(d_model, embedding.weight.shape[0])
-        del self.output_projection.weight
-        self.output_projection.weight = embedding.weight
-
-    def forward(self, hidden):
-        x = self.projection(hidden)
-        x = x * 0.5 * (1 + torch.erf(x / 2**0.5))
-        return self.output_projection(self.norm(x))
 ''')
 LOGITS, GELU = "self.output_projection(transformed)", "F.gelu(self.projection(hidden))"
 SHARED = "        self.output_projection.weight = embedding.weight\n"
@@ -1365,8 +1228,6 @@ assert_equal(is_same, True, what="whether nothing else drops")
 # fmt: off
 right("loops", '''
 class SentenceClassifier(nn.Module):
-    """The mask by hand."""
-
     def __init__(self, config, num_labels: int):
         super().__init__()
         self.config = config
@@ -1386,8 +1247,6 @@ class SentenceClassifier(nn.Module):
 ''')
 right("in vectors", '''
 class SentenceClassifier(nn.Module):
-    """Pooled by its own hands."""
-
     def __init__(self, config, num_labels):
         super().__init__()
         c = config
@@ -1404,33 +1263,6 @@ class SentenceClassifier(nn.Module):
         hidden = self.encoder(self.embeddings(token_ids, segment_ids), self.mask(token_ids))
         first = self.pooler.projection(hidden[:, 0]).tanh()
         return F.linear(first, self.classifier.weight, self.classifier.bias)
-''')
-right("in small steps", '''
-class _Body(nn.Module):
-    pass
-
-
-class SentenceClassifier(nn.Module):
-    """Built in a loop."""
-
-    def __init__(self, config, num_labels):
-        super().__init__()
-        sizes = (config.num_layers, config.d_model, config.num_heads, config.d_ff)
-        rest = {"dropout": config.dropout, "activation": "gelu", "eps": config.eps}
-        for name, part in (
-            ("embeddings", BertEmbeddings(config)), ("encoder", Encoder(*sizes, **rest)),
-            ("pooler", Pooler(config.d_model)),
-            ("classifier", nn.Linear(config.d_model, num_labels)),
-        ):
-            self.add_module(name, part)
-        init_weights(self, config.init_std)
-        self.padding = config.pad_id
-
-    def forward(self, token_ids, segment_ids=None):
-        x = self.embeddings(token_ids, segment_ids)
-        for layer in self.encoder.layers:
-            x = layer(x, padding_mask(token_ids, self.padding))
-        return self.classifier(self.pooler(x))
 ''')
 EMBED, MASK = "self.embeddings(token_ids, segment_ids)", ", padding_mask(token_ids, self.pad_id))"
 POOL, RESULT = "self.pooler(hidden)", "return self.classifier(self.pooler(hidden))"
@@ -1570,7 +1402,6 @@ assert_equal(left, [], what="parameters that are not trained")
 # fmt: off
 right("loops", '''
 def fine_tune(classifier, batches, *, learning_rate):
-    """The loss by hand."""
     optimizer = torch.optim.AdamW(list(classifier.parameters()), learning_rate)
     history = []
     for texts, labels in list(batches):
@@ -1586,7 +1417,6 @@ def fine_tune(classifier, batches, *, learning_rate):
 ''')
 right("in vectors", '''
 def fine_tune(classifier, batches, *, learning_rate):
-    """A generator inside, as some like it."""
     classifier.train()
     criterion, optimizer = nn.CrossEntropyLoss(), torch.optim.AdamW(
         classifier.parameters(), lr=learning_rate
@@ -1601,21 +1431,6 @@ def fine_tune(classifier, batches, *, learning_rate):
             yield loss.detach().cpu().item()
 
     losses = [*steps()]
-    classifier.eval()
-    return losses
-''')
-right("in small steps", '''
-def fine_tune(classifier: nn.Module, batches, *, learning_rate: float) -> list:
-    """Gradients cleared on the model."""
-    losses = []
-    optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)
-    classifier.train()
-    for step, (x, y) in enumerate(batches):
-        classifier.zero_grad()
-        loss = F.nll_loss(F.log_softmax(classifier(x), -1), y)
-        losses.insert(step, loss.item())
-        loss.backward()
-        optimizer.step()
     classifier.eval()
     return losses
 ''')
