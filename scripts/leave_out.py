@@ -108,7 +108,6 @@ def leave_out_homework(name: str, root: Path) -> str:
     """
     homework = contents.find_homework(name, root)
     (root / "solutions" / f"{homework}.py").unlink()
-    (root / "tests" / "homework" / f"{homework.replace('-', '_')}.py").unlink(missing_ok=True)
     for made in ("assignments", "build/source", "build/student"):
         shutil.rmtree(root / made / homework, ignore_errors=True)
     changes = {

@@ -732,15 +732,6 @@ def sum_statistics(statistics):
         matches=tuple(matches), totals=tuple(totals), candidate_length=c, reference_length=r
     )
 ''')
-right("sums of columns", '''
-def sum_statistics(statistics):
-    return BLEUStatistics(
-        matches=tuple(sum(column) for column in zip(*(s.matches for s in statistics))),
-        totals=tuple(sum(column) for column in zip(*(s.totals for s in statistics))),
-        candidate_length=sum(s.candidate_length for s in statistics),
-        reference_length=sum(s.reference_length for s in statistics),
-    )
-''')
 right("one array for a corpus", '''
 import numpy as np
 
@@ -938,29 +929,6 @@ def smoothed_precisions(statistics, smoothing="exp", smoothing_value=None):
             zeros += 1
             precisions.append(1 / (2**zeros * t))
     return precisions
-''')
-right("numerators first, then divided", '''
-def smoothed_precisions(statistics, smoothing="exp", smoothing_value=None):
-    values = {"none": 0, "floor": 0.1, "add-k": 1, "exp": 0}
-    try:
-        k = values[smoothing] if smoothing_value is None else smoothing_value
-    except KeyError as unknown:
-        raise ValueError(f"{smoothing} is unknown") from unknown
-    if k < 0:
-        raise ValueError(k)
-    more = [k * (n > 0) * (smoothing == "add-k") for n in range(len(statistics.totals))]
-    rows = zip(statistics.matches, statistics.totals, more)
-    pairs = [(m + a, t + a) for m, t, a in rows if t + a]
-    if not any(statistics.matches):
-        return tuple(0.0 for _ in pairs)
-    first_zero = sum(m > 0 for m, _ in pairs)
-    above = {
-        "none": lambda i, m: m,
-        "floor": lambda i, m: m or k,
-        "add-k": lambda i, m: m,
-        "exp": lambda i, m: m or 0.5 ** (i - first_zero + 1),
-    }[smoothing]
-    return tuple(above(i, m) / t for i, (m, t) in enumerate(pairs))
 ''')
 right("arrays", '''
 import numpy as np
@@ -1230,17 +1198,6 @@ def score_statistics(
     return BLEUScore(
         score=score, precisions=tuple(precisions), brevity_penalty=bp, statistics=statistics
     )
-''')
-right("math.prod", '''
-def score_statistics(
-    statistics, *, smoothing="exp", smoothing_value=None, effective_order=False
-):
-    ps = tuple(smoothed_precisions(statistics, smoothing, smoothing_value))
-    padded = ps + (0.0,) * (len(statistics.totals) - len(ps))
-    used = ps if effective_order else padded
-    bp = brevity_penalty(statistics.candidate_length, statistics.reference_length)
-    score = 100 * bp * math.prod(used) ** (1 / len(used)) if used else 0.0
-    return BLEUScore(score=score, precisions=padded, brevity_penalty=bp, statistics=statistics)
 ''')
 right("a function of its own for the mean", '''
 import numpy as np

@@ -69,7 +69,6 @@ FILES = {
     "solutions/hw03-masks.py": "",
     "solutions/hw07-bleu.py": "",
     "assignments/hw07-bleu/hw07-bleu.ipynb": "{}",
-    "tests/homework/hw07_bleu.py": "",
 }
 
 
@@ -208,7 +207,6 @@ def test_removing_a_chapter_turns_links_to_it_into_text(root):
 def test_removing_a_homework_removes_its_files(root):
     assert leave_out.leave_out_homework("hw07", root) == "hw07-bleu"
     assert not (root / "solutions" / "hw07-bleu.py").exists()
-    assert not (root / "tests" / "homework" / "hw07_bleu.py").exists()
     assert not (root / "assignments" / "hw07-bleu").exists()
     assert ("metrics.bleu", "bleu", None) in rows(root)
     for name in (contents.PLANS, contents.MAP, "README.md"):
