@@ -67,6 +67,16 @@
       return { temperature: this.temperature.get(), topP: this.topP.get(), seed: Number(this.seed.value) || 0 };
     }
 
+    /** What a link to the figure keeps: the prompt and the chosen token, no model. */
+    get state() {
+      return { prompt: this.prompt.value, place: this.whole.text.chosen };
+    }
+
+    restore({ prompt, place }) {
+      this.prompt.value = prompt;
+      if (place >= 0 && place < this.whole.text.tokens.length) this.whole.text.choose(place);
+    }
+
     /** Open a file's bytes in a laboratory of its own; the old one goes on if that fails. */
     async open(buffer, onShare) {
       const parts = [this.desk, this.surgery.element];
