@@ -1732,7 +1732,7 @@ for eos_id, ends in ((3, [2, 5, 3]), (0, [4, 3, 4]), (1, [3, 7, 1]), (None, [7, 
     for row, end in enumerate(ends):
         if end <= 6:
             likeliest[end - 1, row] = eos_id
-    scores, steps = torch.randn(6, 3, 8) + 9 * nn.functional.one_hot(likeliest, 8), []
+    scores, steps = torch.rand(6, 3, 8) + 2 * nn.functional.one_hot(likeliest, 8), []
 
     def model(tokens, scores=scores, steps=steps):
         steps.append(1)
@@ -1866,6 +1866,7 @@ ANEW = WRITTEN.replace("return", "found =") + """
 NEW = "You give the model more than the new token; call advance(token), (batch, 1)."
 DICE = "You do not draw from the generator alone; hand it on to torch.multinomial."
 EACH = "You draw one token for all texts; draw one for each."
+PROMPT = "You return the prompt too; return the new tokens alone."
 FORM = "You return something else than a Hypothesis with plain ints for each prompt; cut_at_eos makes them."
 for name, edits, hint in (
     ("the global dice", [(DRAW, DRAW.replace(", generator=generator", ""))], DICE),
@@ -1885,8 +1886,13 @@ for name, edits, hint in (
     ("a token too few", [(" == max_new_tokens:", " >= max_new_tokens - 1:")], "You write a token too few; write max_new_tokens."),
     ("a token too many", [(" == max_new_tokens:", " == max_new_tokens + 1:")], "You write a token too many; write max_new_tokens."),
     ("floats read", [(READ, READ.replace("token)", "token.float())"))], "You give the model floats; give it token ids."),
-    ("the prompt returned too", [(WRITTEN, ANEW.format("(*prompt[found.index(h)].tolist(), *h.tokens)"))],
-     "You return the prompt too; return the new tokens alone."),
+    ("the prompt returned too", [(WRITTEN, ANEW.format("(*next(prompts), *h.tokens)").replace("    return", "    prompts = iter(prompt.tolist())\n    return"))],
+     PROMPT),
+    ("the prompt in front of the tokens", [(BEGIN, "    tokens, log_probabilities = [prompt], [torch.zeros(prompt.shape)]\n"),
+      ("len(tokens) == max_new", "len(tokens) - 1 == max_new")], PROMPT),
+    ("the prompt in front, its log-probabilities missing", [(WRITTEN, WRITTEN.replace("torch.cat(tokens,", "torch.cat([prompt, *tokens],"))], PROMPT),
+    ("the last token of the prompt in front", [(BEGIN, "    tokens, log_probabilities = [prompt[:, -1:]], [torch.zeros(len(prompt), 1)]\n"),
+      ("len(tokens) == max_new", "len(tokens) - 1 == max_new")], PROMPT),
     ("token ids far beyond the vocabulary", [(WRITTEN, ANEW.format("tuple(400_000_000 + t for t in h.tokens)"))], FORM),
     ("floats for tokens", [(WRITTEN, ANEW.format("tuple(map(float, h.tokens))"))], FORM),
     ("tensors for tokens", [(WRITTEN, ANEW.format("torch.tensor(h.tokens)"))], FORM),
