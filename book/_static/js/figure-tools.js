@@ -34,7 +34,7 @@
   }
 
   function write(control, value) {
-    if (!control || read(control) === value) return;
+    if (!control || control.disabled || read(control) === value) return;
     if (isSwitch(control) || isButton(control)) {
       control.click();
       return;

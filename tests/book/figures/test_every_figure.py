@@ -118,6 +118,16 @@ def test_a_button_has_the_colour_of_all_buttons(figure):
     assert tool.evaluate("tool => getComputedStyle(tool).color") == colour
 
 
+@figure_test("bend-curve")
+def test_a_link_holds_what_was_dragged(figure, chromium):
+    figure.locator(".course-handle").nth(1).press("ArrowUp")
+    table = figure.locator(".bend-table").inner_text()
+    figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
+    figure.get_by_role("button", name="Copy link").click()
+    with opened(chromium, figure.page.evaluate("window.clip")) as again:
+        assert again.page.locator(".bend-table").inner_text() == table
+
+
 @figure_test("beam-search")
 def test_words_of_the_tree_lie_within_their_boxes_and_more_to_the_right_is_seen(figure):
     figure.page.set_viewport_size({"width": 390, "height": 844})

@@ -1,5 +1,6 @@
 """Metadata of pages with an address of the book, and without one."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -52,7 +53,8 @@ def test_a_reader_can_report_a_problem_of_a_page_mend_it_and_cite_it(intro):
 
 def test_an_excerpt_of_the_search_has_no_keys_and_no_names_of_files(site):
     script = (site / "_static" / "search-entries.js").read_text()
-    texts = re.findall(r'"text": "((?:[^"\\]|\\.)*)"', script)
+    entries = json.loads(script.partition("=")[2].rstrip(";\n"))
+    texts = [entry["text"] for entry in entries if not entry["page"].startswith("book/for-")]
     keys = re.findall(r"@\w+\{(\w+),", (ROOT / "book" / "references.bib").read_text())
     words = {word for text in texts for word in re.findall(r"[\w/.]+", text)}
     assert len(texts) > 500

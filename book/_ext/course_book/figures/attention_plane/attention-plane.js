@@ -136,6 +136,15 @@
       );
     }
 
+    get state() {
+      return { point: this.point, places: this.places };
+    }
+
+    restore(state) {
+      Object.assign(this, state);
+      this.update();
+    }
+
     where(point) {
       return point.map((at, i) => `${this.model.axes[i]} ${signed(at, 1)}`).join(", ");
     }

@@ -174,6 +174,15 @@
       this.update();
     }
 
+    get state() {
+      return { units: this.units, bias: this.bias };
+    }
+
+    restore(state) {
+      Object.assign(this, state);
+      this.update();
+    }
+
     error(units = this.units, bias = this.bias) {
       const { x, y } = this.model;
       const squares = x.map((at, i) => (layer(units, bias, at) - y[i]) ** 2);

@@ -159,10 +159,18 @@
     }
 
     reset() {
-      this.x = [...this.model.entries];
-      this.turn.set(0);
-      this.gain.set(1);
-      this.bias.set(0);
+      this.restore({ x: [...this.model.entries], turn: 0, gain: 1, bias: 0 });
+    }
+
+    get state() {
+      return { x: this.x, turn: this.turn.get(), gain: this.gain.get(), bias: this.bias.get() };
+    }
+
+    restore({ x, turn, gain, bias }) {
+      this.x = x;
+      this.turn.set(turn);
+      this.gain.set(gain);
+      this.bias.set(bias);
       this.update();
     }
 
