@@ -5,11 +5,49 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from course_book.figures import weights
 
 from tests.book import living_figures as living
 from tests.book.figures.conftest import PAGES, figure_test
 from tests.book.figures.small_gguf import TOKENS, NumpyLlama, write_small_gguf
 from tests.book.watched_page import depends_on_page, expect, opened
+
+EXAMPLE = {
+    "date": "today", "command": "make it", "name": "small", "layers": 1, "note": "", "heads": [],
+    "tokens": [
+        {"text": "a", "written": False, "own": 0.0, "alternatives": [], "lens": []},
+        {"text": " b", "written": True, "own": 0.5, "alternatives": [[" b", 0.5]], "lens": []},
+    ],
+}  # fmt: skip
+PAGE = f"""# Page
+
+```{{raw}} html
+<script type="application/json" id="run">{json.dumps(EXAMPLE)}</script>
+```
+
+```{{interactive}} language-model
+:data: run
+
+A caption.
+```
+"""
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_build_copies_the_weights_only_where_their_package_is_installed(
+    build_page, tmp_path, monkeypatch, is_installed
+):
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF")
+    monkeypatch.setattr(weights, "find_weights", lambda: file if is_installed else None)
+    html, warnings, folder = build_page(PAGE, other="---\norphan: true\n---\n# Other")
+    assert warnings == ""
+    assert "\u201ca\u201d, always with the likeliest token" in html
+    assert (folder / "_static" / "models" / "small.gguf").exists() == is_installed
+    place = 'window.courseWeights = {"file": "_static/models/small.gguf", "bytes": 4};'
+    assert (place in html) == is_installed
+    assert "courseWeights" not in (folder / "other.html").read_text()
+
 
 PROMPT = "hello the"
 IDS = [TOKENS.index("hello"), TOKENS.index("\u0120the")]

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from course_book.figures.assets import figure_assets
 from course_book.figures.weights import find_weights
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from course_lib.generation.sampling import keep_top_p
 from tests.book.contents import ROOT
 from tests.book.figures.conftest import NODE
 from tests.book.figures.small_gguf import (
@@ -25,7 +27,7 @@ from tests.book.figures.small_gguf import (
 
 pytestmark = pytest.mark.depends_on("book/_ext", "tests/book/figures", "benchmarks/runs")
 REFERENCE = ROOT / "benchmarks" / "runs" / "language-model-in-page" / "reference.json"
-ENGINE = ("gguf", "quantised", "byte-level-bpe", "llama")
+ENGINE = ("gguf", "quantised", "byte-level-bpe", "llama", "laboratory")
 CLOSE = 1e-3  # between logits of the page and of PyTorch
 OPEN = """
 const { readGGUF, ByteLevelBPE, Llama } = courseLlama;
@@ -137,6 +139,29 @@ def test_special_tokens_are_found_in_a_text_only_if_asked_for(small):
     with_specials, without = run_llama(small[0], body)
     assert with_specials == [1, TOKENS.index("he"), 2]
     assert not {1, 2} & set(without)
+
+
+DRAW = """
+const { logits, settings, seed } = data;
+const random = courseLlama.makeRandom(seed);
+return Array.from({ length: 20000 }, () =>
+  courseLlama.draw(Float64Array.from(logits), settings, random));
+"""
+
+
+@pytest.mark.parametrize(("temperature", "top_p"), [(0, 1), (1, 1), (0.5, 0.9), (1.5, 0.6)])
+def test_tokens_are_drawn_with_the_librarys_probabilities_and_by_the_seed(
+    small, temperature, top_p
+):
+    logits = [1.0, 0.2, -0.5, 2.1, 0.7, -3.0]
+    data = {"logits": logits, "settings": {"temperature": temperature, "topP": top_p}, "seed": 3}
+    drawn = run_llama(small[0], DRAW, data)
+    kept = keep_top_p(torch.tensor(logits) / max(temperature, 1e-3), top_p)
+    found = np.bincount(drawn, minlength=6) / len(drawn)
+    assert np.abs(found - kept.softmax(-1).numpy()).max() < 0.015
+    if temperature:
+        assert drawn == run_llama(small[0], DRAW, data)
+        assert drawn != run_llama(small[0], DRAW, data | {"seed": 4})
 
 
 REFUSED = {
