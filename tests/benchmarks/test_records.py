@@ -148,7 +148,8 @@ def test_each_record_names_its_command_and_machine():
         path
         for path in RUNS.rglob("*.json")
         if path.name not in ("history.json", "analysis.json")
-        and path.parent.name not in ("gpu", "long-trainings")  # these have tests of their own
+        # these have tests of their own
+        and path.parent.name not in ("gpu", "long-trainings", "language-model-in-page")
     ]
     assert len(records) >= 10
     for path in records:
@@ -157,6 +158,17 @@ def test_each_record_names_its_command_and_machine():
         for field in ("device", "threads", "torch", "python", "date"):
             assert record[field], (path, field)
         assert record.get("cpu_seconds") or record["total_cpu_seconds"], path
+
+
+def test_records_of_the_language_model_name_their_command_and_peers():
+    paths = {path.stem: path for path in (RUNS / "language-model-in-page").glob("*.json")}
+    records = {name: json.loads(path.read_text("utf-8")) for name, path in paths.items()}
+    assert records.keys() == {"reference", "example"}
+    for name, record in records.items():
+        assert record["command"].startswith("python -m benchmarks.language_model_in_page "), name
+        assert record["command"].endswith(f" --{name}")
+        assert record["date"]
+    assert {"torch", "transformers", "gguf"} <= records["reference"]["packages"].keys()
 
 
 def test_gpu_figures_equal_their_records(figures):
