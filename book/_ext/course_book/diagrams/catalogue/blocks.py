@@ -1,6 +1,6 @@
 """Blocks of Transformers, stacked upwards in a column: layers, and sublayers with residuals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from course_book.diagrams.parts import About, Role
@@ -38,6 +38,7 @@ class Column:
         bypass: The side of its residual connections.
         norm_position: The place of the norms in its sublayers.
         top: Id of the last box.
+        norm_fields: The label, the links and the like of its norms.
     """
 
     sketch: Sketch
@@ -49,6 +50,9 @@ class Column:
     bypass: Literal["left", "right"] = "left"
     norm_position: NormPosition = "pre"
     top: str = ""
+    norm_fields: dict[str, Any] = field(
+        default_factory=lambda: {"text": "LayerNorm", "about": NORM}
+    )
 
     def put(self, part: str, text: str = "", *, wired: bool = True, **fields: Any) -> str:
         """Put a box on top, with a wire from the box below, and return its id.
@@ -79,7 +83,7 @@ class Column:
 
     def norm(self, part: str) -> str:
         """Put a norm on top, and return its id."""
-        return self.put(part, "LayerNorm", kind="norm", about=NORM)
+        return self.put(part, kind="norm", **self.norm_fields)
 
     def fork(self, part: str, above: float) -> str:
         """Split the wire in the gap above the last box, and return the junction's id."""

@@ -6,17 +6,20 @@ from course_book.diagrams.catalogue.blocks import (
     CROSS_ATTENTION,
     EMBEDDING,
     FEED_FORWARD,
+    LAYERS,
+    NORM,
     POSITIONS,
     RESIDUAL,
     SELF_ATTENTION,
     Column,
     NormPosition,
 )
-from course_book.diagrams.parts import About
+from course_book.diagrams.parts import About, Role
 from course_book.diagrams.sketch import Sketch, diagram
 
 MODELS = "course_lib.models"
 MASKED = "Masked\nself-attention"
+RMS_NORM = About(section="rms-norm", code=f"{LAYERS}.normalization.RMSNorm")
 
 
 @diagram(
@@ -179,3 +182,77 @@ def fine_tuning(sketch: Sketch) -> None:
         for column, answer in answers.items():
             sketch.data(f"{name}-{column}-out", answer, row + 2, left + column, "prediction")
             sketch.wire(bert_box, f"{name}-{column}-out", "prediction")
+
+
+def _decoder(
+    sketch: Sketch, name: str, title: str, column: float, changes: tuple[str, ...]
+) -> None:
+    def changed(*which: str) -> dict[str, Role]:
+        return {"role": "prediction" if set(which) & set(changes) else "decoder"}
+
+    modern = set(changes)
+    norm = {
+        "text": "RMSNorm" if "norms" in modern else "LayerNorm",
+        "about": RMS_NORM if "norms" in modern else NORM,
+        **changed("norms"),
+    }
+    model = Column(sketch=sketch, name=name, column=column, role="decoder", norm_fields=norm)
+    model.norm_position = "pre" if "norms" in modern else "post"
+    model.bypass = "right" if column else "left"
+    model.put("tokens", "tokens so far", kind="data")
+    model.put("embedding", "Embedding", about=EMBEDDING, **changed("tied"))
+    if "rotary" in modern:
+        model.row += 1
+    else:
+        model.put("positions", "+ positions", kind="norm", about=POSITIONS)
+    first = len(model.names())
+    keys = "8 heads,\n2 of keys" if "groups" in modern else "8 heads,\n8 of keys"
+    turned = ", turned" if "rotary" in modern else ""
+    attention = About(section="sharing-keys", code=f"{LAYERS}.attention.GroupedQueryAttention")
+    model.sublayer(
+        "attention", f"Attention{turned}\n{keys}", about=attention, **changed("groups", "rotary")
+    )
+    bias = "" if "no biases" in modern else "\n+ biases"
+    gated = "gate" in modern
+    feed_forward = About(
+        section="the-gate" if gated else "feed-forward",
+        code=f"{LAYERS}.feed_forward.{'GatedFeedForward' if gated else 'FeedForward'}",
+    )
+    model.sublayer(
+        "feed-forward", ("SwiGLU" if gated else "ReLU layer") + bias, about=feed_forward,
+        **changed("gate", "no biases"),
+    )  # fmt: skip
+    sketch.frame(
+        *model.names(first), role="decoder", label="N×", side="right" if column else "left"
+    )
+    if "norms" in modern:
+        model.norm("last-norm")
+    else:
+        model.row += 1
+    output = "Output matrix\n= embedding" if "tied" in modern else "Output matrix"
+    model.put("output", output, **changed("tied"))
+    model.put("logits", "next token", kind="data")
+    model.put("title", title, kind="title", wired=False)
+
+
+CHANGES = ("norms", "gate", "rotary", "groups", "no biases", "tied")
+
+
+@diagram(
+    "modern-block",
+    rows=21,
+    columns=24,
+    legend="Change",
+    variants={"all six": CHANGES} | {change: (change,) for change in CHANGES},
+)
+def modern_block(sketch: Sketch, *changes: str) -> None:
+    """A decoder of 2017 and a decoder of 2024.
+
+    Two columns, read from below. Left, the decoder of 2017 without its cross-attention: embedding,
+    sinusoidal positions added, masked self-attention with eight heads of keys and a feed-forward
+    layer with biases, each followed by its residual's sum and by LayerNorm; then the output matrix.
+    Right, the same decoder with the chosen changes, in the colour of predictions.
+    """
+    sketch.description += f" Changed here: {', '.join(changes)}."
+    _decoder(sketch, "old", "2017", 0, ())
+    _decoder(sketch, "new", "2024" if len(changes) == len(CHANGES) else "2017, changed", 2, changes)
