@@ -14,7 +14,7 @@ from course_book.diagrams.catalogue.blocks import (
     Column,
     NormPosition,
 )
-from course_book.diagrams.parts import About, Role
+from course_book.diagrams.parts import About
 from course_book.diagrams.sketch import Sketch, diagram
 
 MODELS = "course_lib.models"
@@ -187,7 +187,7 @@ def fine_tuning(sketch: Sketch) -> None:
 def _decoder(
     sketch: Sketch, name: str, title: str, column: float, changes: tuple[str, ...]
 ) -> None:
-    def changed(*which: str) -> dict[str, Role]:
+    def changed(*which: str) -> dict[str, Any]:
         return {"role": "prediction" if set(which) & set(changes) else "decoder"}
 
     modern = set(changes)
