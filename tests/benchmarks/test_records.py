@@ -144,14 +144,11 @@ def test_readme_quotes_the_measured_speed(figures):
 
 
 def test_each_record_names_its_command_and_machine():
-    with_their_own_tests = (
-        *("gpu", "language-model-in-page", "long-trainings", "modern-language-model"),
-    )
+    own_tests = ("gpu", "language-model-in-page", "long-trainings", "modern-language-model")
     records = [
         path
         for path in RUNS.rglob("*.json")
-        if path.name not in ("history.json", "analysis.json")
-        and path.parent.name not in with_their_own_tests
+        if path.name not in ("history.json", "analysis.json") and path.parent.name not in own_tests
     ]
     assert len(records) >= 10
     for path in records:

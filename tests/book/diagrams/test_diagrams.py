@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import combinations, pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -17,6 +18,7 @@ VARIANTS = {
     for name, drawing in DIAGRAMS.items()
     for index, diagram in enumerate(drawing.variants.values())
 }
+STYLE = Path(__file__).parents[3] / "book" / "_static" / "css" / "diagrams.css"
 EACH = pytest.mark.parametrize("diagram", VARIANTS.values(), ids=VARIANTS)
 PHONE = 343  # pixels that a window of 375 leaves for a drawing
 LOW = Box(id="low", text="in", row=0, column=0)
@@ -137,3 +139,11 @@ def test_unknown_targets_and_diagrams_are_reported_and_variants_are_radios(build
     assert "no diagram 'nothing'; there are ['additive-score'" in built.warnings
     assert built.html.count('class="course-diagram__variant"') == 3
     assert len(re.findall(r'<input type="radio" name="diagram-transformer"', built.html)) == 2
+
+
+def test_every_variant_can_be_shown():
+    css = STYLE.read_text(encoding="utf-8")
+    most = max(len(drawing.variants) for drawing in DIAGRAMS.values())
+    for number in range(most):
+        shown = f'[value="{number}"]:checked) .course-diagram__variant:nth-child({number + 1})'
+        assert shown in css
