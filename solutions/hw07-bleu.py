@@ -279,7 +279,7 @@ def count_matches(candidate, references, n, *, clip=True):
 ''')
 joined = right("the operators of Counter", '''
 def count_matches(candidate, references, n, *, clip=True):
-    found, allowed = ngram_counts(candidate, n), Counter()
+    found, allowed = Counter(ngram_counts(candidate, n)), Counter()
     for reference in references:
         allowed |= ngram_counts(reference, n)
     kept = found & allowed if clip else Counter({g: c for g, c in found.items() if g in allowed})
