@@ -29,7 +29,7 @@
   const sizes = new ResizeObserver((entries) => {
     // All is measured before anything is changed: so the page is laid out once.
     const elements = entries.map(({ target }) => target);
-    const scrolls = elements.map((element) => element.scrollWidth > element.clientWidth + 1);
+    const scrolls = elements.map((element) => element.scrollWidth > element.clientWidth);
     elements.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
   });
 

@@ -25,7 +25,7 @@
   class WordNeighbours {
     constructor(model, el) {
       this.model = model;
-      this.height = window.matchMedia("(max-width: 600px)").matches ? 26 : 15; // of a letter, in units
+      this.height = window.matchMedia("(max-width: 600px)").matches ? 28 : 15; // of a letter, in units
       const alphabetical = Object.entries(model.words).sort(([, a], [, b]) => (a < b ? -1 : 1));
       const { label, select } = makeSelect("Word", alphabetical, () => this.choose(Number(select.value)));
       this.select = select;
