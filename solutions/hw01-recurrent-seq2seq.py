@@ -3,7 +3,7 @@
 #
 # A stonemason in Rome takes your order, a year, and carves `1984` as `MCMLXXXIV`. Four symbols come
 # in, nine go out; no symbol in stands for one symbol out. Translation is like that. **A
-# sequence-to-sequence network reads to the end, remembers what it has read in one vector, and then
+# sequence-to-sequence network reads to the end, remembers all of it in one vector, and then
 # writes.** Here you write one; it becomes a stonemason.
 #
 # | part | what you write | points |
@@ -11,14 +11,14 @@
 # | 1 | `GRUCell`: one step of remembering | 6 |
 # | 2 | `read_both_ways`: a deep encoder that reads in both directions | 5 |
 # | 3 | `Decoder`: one that writes, and learns with teacher forcing | 3 |
-# | 4 | `greedy_search`, `beam_search`, `diagnose`: choose, and find out what went wrong | 8 |
+# | 4 | `greedy_search`, `beam_search`, `diagnose`: choose, and find the fault | 8 |
 # | 5 | a question, answered in words | 2 |
 #
 # **Time:** about four hours, after [Recurrent networks](book:recurrent-networks),
 # [Sequence to sequence](book:sequence-to-sequence) and [Decoding](book:decoding). Change no tensor
 # or list that you are given. [For students](book:for-students) explains grading and handing in.
-# **The rule:** what leads to PyTorch's `nn.RNN`, `nn.GRU`, `nn.GRUCell`, or to `torch.rnn_tanh`,
-# `torch.gru`, `torch.gru_cell` beneath them, loses the points of its tests.
+# **The rule:** an exercise that leads to PyTorch's `nn.RNN`, `nn.GRU`, `nn.GRUCell`, or to
+# `torch.rnn_tanh`, `torch.gru`, `torch.gru_cell` beneath them, loses the points of its tests.
 
 # %% setup="imports"
 import math
@@ -46,9 +46,9 @@ prepare_notebook()  # test cells say how they ended
 #
 # A recurrent **cell** reads a vector $x$ and its last state $h$, and returns the next state.
 # [The plain cell](book:recurrent-networks#plain-cell) writes its state anew at each step, and so it
-# forgets. [The gated recurrent unit](book:recurrent-networks#gated-recurrent-unit) keeps what its
-# **gates** say, sigmoids between 0 and 1. Texts disagree on which side $z$ stands: here, as in
-# PyTorch, $z$ near 1 **keeps** the old state. The reset gate acts **after** the product with $U_n$,
+# forgets. [The gated recurrent unit](book:recurrent-networks#gated-recurrent-unit) keeps as much
+# as its **gates** say, sigmoids between 0 and 1. Texts disagree on which side $z$ stands: here, as
+# in PyTorch, $z$ near 1 **keeps** the old state. The reset gate acts **after** the product with $U_n$,
 # and on that product's bias too. All three $W$ live in one `nn.Linear`, in the order $r, z, n$, and
 # so do all three $U$: `chunk` cuts the product. `check_at_least(1, d_input=d_input)` raises the error.
 
@@ -90,7 +90,7 @@ assert_matches(cell, ours, torch.randn(4, 6), torch.randn(4, 6))
 ### END HIDDEN TESTS
 
 # %% test="GRUCell-reset" points=2 read="recurrent-networks#gated-recurrent-unit"
-# The reset gate acts on what the candidate takes from the old state, after the product
+# The reset gate acts on the old state's part in the candidate, after the product
 cell = GRUCell(1, 2)
 bias = torch.tensor([math.log(3.0), -math.log(3.0), 0.0, 0.0, 0.0, 0.0])
 weight = torch.tensor([[0.0, 0.0]] * 4 + [[0.0, 1.0], [1.0, 0.0]])  # U_n exchanges two numbers
@@ -224,7 +224,7 @@ for name in ("input", "hidden"):
 wrong("update gate the other way round", (STATE, "update * candidate + (1 - update) * hidden"), lost="update",
     hint="You exchange z and 1 - z; where z is near 1, keep the old state.")
 wrong("candidate added whole", (STATE, "candidate + update * hidden"), lost="update",
-    hint="You add the candidate whole; give it what z leaves, 1 - z.")
+    hint="You add the candidate whole; its share is 1 - z.")
 wrong("old state added whole", (STATE, "(1 - update) * candidate + hidden"), lost="update",
     hint="You add the old state whole; z says how much of it is kept.")
 wrong("old state forgotten", (STATE, "(1 - update) * candidate"), lost="update",
@@ -299,7 +299,7 @@ wrong("without biases the state as it was", (f"return {STATE}",
     hint="You compute something else with bias=False; only the biases go.")
 wrong("candidate alone in evaluation", (STATE, f"{STATE} if self.training else candidate"), lost="values",
     hint="You compute something else in evaluation; this cell has no dropout.")
-wrong("float32 whatever comes", (f"return {STATE}", f"return ({STATE}).float()"), lost="values",
+wrong("always float32", (f"return {STATE}", f"return ({STATE}).float()"), lost="values",
     hint="You cast to float32; keep the dtype that comes in.")
 wrong("the batch squeezed", (f"return {STATE}", f"return ({STATE}).squeeze(0)"), lost="values",
     hint="You squeeze() away a batch of one; it stays (1, d_hidden).")
@@ -322,8 +322,8 @@ same("chunk(3, dim=--1)", "the last of two dimensions")
 # %% [markdown]
 # ## Part 2: read, forwards and backwards
 #
-# An encoder reads from left to right, to know what came before each word, and from right to left, to
-# know what comes after: see [Both directions](book:recurrent-networks#both-directions) and
+# An encoder reads from left to right, to know the words before each one, and from right to left,
+# to know those after it: see [Both directions](book:recurrent-networks#both-directions) and
 # [Sequences of different lengths](book:recurrent-networks#padding-and-lengths).
 #
 # ```
@@ -334,15 +334,15 @@ same("chunk(3, dim=--1)", "the last of two dimensions")
 # ```
 #
 # The backward cell meets the padding *first*, and a state must pass through padding unchanged:
-# `torch.where` chooses row by row. The cells come as arguments; those of the tests below add up what
-# they read, the backward one ten times.
+# `torch.where` chooses row by row. The cells come as arguments; those of the tests below add up
+# their inputs, the backward one ten times.
 
 
 # %% solution="read_both_ways" forbids="torch.nn.RNN torch.nn.GRU torch.rnn_tanh torch.gru"
 def read_both_ways(x: Tensor, lengths: Tensor, layers: list, d_hidden: int):
     """Read sequences in both directions, layer upon layer.
 
-    Every state starts from zeros, of the dtype of ``x``. At padding a state stays what it was, and
+    Every state starts from zeros, of the dtype of ``x``. At padding a state stays as it was, and
     the memory is zero.
 
     Args:
@@ -409,7 +409,7 @@ assert_gradients(lambda x: read_both_ways(x, lengths, layers, 4)[0][..., 4:], x)
 ### END HIDDEN TESTS
 
 # %% test="read_both_ways-padding" points=1 read="recurrent-networks#padding-and-lengths"
-# A sequence is read as if it were alone, whatever it is padded with
+# A sequence is read as if it were alone, with any padding
 adding = (lambda x, h: h + x, lambda x, h: h + 10 * x)  # a cell for each direction
 x = torch.tensor([[[1.0], [2.0], [4.0]], [[3.0], [5.0], [9.0]]])
 memory, _ = read_both_ways(x, torch.tensor([3, 2]), [adding], 1)  # the 9 is padding
@@ -525,8 +525,8 @@ wrong("starts from x", (ZEROS, "            hidden = x[:, 0, :1].expand(-1, d_hi
     hint="You start from x; start from zeros.")
 wrong("starts from zeros at each step", (KEEP, KEEP.replace("t], hidden)", "t], torch.zeros_like(hidden))")),
     lost="forward", hint="You start from zeros at each step; hand the state on.")
-wrong("float32 whatever comes", ("x.new_zeros(x.size(0), d_hidden)", "torch.zeros(x.size(0), d_hidden)"),
-    lost="forward", hint="You make float32 whatever comes; x.new_zeros(...) has the dtype of x.")
+wrong("always float32", ("x.new_zeros(x.size(0), d_hidden)", "torch.zeros(x.size(0), d_hidden)"),
+    lost="forward", hint="You always make float32; x.new_zeros(...) has the dtype of x.")
 wrong("the state before reading", (f"                hidden = {KEEP}\n                by_step[t] = hidden\n",
     f"                by_step[t] = hidden\n                hidden = {KEEP}\n"), lost="forward",
     hint="You store the state before reading a step; store the one after.")
@@ -551,9 +551,9 @@ wrong("detached at each step", (KEEP, KEEP.replace("t], hidden)", "t], hidden.de
 wrong("no gradient at all", ("def read_both_ways", "@torch.no_grad()\ndef read_both_ways"), lost="forward", hint=CUT)
 wrong("NaN everywhere", (PAIR, "return memory / 0 * 0, context / 0 * 0"), lost="*",
     hint="You return NaN; look where it comes from.")
-wrong("ones, whatever is read", "def read_both_ways(x, lengths, layers, d_hidden):\n"
+wrong("ones for any input", "def read_both_ways(x, lengths, layers, d_hidden):\n"
     "    memory = torch.ones(*x.shape[:2], 2 * d_hidden)\n    return memory, memory[:, 0]\n", lost="*",
-    hint="You return the same whatever is read; call the cells.")
+    hint="You return the same for any input; call the cells.")
 
 # ---- backward ----
 wrong("both from left to right", (STEPS, "range(x.size(1))"), lost="backward",
@@ -571,7 +571,7 @@ wrong("a state handed from cell to cell", (ZEROS, ""), ("    memory = x\n",
 wrong("the state runs on through the padding", (KEEP, "cell(memory[:, t], hidden)"), lost="padding",
     hint="You read the padding as if it were real; there keep the old state: torch.where.")
 wrong("the state is zeroed at padding", (KEEP, "cell(memory[:, t], hidden) * is_real[:, t, None]"),
-    lost="context", hint="You set the state to zero at padding; there it stays what it was.")
+    lost="context", hint="You set the state to zero at padding; there it stays as it was.")
 wrong("padding in the memory", (FILL, ""), lost="padding",
     hint="You leave states in the memory at padding; set it to zero there.")
 wrong("one token too many is real", (IS_REAL, "<= lengths[:, None]"), lost="padding",
@@ -651,7 +651,7 @@ same("torch.cat(last, dim=--1)", "the last of two dimensions")
 # ## Part 3: write
 #
 # The decoder is a language model with a **context**: at each step it reads the token written last
-# and the context, and says what may come next; see [The decoder](book:sequence-to-sequence#the-decoder).
+# and the context, and predicts the next: see [The decoder](book:sequence-to-sequence#the-decoder).
 # While it learns, it reads the true tokens, not its own guesses:
 # [Teacher forcing](book:sequence-to-sequence#teacher-forcing). Build it from your own `GRUCell`.
 
@@ -961,7 +961,7 @@ wrong("starts from a detached context", ("state = self.start(context)", "state =
     lost="forward", hint=CUT)
 wrong("hands its steps a detached context", (STEP, STEP.replace("state, context", "state, context.detach()")),
     lost="forward", hint=CUT)
-wrong("forward cuts off what it reads", (STEP,
+wrong("forward detaches its embeddings", (STEP,
     "written = torch.cat([self.embedding(tokens).detach(), context], dim=-1)\n"
     "            state = self.cell(written, state)\n"
     "            after = self.output(torch.cat([state, written], dim=-1))"), lost="forward", hint=CUT)
@@ -1112,7 +1112,7 @@ wrong("nothing where the start token is the end token", (" and written[-1:] != [
 wrong("end token left out", (RETURN, "return [t for t in written if t != eos_id], total"), lost="tokens",
     hint="You leave the end token out; it is a token too.")
 wrong("start token written", (RETURN, "return [bos_id, *written], total"), lost="tokens",
-    hint="You return the start token too; return what is written after it.")
+    hint="You return the start token too; return the tokens after it.")
 wrong("goes on after the end", (" and written[-1:] != [eos_id]", ""), lost="tokens",
     hint="You go on after the end token; stop there.")
 wrong("no limit", ("len(written) < max_new_tokens and ", ""), lost="tokens",
@@ -1126,9 +1126,9 @@ wrong("the least probable", (PICK, PICK.replace("max(", "min(")), lost="tokens",
 wrong("drawn by chance", (PICK, "logits[0].log_softmax(dim=-1)[(x := int(logits[0].softmax(-1).multinomial(1)))], x"),
     lost="tokens score", hint="You draw a token by chance; take the most probable one.")
 wrong("the end token is always 1", ("!= [eos_id]", "!= [1]"), lost="tokens",
-    hint="You take 1 for the end token; it is eos_id, whatever number that is.")
+    hint="You take 1 for the end token; use eos_id.")
 wrong("the start token is always 0", (GIVEN, "torch.tensor([[0, *written]])"), lost="tokens",
-    hint="You take 0 for the start token; it is bos_id, whatever number that is.")
+    hint="You take 0 for the start token; use bos_id.")
 wrong("the model gets the last token alone", (GIVEN, "torch.tensor([[bos_id, *written][-1:]])"), lost="tokens",
     hint="You give the model the last token alone; give it all that is written, bos_id first.")
 wrong("the model gets no start token", (GIVEN, "torch.tensor([written or [bos_id]])"), lost="tokens",
@@ -1225,10 +1225,10 @@ def beam_search(
 
 
 # %% test="beam_search-best" points=1 read="decoding#beam-search"
-# A beam finds what greedy search overlooks
+# A beam finds outputs that greedy search overlooks
 how = {"beam_size": 2, "bos_id": BOS, "eos_id": EOS, "alpha": 0.0}
 results = beam_search(telegrams, max_new_tokens=3, **how)
-# "a cat end" has 0.4 * 0.9 * 0.9, more than what begins with "the".
+# "a cat end" has 0.4 * 0.9 * 0.9, more than any that begins with "the".
 assert_equal(results[0][0], [3, 4, EOS], what="best tokens")
 ### BEGIN HIDDEN TESTS
 for number in range(40):
@@ -1351,16 +1351,16 @@ right("stops where nothing in play can win", (IN_PLAY, STOP))
 right("tuples of tokens", (RETURN, RETURN.replace("(tokens,", "(tuple(tokens),")))
 
 # ---- best ----
-START = "You leave the start token in; return what is written after it."
+START = "You leave the start token in; return the tokens after it."
 wrong("a beam of one", (IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id][:1]"), lost="best",
     hint="You keep one beginning in play; keep beam_size of them.")
-wrong("what is finished is extended", (IN_PLAY, COUNTING), lost="results",
-    hint="You extend what is finished; what ends leaves the beam.")
+wrong("finished outputs are extended", (IN_PLAY, COUNTING), lost="results",
+    hint="You extend finished outputs; an output that ends leaves the beam.")
 wrong("the end token is always 1", ("tokens[-1] == eos_id", "tokens[-1] == 1"),
     ("c[1][-1] != eos_id", "c[1][-1] != 1"), lost="best",
-    hint="You take 1 for the end token; it is eos_id, whatever number that is.")
+    hint="You take 1 for the end token; use eos_id.")
 wrong("the start token is always 0", ("[[bos_id, *written]", "[[0, *written]"), lost="best",
-    hint="You take 0 for the start token; it is bos_id, whatever number that is.")
+    hint="You take 0 for the start token; use bos_id.")
 wrong("the model gets no start token", ("[bos_id, *written]", "(written or [bos_id])"), lost="best",
     hint="You give the model no start token; bos_id comes before all that is written.")
 wrong("the model gets the last token alone", ("[bos_id, *written]", "[bos_id, *written][-1:]"), lost="best",
@@ -1377,10 +1377,10 @@ wrong("tokens are floats", (RETURN, RETURN.replace("(tokens,", "([*map(float, to
     hint="You return floats for tokens; they are ints.")
 
 # ---- results ----
-ROOM = "You let what is finished take room; the beam_size best that do not end stay in play."
-SOON = "You stop too soon; what is in play could still get among the results."
-LAST = "You leave out what the limit stops; at the last length, the beam_size best candidates all go."
-wrong("what is finished takes room", (IN_PLAY,
+ROOM = "You let finished outputs take room; the beam_size best that do not end stay in play."
+SOON = "You stop too soon; an output in play could still get among the results."
+LAST = "You leave out the outputs that the limit stops; at the last length, the beam_size best candidates all go."
+wrong("finished outputs take room", (IN_PLAY,
     f"[c for c in {COUNTING} if c[1][-1] != eos_id]\n        if not in_play:\n            break"),
     lost="results", hint=ROOM)
 wrong("the first that is finished takes no room", (IN_PLAY,
@@ -1406,7 +1406,7 @@ wrong("unfinished ones only where fewer have ended, added at the end", (ENDS, "t
      f"        results += [(total / max_new_tokens**alpha, x) for total, x in in_play]\n{SORT}"),
     lost="results", hint=LAST)
 wrong("nothing finished before the limit", (ENDS, "length == max_new_tokens"), lost="results",
-    hint="You set nothing aside before the last length; what ends goes to the results.")
+    hint="You set nothing aside before the last length; an output that ends goes to the results.")
 wrong("worst first", (SORT, "    results.sort()\n"), lost="results",
     hint="You return the worst first; sort by score, best first.")
 wrong("unsorted results", (SORT, ""), lost="results", hint="You return results in no order; sort them, best first.")
@@ -1543,7 +1543,7 @@ assert_equal(scores, [-200.0, -300.0], what="scores of improbable tokens", rel_t
 ### END HIDDEN TESTS
 
 # %% test="diagnose-verdict" points=1 read="decoding#search-or-model"
-# The verdict names what is at fault
+# The verdict names the search, the model, or neither
 cat, the_cat = [3, 4, EOS], [2, 4, EOS]  # the model likes "a cat" better than "the cat"
 for output, truth, expected in (
     (the_cat, cat, "search"), (cat, the_cat, "model"), (cat, [*cat], "none")
@@ -1634,7 +1634,7 @@ wrong("scores taken for each other", ("output_score, reference_score = scores",
     "reference_score, output_score = scores"), lost="scores",
     hint="You exchange the two scores; the output's comes first.")
 wrong("the start token is always 0", ("[[bos_id, *tokens]]", "[[0, *tokens]]"), lost="scores",
-    hint="You take 0 for the start token; it is bos_id, whatever number that is.")
+    hint="You take 0 for the start token; use bos_id.")
 wrong("no scores where nothing is at fault", ("    scores = []\n",
     "    if output == reference:\n        return 'none', 0.0, 0.0\n    scores = []\n"), lost="scores",
     hint="You return no scores where nothing is at fault; they come beside each verdict.")
@@ -1662,7 +1662,7 @@ wrong("the token is told beforehand", ("sequence[:, :t]", "sequence[:, : t + 1]"
 wrong("the model gets the last token alone", ("sequence[:, :t]", "sequence[:, t - 1 : t]"), lost="scores",
     hint="You give the model the last token alone; give it all before, bos_id first.")
 wrong("all scores alike", ("output_score, reference_score = scores", "output_score, reference_score = 0.0, 0.0"),
-    lost="scores verdict", hint="You return the same scores for all; add up what the model says of each token.")
+    lost="scores verdict", hint="You return the same scores for all; add up the model's log-probability of each token.")
 wrong("the score is the last term", ("total += float", "total = float"), lost="scores",
     hint="You count the last token only; add up all.")
 wrong("scores are tensors", ("output_score, reference_score = scores",
@@ -1692,7 +1692,7 @@ same("next_logits(sequence[:, :t])[-1]", "the last of one row")
 # **Marking guide**, one point each:
 #
 # 1. *Search against model*: the wider beam finds higher scores, so the fault is the model's (its
-#    score), with what `diagnose` says. "The search got worse" earns nothing here, whatever follows.
+#    score), with the verdict of `diagnose`. "The search got worse" earns nothing here.
 # 2. *Length*: a sum of negative log-probabilities favours few terms, and the remedy follows from
 #    that: length normalisation, a reward for each token, or a change in training. Half a point for
 #    the remedy without the reason. "Use a smaller beam" alone is no remedy.
@@ -1745,7 +1745,7 @@ for _ in range(300):
 
 @torch.no_grad()
 def carve(number):
-    """Return all that is in the beam, the best first, and what is at fault."""
+    """Return all that is in the beam, the best first, and the verdict."""
     context, how = read([number]), {"bos_id": BOS, "alpha": 1.0}
     model = lambda tokens: decoder(tokens, context.expand(len(tokens), -1))[:, -1]  # noqa: E731
     results = beam_search(model, beam_size=3, eos_id=EOS, max_new_tokens=17, **how)
