@@ -15,15 +15,14 @@
 # | part | what you write | points |
 # |---|---|---|
 # | 1 | `EncoderLayer` and `Encoder`: a reader | 3 |
-# | 2 | `DecoderLayer`: a writer that looks at what was read | 2 |
+# | 2 | `DecoderLayer`: a writer that looks at the source | 2 |
 # | 3 | `translation_masks` and `Transformer`: the whole model | 5 |
-# | 4 | `label_smoothed_cross_entropy`, `inverse_sqrt`: what training needs | 5 |
+# | 4 | `label_smoothed_cross_entropy`, `inverse_sqrt`: loss and learning rate | 5 |
 # | 5 | `training_step`, and a model that translates | 5 |
 # | 6 | a question, answered in words | 3 |
 #
-# **Time:** about three hours if you have read the chapters [The Transformer](book:transformer) and
-# [Training a Transformer](book:training). [For students](book:for-students) explains how grading
-# works, what is installed there, and how to hand in.
+# **Time:** about three hours, after [The Transformer](book:transformer) and [Training a
+# Transformer](book:training). [For students](book:for-students) explains grading and handing in.
 #
 # **The rule of this homework:** an exercise that leads to PyTorch's `nn.TransformerEncoderLayer`,
 # `nn.TransformerEncoder`, `nn.TransformerDecoderLayer`, `nn.TransformerDecoder` or `nn.Transformer`
@@ -65,8 +64,8 @@ prepare_notebook()
 # the tests copy weights into them.
 
 
-# %% solution="EncoderLayer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer" withholds="course_lib.layers.transformer_layers.EncoderLayer"
-class EncoderLayer(nn.Module):
+# %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
+class EncoderLayer:
     """Self-attention, then a feed-forward layer, each inside a residual.
 
     ``self_attention`` is a ``MultiHeadAttention``. ``feed_forward`` is a ``FeedForward``, and gets
@@ -75,25 +74,8 @@ class EncoderLayer(nn.Module):
     its own, with ``eps``.
     """
 
-    def __init__(
-        self, d_model, num_heads, d_ff, *,
-        norm_position="post", dropout=0.0, activation="relu", eps=1e-5,
-    ):  # fmt: skip
-        super().__init__()
-        ### BEGIN SOLUTION
-        self.self_attention = MultiHeadAttention(d_model, num_heads)
-        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
-        settings = {"norm_position": norm_position, "dropout": dropout}
-        self.attention_residual = Residual(LayerNorm(d_model, eps=eps), **settings)
-        self.feed_forward_residual = Residual(LayerNorm(d_model, eps=eps), **settings)
-        ### END SOLUTION
-
-    def forward(self, x, mask=None):
+    def forward():
         """Map x (batch, src_len, d_model) to the same shape; leave x as it is."""
-        ### BEGIN SOLUTION
-        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
-        return self.feed_forward_residual(x, self.feed_forward)
-        ### END SOLUTION
 
 
 # %% test="EncoderLayer-values" points=1 read="transformer#transformer-encoder"
@@ -218,6 +200,12 @@ class EncoderLayer(nn.Module):
 ''')
 right("a buffer", ("        self.attention_residual = ",
     '        self.register_buffer("one", torch.ones(()))\n        self.attention_residual = '))
+ONE = """\
+        self.attention_residual = Residual(
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
+        )
+"""
+TWO = ONE.replace("attention", "feed_forward")
 ATTEND = "self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))"
 THINK = "return self.feed_forward_residual(x, self.feed_forward)"
 CALL = "self.self_attention(y, y, y, mask)"
@@ -240,10 +228,10 @@ wrong("no residuals", (f"x = {ATTEND}", "x = self.self_attention(x, x, x, mask)"
     hint=ROADS + "call self.attention_residual(x, ...) and self.feed_forward_residual(x, ...).")
 wrong("x added once more", (f"x = {ATTEND}", f"x = x + {ATTEND}"), lost="values",
     hint="You add x once more; the residual has added it.")
-for what, call in (("queries", "(x, y, y, mask)"), ("keys and values", "(y, x, x, mask)"),
+for inputs, call in (("queries", "(x, y, y, mask)"), ("keys and values", "(y, x, x, mask)"),
                    ("queries, keys and values", "(x, x, x, mask)")):
-    wrong(f"{what} are x", ("(y, y, y, mask)", call), lost="values",
-        hint=f"You take {what} from x; take them from y, what the residual hands to the sublayer.")
+    wrong(f"{inputs} are x", ("(y, y, y, mask)", call), lost="values",
+        hint=f"You take {inputs} from x; take them from y, which the residual hands to the sublayer.")
 IN_PLACE = """\
         y = self.{0}.norm(x) if self.{0}.norm_position == "pre" else x.clone()
         x += self.{0}.dropout(self.self_attention(y, y, y, mask))
@@ -255,11 +243,10 @@ wrong("a tuple", (THINK, f"{THINK}, None"), lost="values",
     hint="You return a tuple; return the one tensor.")
 wrong("a dimension too many", (THINK, f"{THINK}[None]"), lost="values",
     hint="You return a dimension too many; the output has the shape of x.")
-wrong("always post", ('"norm_position": norm_position', '"norm_position": "post"'), lost="values",
+wrong("always post", (ONE + TWO, (ONE + TWO).replace("=norm_position", '="post"')), lost="values",
     hint="You do not hand norm_position on to the residuals; do.")
-wrong("one norm for both", ("        settings =", "        norm = LayerNorm(d_model, eps=eps)\n        settings ="),
-    ("attention_residual = Residual(LayerNorm(d_model, eps=eps),", "attention_residual = Residual(norm,"),
-    ("forward_residual = Residual(LayerNorm(d_model, eps=eps),", "forward_residual = Residual(norm,"),
+wrong("one norm for both", (ONE + TWO, "        norm = LayerNorm(d_model, eps=eps)\n"
+    + (ONE + TWO).replace("LayerNorm(d_model, eps=eps)", "norm")),
     lost="values", hint="You give both residuals one LayerNorm; make each one anew.")
 wrong("another name", ("self.feed_forward = ", "self.thinking = "),
     (THINK, "return self.feed_forward_residual(x, self.thinking)"), lost="values",
@@ -283,27 +270,25 @@ wrong("padding multiplied by zero",
     ("(y, y, y, mask)", "(y, *2 * [y if mask is None else y * mask[:, 0, 0, :y.size(1), None]])"), lost="settings",
     hint="You multiply hidden tokens by zero, and they still get weight; hand the mask to self_attention.")
 DROP = "You do not hand dropout on to every block; the residuals and feed_forward get it."
-wrong("no dropout in the residuals", (', "dropout": dropout', ""), lost="settings", hint=DROP)
-wrong("no dropout in one residual",
-    ("forward_residual = Residual(LayerNorm(d_model, eps=eps), **settings)",
-     "forward_residual = Residual(LayerNorm(d_model, eps=eps), norm_position=norm_position)"),
+wrong("no dropout in the residuals", (ONE + TWO, (ONE + TWO).replace(", dropout=dropout", "")),
+    lost="settings", hint=DROP)
+wrong("no dropout in one residual", (TWO, TWO.replace(", dropout=dropout", "")),
     lost="settings", hint=DROP)
 wrong("no dropout inside the feed-forward layer",
     ("activation=activation, dropout=dropout)", "activation=activation)"), lost="settings", hint=DROP)
-wrong("dropout left at 0.1", ("dropout=0.0, ", "dropout=0.1, "), lost="settings",
+wrong("dropout left at 0.1", ("dropout: float = 0.0", "dropout: float = 0.1"), lost="settings",
     hint="You drop values though nobody asks for it; keep dropout=0.0 in the signature.")
-wrong("dropout always 0.1", ('"dropout": dropout', '"dropout": 0.1'), lost="settings",
+wrong("dropout always 0.1", (ONE + TWO, (ONE + TWO).replace("=dropout", "=0.1")), lost="settings",
     hint="You drop another share than dropout says; hand dropout on.")
 MORE = "You drop more than the blocks do by themselves; hand dropout on to them, and no more."
-wrong("what the attention gives is dropped twice",
+wrong("the attention's output dropped twice",
     (f"lambda y: {CALL}", f"lambda y: self.attention_residual.dropout({CALL})"), lost="settings", hint=MORE)
-wrong("what the layer gives is dropped",
+wrong("the layer's output dropped",
     (THINK, f"{THINK.replace('self', 'F.dropout(self', 1)}, self.feed_forward.dropout.p, self.training)"),
     lost="settings", hint=MORE)
 wrong("always relu", ("activation=activation, ", ""), lost="settings",
     hint="You do not hand activation on to feed_forward; do.")
-wrong("eps forgotten", ("attention_residual = Residual(LayerNorm(d_model, eps=eps)",
-    "attention_residual = Residual(LayerNorm(d_model)"), lost="settings",
+wrong("eps forgotten", (ONE, ONE.replace(", eps=eps", "")), lost="settings",
     hint="You do not hand eps on to each LayerNorm; do.")
 wrong("moved to a GPU", (f"x = {ATTEND}", f"x = {ATTEND.replace('(x,', '(x.cuda(),')}"), lost="values",
     hint="You call .cuda(); leave tensors on the device on which they come.")
@@ -316,31 +301,12 @@ wrong("moved to a GPU", (f"x = {ATTEND}", f"x = {ATTEND.replace('(x,', '(x.cuda(
 # pre-norm layers one last norm follows; `final_norm` gives it, or the identity.
 
 
-# %% solution="Encoder" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer" withholds="course_lib.layers.transformer_layers.Encoder"
-class Encoder(nn.Module):
-    """A stack of encoder layers, ``layers``, and what ``final_norm`` returns, ``norm``."""
+# %% solution="Encoder" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
+class Encoder:
+    """A stack of encoder layers, ``layers``, and the result of ``final_norm``, ``norm``."""
 
-    def __init__(
-        self, num_layers, d_model, num_heads, d_ff, *,
-        norm_position="post", dropout=0.0, activation="relu", eps=1e-5,
-    ):  # fmt: skip
-        super().__init__()
-        ### BEGIN SOLUTION
-        settings = {"norm_position": norm_position, "dropout": dropout}
-        settings |= {"activation": activation, "eps": eps}
-        self.layers = nn.ModuleList(
-            EncoderLayer(d_model, num_heads, d_ff, **settings) for _ in range(num_layers)
-        )
-        self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
-        ### END SOLUTION
-
-    def forward(self, x, mask=None):
+    def forward():
         """Map x (batch, src_len, d_model) to the same shape."""
-        ### BEGIN SOLUTION
-        for layer in self.layers:
-            x = layer(x, mask)
-        return self.norm(x)
-        ### END SOLUTION
 
 
 # %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
@@ -456,8 +422,8 @@ for name, edits, hint in (
      [("layer(x, mask)", "layer(x, None if mask is None else mask[:, :, :1])")],
      "You use the mask of the first query for all; hand on all of it."),
     ("one layer, many times",
-     [("            EncoderLayer(d_model, num_heads, d_ff, **settings) for _ in range(num_layers)\n",
-       "            [EncoderLayer(d_model, num_heads, d_ff, **settings)] * num_layers\n")],
+     [("            EncoderLayer(\n", "            [EncoderLayer(\n"),
+      ("            )\n            for _ in range(num_layers)\n", "            )] * num_layers\n")],
      "You put one layer into the list many times; make each layer anew."),
     ("copies of one layer",
      [("        self.norm = final_norm", "        for layer in self.layers[1:]:\n"
@@ -467,17 +433,18 @@ for name, edits, hint in (
      "You run the last layer first; the first comes first."),
     ("each layer reads the input",
      [(STEP, "            y = layer(x, mask)\n"), ("return self.norm(x)", "return self.norm(y)")],
-     "You give x to each layer; each reads what the layer before it returns."),
-    ("dropout forgotten", [(', "dropout": dropout', "")], "You do not hand dropout on to each layer; do."),
-    ("dropout left at 0.1", [("dropout=0.0, ", "dropout=0.1, ")], "You drop values though nobody asks for it; keep dropout=0.0 in the signature."),
-    ("activation forgotten", [('"activation": activation, ', "")],
+     "You give x to each layer; each reads the output of the layer before it."),
+    ("dropout forgotten", [("                dropout=dropout,\n", "")], "You do not hand dropout on to each layer; do."),
+    ("dropout left at 0.1", [("dropout: float = 0.0", "dropout: float = 0.1")],
+     "You drop values though nobody asks for it; keep dropout=0.0 in the signature."),
+    ("activation forgotten", [("                activation=activation,\n", "")],
      "You do not hand activation on to each layer; do."),
-    ("gelu where nothing is asked for", [('activation="relu"', 'activation="gelu"')],
+    ("gelu where nothing is asked for", [('activation: Activation = "relu"', 'activation: Activation = "gelu"')],
      "You change a default; keep the signature as it is."),
-    ("eps forgotten", [(', "eps": eps}', "}")], "You do not hand eps on to each layer; do."),
+    ("eps forgotten", [("                eps=eps,\n", "")], "You do not hand eps on to each layer; do."),
     ("eps of the last norm forgotten", [("LayerNorm(d_model, eps=eps), norm_position", "LayerNorm(d_model), norm_position")],
      "You do not hand eps on to the last norm; do."),
-    ("norm_position forgotten", [('"norm_position": norm_position, ', "")],
+    ("norm_position forgotten", [("                norm_position=norm_position,\n", "")],
      "You do not hand norm_position on to each layer; do."),
     ("one layer too few", [("range(num_layers)", "range(num_layers - 1)")],
      "You make another number of layers than num_layers; count again."),
@@ -485,21 +452,23 @@ for name, edits, hint in (
      "You keep the layers in a plain list, which hides their parameters; use nn.ModuleList."),
     ("the input detached", [("return self.norm(x)", "return self.norm(x.detach())")],
      "You cut the gradient; leave detach(), .data and no_grad() out."),
-    ("what each layer gives is dropped too", [("x = layer(x, mask)",
+    ("each layer's output dropped too", [("x = layer(x, mask)",
       "x = F.dropout(layer(x, mask), layer.feed_forward.dropout.p, self.training)")],
      "You drop more than the layers do by themselves; hand dropout on to them, and no more."),
     ("another name", [("self.layers = ", "self.blocks = "), ("in self.layers:", "in self.blocks:")],
      "You call a part by another name; call it as the docstring does."),
 ):
     wrong(name, *edits, lost="values", hint=hint)
+same("check_at_least(1, num_layers", "the homework asks for no error here")
+same("eps: float=5e-06", "too little to show after a norm at the end")
 # fmt: on
 
 # %% [markdown]
 # ## Part 2: the decoder's layer
 #
 # A decoder layer has one sublayer more, in the middle: the target's tokens ask, the *source's*
-# tokens answer. What they answer with, the `memory`, is the encoder's output; it is not normalised
-# here. Two masks come in, `mask` for the target among itself and `memory_mask` for its look at the
+# tokens answer. Their answers come from `memory`, the encoder's output; it is not normalised here.
+# Two masks come in, `mask` for the target among itself and `memory_mask` for its look at the
 # source. Which attention gets which? See [The decoder](book:transformer#transformer-decoder).
 
 
@@ -675,7 +644,7 @@ CALL = "self.cross_attention(y, memory, memory, memory_mask)"
 THINK = "return self.feed_forward_residual(x, self.feed_forward)"
 ORDER = "You run the sublayers in another order; it is self-attention, cross-attention, feed-forward."
 ROADS = "You use a residual for another sublayer than its own; each has one."
-BESIDE = "You read x inside a residual; read y, what the residual hands to the sublayer."
+BESIDE = "You read x inside a residual; read y, which the residual hands to the sublayer."
 SOURCE = "You let the cross-attention read another tensor; queries are y, keys and values the memory."
 for name, edits, hint in (
     ("no look at the source", [(LOOK, "")], "You leave the cross-attention out; it comes second."),
@@ -723,7 +692,7 @@ for name, edits, hint in (
     ("no dropout inside the feed-forward layer", [("(d_model, d_ff, dropout=dropout)", "(d_model, d_ff)")],
      "You do not hand dropout on to every block; the residuals and feed_forward get it."),
     ("dropout left at 0.1", [("dropout=0.0)", "dropout=0.1)")], "You drop values though nobody asks for it; keep dropout=0.0 in the signature."),
-    ("what the layer gives is dropped too",
+    ("the layer's output dropped too",
      [(THINK, f"{THINK.replace('self', 'F.dropout(self', 1)}, 0.9, "
        "self.training and self.feed_forward.dropout.p > 0)")],
      "You drop more than the blocks do by themselves; hand dropout on to them, and no more."),
@@ -778,7 +747,7 @@ for mask, before, one, part in (
 
 # %% solution="translation_masks"
 def translation_masks(src, tgt, pad_id):
-    """Return what may be attended to, in source and target; True means may attend.
+    """Return the masks of source and target; True means may attend.
 
     ``src`` and ``tgt`` are token ids, ``(batch, src_len)`` and ``(batch, tgt_len)``. The masks are
     ``(batch, 1, 1, src_len)``, no padding, and ``(batch, 1, tgt_len, tgt_len)``, neither padding
@@ -806,7 +775,7 @@ assert_close(src_mask, reference.translation_masks(src, tgt, pad_id)[0], what="t
 ### END HIDDEN TESTS
 
 # %% test="translation_masks-target" points=1 read="transformer#masks-together"
-# The target's mask hides its padding and what comes later
+# The target's mask hides its padding and later tokens
 src, tgt = torch.tensor([[5, 7, 4, 2]]), torch.tensor([[1, 6, 0]])
 _, tgt_mask = translation_masks(src, tgt, 0)
 rows = [[True, False, False], [True, True, False], [True, True, False]]
@@ -869,13 +838,13 @@ for name, target, hint in (
     ("the target's padding forgotten", "look_back.expand(tgt.size(0), 1, tgt_len, tgt_len)",
      "You do not hide the target's padding; join both masks with &."),
     ("the causal mask forgotten", "padding_mask(tgt, pad_id).expand(-1, -1, tgt_len, -1)",
-     "You do not hide what comes later; join both masks with &."),
+     "You do not hide later tokens; join both masks with &."),
     ("or for and", "padding_mask(tgt, pad_id) | look_back", "You join the masks with or; both must allow it: &."),
     ("the target's mask inverted", f"~({TARGET})", INVERTED),
     ("the causal mask inverted", "padding_mask(tgt, pad_id) & ~look_back", INVERTED),
     ("the target's padding mask inverted", "~padding_mask(tgt, pad_id) & look_back", INVERTED),
     ("the future for the past", "padding_mask(tgt, pad_id) & look_back.mT",
-     "You hide the past; hide what comes later."),
+     "You hide the past; hide later tokens."),
     ("a token may not see itself", "padding_mask(tgt, pad_id) & look_back.tril(-1)",
      "You hide a token from itself; it may attend to itself."),
     ("padding hidden as a query", "padding_mask(tgt, pad_id).mT & look_back",
@@ -904,7 +873,7 @@ def Decoder(num_layers, *sizes, norm_position="post", **settings):
 
 # %% solution="Transformer" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
 class Transformer(nn.Module):
-    """Translate a sequence: encode the source, then say for each target token what comes next.
+    """Translate a sequence: encode the source, then predict the token after each target token.
 
     ``src_embedding`` and ``tgt_embedding`` are ``TokenEmbedding``, scaled; ``encoder`` is an
     ``Encoder``, ``decoder`` a ``Decoder``, ``output_projection`` an ``nn.Linear`` without bias.
@@ -930,7 +899,7 @@ class Transformer(nn.Module):
         ### END SOLUTION
 
     def forward(self, src, tgt):
-        """Return logits (batch, tgt_len, tgt_vocab_size) of what comes after each target token.
+        """Return logits (batch, tgt_len, tgt_vocab_size) of the token after each target token.
 
         ``src`` and ``tgt`` are token ids, padded with ``pad_id``. Logits at padding mean nothing.
         """
@@ -975,7 +944,7 @@ for each in (model, ours):
     each.encoder.eval()
     each.decoder.eval()
 assert_matches(model, ours, src, tgt)
-# What is dropped gets no gradient: about half of it where dropout is 0.5.
+# A dropped embedding gets no gradient: about half of them where dropout is 0.5.
 model = Transformer(41, 41, **sizes | {"d_model": 64}, dropout=0.5)
 rates = [
     getattr(model, x).layers[0].feed_forward_residual.dropout.p for x in ("encoder", "decoder")
@@ -993,30 +962,31 @@ for name in ("src_embedding", "tgt_embedding"):
 ### END HIDDEN TESTS
 
 # %% test="Transformer-sight" points=1 read="transformer#masks-together"
-# No target token sees what comes later
+# No target token sees later ones
 model = fix_weights(Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1)).eval()
 src, tgt = torch.tensor([[5, 7, 4, 2]]), torch.tensor([[1, 6, 8, 2]])
 changed = torch.tensor([[1, 6, 9, 3]])  # two other tokens at the end
 after, before = model(src, changed)[:, :2], model(src, tgt)[:, :2]
 assert_close(after, before, what="logits of the first two tokens")
 ### BEGIN HIDDEN TESTS
-sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2, "pad_id": 3}
-model, ours = (kind(11, 13, **sizes) for kind in (Transformer, reference.Transformer))
-fix_weights(ours)
-ours.output_projection.weight.data = ours.tgt_embedding.weight.data
-load_parameters(model, ours)
-src, tgt = torch.randint(4, 11, (3, 6)), torch.randint(4, 13, (3, 5))
-src[1, 4:] = src[2, 2] = tgt[1, 1] = tgt[2, 3:] = 3  # each sentence has its own padding
-src[0, 0], tgt[0, 2] = 0, 0  # 0 is a token like any other here
-for rows in (slice(0, 3), slice(1, 2), slice(2, 3)):
-    is_real = tgt[rows] != 3
-    actual, expected = model.eval()(src[rows], tgt[rows]), ours.eval()(src[rows], tgt[rows])
-    assert_equal(tuple(actual.shape), tuple(expected.shape), what="shape of the logits")
-    assert_close(actual[is_real], expected[is_real], what="logits at real tokens")
+sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
+for pad_id, how in ((3, {"pad_id": 3}), (0, {})):
+    model, ours = (kind(11, 13, **sizes, **how) for kind in (Transformer, reference.Transformer))
+    fix_weights(ours)
+    ours.output_projection.weight.data = ours.tgt_embedding.weight.data
+    load_parameters(model, ours)
+    src, tgt = torch.randint(4, 11, (3, 6)), torch.randint(4, 13, (3, 5))
+    src[1, 4:] = src[2, 2] = tgt[1, 1] = tgt[2, 3:] = pad_id  # each sentence has its own padding
+    src[0, 0], tgt[0, 2] = 0, 0  # a token like any other where 3 is the padding
+    for rows in (slice(0, 3), slice(1, 2), slice(2, 3)):
+        is_real = tgt[rows] != pad_id
+        actual, expected = model.eval()(src[rows], tgt[rows]), ours.eval()(src[rows], tgt[rows])
+        assert_equal(tuple(actual.shape), tuple(expected.shape), what="shape of the logits")
+        assert_close(actual[is_real], expected[is_real], what="logits at real tokens")
 ### END HIDDEN TESTS
 
 # %% test="Transformer-values" points=1 read="transformer#the-whole-model"
-# The logits are what the paper's model gives
+# The logits are those of the paper's model
 model = fix_weights(Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1)).eval()
 src, tgt = torch.tensor([[5]]), torch.tensor([[7]])  # a single token needs no mask
 scale, add_positions = 8**0.5, SinusoidalPositions(8)
@@ -1181,10 +1151,10 @@ for name, edits, hint in (
      "You drop twice; do it once, after positions are added."),
     ("the target dropped twice", [(TGT, "self.positions(self.dropout(self.tgt_embedding(tgt)))")],
      "You drop twice; do it once, after positions are added."),
-    ("what the decoder gives dropped too", [(DECODE, f"self.dropout({DECODE})")],
-     "You drop what a stack returns; encoder and decoder have their own dropout."),
+    ("the decoder's output dropped too", [(DECODE, f"self.dropout({DECODE})")],
+     "You drop the output of a stack; encoder and decoder have their own dropout."),
     ("the memory dropped too", [("self.encoder(source, src_mask)", "self.dropout(self.encoder(source, src_mask))")],
-     "You drop what a stack returns; encoder and decoder have their own dropout."),
+     "You drop the output of a stack; encoder and decoder have their own dropout."),
     ("dropout in evaluation too", [("self.dropout = nn.Dropout(dropout)", "self.dropout = partial(F.dropout, p=dropout)")],
      "You drop in evaluation too; nn.Dropout knows by itself whether the model is training."),
     ("the last token's logits alone", [(OUT, f"{OUT}[:, -1]")],
@@ -1215,6 +1185,7 @@ for name, edits, hint in (
      [(DECODE, "self.decoder(target, memory, causal_mask(tgt.size(1), device=tgt.device), src_mask)")], SEEN),
     ("pad_id not used", [("translation_masks(src, tgt, self.pad_id)", "translation_masks(src, tgt, 0)")],
      "You take 0 for padding; hand pad_id on to translation_masks."),
+    ("padding is 1 where nothing is said", [("pad_id=0", "pad_id=1")], "You change a default; keep the signature as it is."),
     ("source padding seen in evaluation",
      [(MADE, f"{MADE}        src_mask = src_mask if self.training else None\n")], REST),
     ("no mask for the encoder in evaluation",
@@ -1232,7 +1203,7 @@ for name, edits, hint in (
     ("the first sentence's padding in the look at the source",
      [(DECODE, "self.decoder(target, memory, tgt_mask, src_mask[:1])")], EACH),
     ("the first sentence's padding in the encoder", [("self.encoder(source, src_mask)", "self.encoder(source, src_mask[:1])")], EACH),
-    ("what one source lacks hidden in all", [(MADE, f"{MADE}        src_mask = src_mask.all(0, keepdim=True)\n")], EACH),
+    ("the padding of one source hidden in all", [(MADE, f"{MADE}        src_mask = src_mask.all(0, keepdim=True)\n")], EACH),
     ("a batch of one squeezed", [(OUT, f"{OUT}.squeeze(0)")],
      "You squeeze() a batch of one away; each dimension stays."),
 ):
@@ -1263,7 +1234,7 @@ for name, edits, hint in (
       "        return logits if self.training else logits.softmax(-1)")],
      "You return probabilities in evaluation; return the logits always."),
     ("the decoder reads no encoder", [(DECODE, DECODE.replace("memory", "source"))],
-     "You give the decoder the source's embeddings; give it the memory, what the encoder returns."),
+     "You give the decoder the source's embeddings; give it the memory, the encoder's output."),
     ("tgt_embedding(src)", [("self.src_embedding(src)", "self.tgt_embedding(src)")],
      "You look the source up in tgt_embedding; each language has an embedding of its own."),
     ("src_embedding(tgt)", [("self.tgt_embedding(tgt)", "self.src_embedding(tgt.clamp(max=10))")],
@@ -1274,7 +1245,7 @@ for name, edits, hint in (
     ("an encoder that learns nothing",
      [("self.encoder(source, src_mask)", "self.encoder(source, src_mask).detach()")],
      "You cut the gradient; leave detach(), .data and no_grad() out."),
-    ("float32 whatever comes in", [(OUT, f"{OUT}.float()")], "You cast to float32; keep the dtype."),
+    ("always float32", [(OUT, f"{OUT}.float()")], "You cast to float32; keep the dtype."),
     ("moved to a GPU", [("self.src_embedding(src)", "self.src_embedding(src.cuda())")],
      "You call .cuda(); leave tensors on the device on which they come."),
 ):
@@ -1282,7 +1253,7 @@ for name, edits, hint in (
 # fmt: on
 
 # %% [markdown]
-# ## Part 4: what training needs
+# ## Part 4: the loss and the learning rate
 #
 # The cross-entropy wants probability 1 for the right token, and no logit is ever large enough for
 # that. With *label smoothing* it wants $1 - s$ for the right token $y$, and $s$ spread evenly over
@@ -1291,13 +1262,11 @@ for name, edits, hint in (
 # $$L = -(1 - s) \log p_y \;-\; \frac{s}{V} \sum_v \log p_v$$
 #
 # See [Label smoothing](book:training#label-smoothing). Padding is no target: it costs nothing, and
-# a mean is taken over what is left. `torch.log_softmax` and `gather` are all that you need.
+# the mean is taken over the rest. `torch.log_softmax` and `gather` are all that you need.
 
 
-# %% solution="label_smoothed_cross_entropy" forbids="torch.nn.functional.cross_entropy torch.nn.functional.linear_cross_entropy torch.nn.CrossEntropyLoss torch.nn.LinearCrossEntropyLoss torch.nn.AdaptiveLogSoftmaxWithLoss" withholds="course_lib.training.losses.label_smoothed_cross_entropy"
-def label_smoothed_cross_entropy(
-    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
-):
+# %% solution="label_smoothed_cross_entropy" of="course_lib.training.losses" forbids="torch.nn.functional.cross_entropy torch.nn.functional.linear_cross_entropy torch.nn.CrossEntropyLoss torch.nn.LinearCrossEntropyLoss torch.nn.AdaptiveLogSoftmaxWithLoss"
+def label_smoothed_cross_entropy():
     """Return the cross-entropy from the smoothed targets to the prediction, in nats.
 
     ``logits`` are ``(..., vocab_size)``; ``targets`` are token ids ``(...)``, left as they are.
@@ -1305,23 +1274,6 @@ def label_smoothed_cross_entropy(
     ``reduction`` is ``mean`` (NaN if nothing counts), ``sum``, or ``none``: one loss a target.
     Any other, or shapes that do not fit, are a ValueError.
     """
-    ### BEGIN SOLUTION
-    if logits.shape[:-1] != targets.shape:
-        raise ValueError(f"targets must have the shape {tuple(logits.shape[:-1])}")
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
-    counts = torch.ones_like(targets, dtype=torch.bool)  # (...), True where a target counts
-    if ignore_index is not None:
-        counts = targets != ignore_index
-    right = targets.masked_fill(~counts, 0)  # (...); an ignored target need not be a token
-    log_probabilities = torch.log_softmax(logits, dim=-1)  # (..., vocab_size)
-    losses = -log_probabilities.gather(-1, right[..., None])[..., 0]  # (...)
-    losses = (1 - smoothing) * losses - smoothing * log_probabilities.mean(dim=-1)
-    losses = losses.masked_fill(~counts, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / counts.sum()
-    ### END SOLUTION
 
 
 # %% test="label_smoothed_cross_entropy-values" points=1 read="training#label-smoothing"
@@ -1343,7 +1295,7 @@ assert_matches(cost, ours, far, unlikely, smoothing=0.0)
 ### END HIDDEN TESTS
 
 # %% test="label_smoothed_cross_entropy-padding" points=1 read="training#label-smoothing"
-# What is ignored costs nothing, and does not count in the mean
+# Ignored targets cost nothing, and do not count in the mean
 targets = torch.tensor([1, 0, 2])
 logits = torch.tensor([[0.0, math.log(2.0), 0.0]]).expand(3, 3)  # 1/4, 1/2 and 1/4
 loss = label_smoothed_cross_entropy(logits, targets, smoothing=0.0, ignore_index=0)
@@ -1522,11 +1474,11 @@ for name, edits, hint in (
      "You let the softmax run over another dimension; the vocabulary is the last: dim=-1."),
     ("softmax over dimension 0", [(LOGS, "torch.log_softmax(logits, dim=0)")],
      "You let the softmax run over another dimension; the vocabulary is the last: dim=-1."),
-    ("float32 whatever comes in", [(LOGS, "torch.log_softmax(logits.float(), dim=-1)")],
+    ("always float32", [(LOGS, "torch.log_softmax(logits.float(), dim=-1)")],
      "You cast to float32; keep the dtype of the logits."),
     ("detached", [(LOGS, "torch.log_softmax(logits.detach(), dim=-1)")],
      "You cut the gradient; leave detach(), .data, .item() and no_grad() out."),
-    ("a default of 0", [("smoothing=0.1", "smoothing=0.0")], "You change a default; keep the signature as it is."),
+    ("a default of 0", [("smoothing: float = 0.1", "smoothing: float = 0.0")], "You change a default; keep the signature as it is."),
     ("argmax", [("right[..., None]", "log_probabilities.argmax(-1, keepdim=True)")],
      "You take the likeliest token; take the right one."),
 ):
@@ -1536,7 +1488,7 @@ for name, edits, hint in (
     ("a mean over all targets' tokens", [(SMOOTHED, SMOOTHED.replace("dim=-1", ""))],
      "You take one mean over all targets' tokens; take each target's own, mean(dim=-1)."),
     ("padding leaks", [("        counts = targets != ignore_index\n", "        pass\n")],
-     "You do not use ignore_index; what equals it costs nothing."),
+     "You do not use ignore_index; targets that equal it cost nothing."),
     ("the mean counts padding", [("losses.sum() / counts.sum()", "losses.mean()")], COUNT),
     ("an ignored target must be a token", [("targets.masked_fill(~counts, 0)", "targets")],
      "You look up ignored targets, which need not be tokens; put 0 in their place before gather."),
@@ -1549,7 +1501,7 @@ for name, edits, hint in (
     ("0 where nothing counts", [("/ counts.sum()", "/ counts.sum().clamp(min=1)")],
      "You return 0 where nothing counts; the mean is NaN there."),
     ("the losses of padding in the sum", [("    losses = losses.masked_fill(~counts, 0.0)\n", "")],
-     "You keep the losses of padding in the sum; what is ignored costs 0."),
+     "You keep the losses of padding in the sum; ignored targets cost 0."),
 ):
     wrong(name, *edits, lost="padding", hint=hint)
 NOT_A_MEAN = "You return a mean for each reduction; the sum is divided by nothing."
@@ -1559,9 +1511,9 @@ for name, edits, hint in (
      "You reduce always; 'none' asks for one loss a target."),
     ("any reduction let through", [('if reduction not in ("mean", "sum", "none"):', "if False:")],
      "You accept any reduction; raise ValueError for one that does not exist."),
-    ("any shapes let through", [("if logits.shape[:-1] != targets.shape:", "if False:")],
+    ("any shapes let through", [("logits.dim() == 0 or logits.shape[:-1] != targets.shape:", "False:")],
      "You accept targets of another shape; raise ValueError."),
-    ("as many targets as rows, whatever their shape",
+    ("as many targets as rows, in any shape",
      [("logits.shape[:-1] != targets.shape:", "logits.numel() // logits.size(-1) != targets.numel():"),
       ("-log_probabilities.gather(-1, right[..., None])[..., 0]",
        "-log_probabilities.reshape(-1, logits.size(-1)).gather(-1, right.reshape(-1, 1)).view_as(targets)"),
@@ -1585,10 +1537,14 @@ for name, edits, hint in (
 ):
     wrong(name, *edits, lost="reduction", hint=hint)
 wrong("nothing costs anything", ("losses.masked_fill(~counts, 0.0)", "0 * losses.masked_fill(~counts, 0.0)"),
-    lost="*", hint="You multiply the losses by 0; return what they are.")
+    lost="*", hint="You multiply the losses by 0; return them as they are.")
 same("right = targets.masked_fill(~counts, ", "an ignored target may become any token")
 same("losses = losses.masked_fill_(", "in place, but on losses that nothing else holds")
 same("[..., -1]", "there is one column")
+same("if smoothing > 0:", "without smoothing its term is 0")
+same("logits.dim() == -1 or", "logits of no dimension fit no targets")
+for piece in ("smoothing must", "0 <= smoothing < 1", "targets must lie", "right.dtype != torch.int64", "raise\n+            pass"):
+    same(piece, "the homework asks for no error here")
 # fmt: on
 
 # %% [markdown]
@@ -1599,18 +1555,14 @@ same("[..., -1]", "there is one column")
 # see [The schedule, derived](book:training#the-schedule).
 
 
-# %% solution="inverse_sqrt" withholds="course_lib.training.schedules.inverse_sqrt"
-def inverse_sqrt(step, *, warmup_steps):
+# %% solution="inverse_sqrt" of="course_lib.training.schedules"
+def inverse_sqrt():
     """Return the share of the peak learning rate for one update, a float.
 
     ``step`` counts the updates already done, so the first is update number 1. Its share is
     ``1 / warmup_steps``; update number ``warmup_steps`` is the peak, 1; then the share of update n
     falls like ``1 / sqrt(n)``.
     """
-    ### BEGIN SOLUTION
-    update = step + 1
-    return min(update / warmup_steps, math.sqrt(warmup_steps / update))
-    ### END SOLUTION
 
 
 # %% test="inverse_sqrt-rise" points=1 read="training#the-schedule"
@@ -1690,7 +1642,7 @@ for name, old, new, lost, hint in (
      "You fall with the updates; fall with their root."),
     ("the root upside down", "math.sqrt(warmup_steps / update)", "math.sqrt(update / warmup_steps)", "fall",
      "You have the root upside down; after the peak the share is below 1."),
-    ("the root of what comes after the peak", "math.sqrt(warmup_steps / update)",
+    ("the root of the updates after the peak", "math.sqrt(warmup_steps / update)",
      "max(1, update - warmup_steps) ** -0.5", "fall", "You count from the peak; count all updates."),
     ("not a number", f"return {RISE}", "return math.nan", "rise fall", "You return NaN; return a share."),
     *((f"always {share}", RISE, share, "*", f"You return {share} always; the share depends on the step.")
@@ -1699,6 +1651,8 @@ for name, old, new, lost, hint in (
 ):
     wrong(name, (old, new), lost=lost, hint=hint)
 same("return min(math.sqrt", "the smaller of two, in whichever order")
+for piece in ("_check(step", "step must", "step < 0:", "warmup_steps must", "warmup_steps < 1:"):
+    same(piece, "the homework asks for no error here")
 # fmt: on
 
 # %% [markdown]
@@ -1935,8 +1889,8 @@ AHEAD = "You shift the target otherwise; the model reads tgt[:, :-1], the loss c
 SETTINGS = "You do not hand smoothing and pad_id on to the loss; do."
 for name, old, new, hint in (
     ("targets not shifted", READS, "model(src, tgt), tgt", AHEAD),
-    ("compared with what it has read", READS, "model(src, tgt[:, :-1]), tgt[:, :-1]", AHEAD),
-    ("it reads what it is to say", READS, "model(src, tgt[:, 1:]), tgt[:, 1:]", AHEAD),
+    ("compared with the tokens read", READS, "model(src, tgt[:, :-1]), tgt[:, :-1]", AHEAD),
+    ("it reads the targets", READS, "model(src, tgt[:, 1:]), tgt[:, 1:]", AHEAD),
     ("shifted the wrong way round", READS, "model(src, tgt[:, 1:]), tgt[:, :-1]", AHEAD),
     ("source and target exchanged", "model(src, tgt[:, :-1])", "model(tgt[:, :-1], src[:, :1].expand(-1, tgt.size(1) - 1))",
      "You hand source and target over in the other order; it is model(src, tgt)."),
@@ -1970,7 +1924,7 @@ for name, edits, hint in (
     ("two steps", [(UPDATE, 2 * UPDATE)], "You step twice; step once."),
     ("the mean returned and the sum sent back", [(BACK, "    label_smoothed_cross_entropy(\n"
       f"        {READS}, smoothing=smoothing, ignore_index=pad_id, reduction='sum'\n    ).backward()\n")], SENT),
-    ("no smoothing in what is sent back",
+    ("no smoothing in the loss sent back",
      [(BACK, f"    label_smoothed_cross_entropy({READS}, smoothing=0.0).backward()\n")], SENT),
     ("the model put into training", [(BEGIN, f"    model.train()\n{BEGIN}")], MODE),
     ("the model put into training for the time of the step",
@@ -2003,7 +1957,7 @@ for name, edits, hint in (
     ("the first of the optimizer's groups clipped",
      [("_(model.parameters()", "_(optimizer.param_groups[0]['params']")],
      "You clip some of the parameters; clip all of the model's."),
-    ("clipped to 1 whatever is asked for", [("clip_norm)\n", "1.0)\n")], "You clip to 1 always; hand clip_norm on."),
+    ("always clipped to 1", [("clip_norm)\n", "1.0)\n")], "You clip to 1 always; hand clip_norm on."),
     ("another norm", [("clip_norm)\n", "clip_norm, norm_type=1.0)\n")],
      "You take another norm; take the Euclidean one."),
     ("always scaled to clip_norm", [(CLIP, CLIP.replace("    nn", "    norm = nn") + "    for p in model.parameters():\n"
@@ -2027,7 +1981,7 @@ wrong("nothing but a number", (BEGIN + "    loss", "    loss"), (BACK + CLIP + U
 #
 # 1. Ana's decoder has no causal mask.
 # 2. Ben's loss counts padding as if it were a word, and most sentences are short.
-# 3. Chloé compares the logits with what the model has just read, not with what comes next.
+# 3. Chloé compares the logits with the tokens that the model has just read, not with the next ones.
 #
 # ### BEGIN SOLUTION
 # Ana's loss falls faster and lower than it should, nearly to the least that smoothing allows: at
@@ -2035,16 +1989,16 @@ wrong("nothing but a number", (BEGIN + "    loss", "    loss"), (BACK + CLIP + U
 # translates nothing stands there yet, and it writes nonsense; a low training loss is no proof.
 # Ben's loss falls as well, and looks better than it is, for "padding follows padding" is easy and
 # makes up most of the average; the words themselves get less of the gradient, so they are learnt
-# more slowly, though the model may still translate in the end. (What it predicts behind the end
-# does no harm.)
+# more slowly, though the model may still translate in the end. (Predictions behind the end
+# do no harm.)
 # Chloé's loss falls to its least value at once, too: the model has to repeat its input, which it
 # sees even with a perfect causal mask, because each position may attend to itself. It translates
 # every sentence as "start, start, start".
 #
 # **Marking guide**, one point each:
 #
-# 1. *Causal mask*: the loss gets very low **and** translation fails, because what was copied in
-#    training is missing later. Half a point for "it cheats" without what happens when translating.
+# 1. *Causal mask*: the loss gets very low **and** translation fails, because the tokens copied
+#    in training are missing later. Half a point for "it cheats" without its effect on translation.
 # 2. *Padding*: an average made up of easy targets: the loss looks better than it is, words get a
 #    smaller share of the gradient. That translation may still work is welcome, not needed. No point
 #    for "the model translates to padding".
@@ -2060,7 +2014,7 @@ wrong("nothing but a number", (BEGIN + "    loss", "    loss"), (BACK + CLIP + U
 #
 # No points, but much to see. Choose one thing to leave out of your finished model: the causal mask,
 # the scaling of the embeddings, the warm-up, one of the residuals, or something of your own. Write
-# down *first* what the loss and the translations will look like, and why. Then train the broken
+# down *first* how the loss and the translations will look, and why. Then train the broken
 # model as the next cell does, and draw both losses. Where were you wrong?
 
 # %% [markdown]
