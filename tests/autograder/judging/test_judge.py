@@ -545,5 +545,5 @@ def test_unchanged_written_answer_gets_a_message(grade):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_unreachable_gpu_is_a_sandbox_error(sandbox):
     judge = Judge(DOUBLE, sandbox, limits=TimeLimits(), device="cuda")
-    with pytest.raises(SandboxError, match=r"CUDA does not start where students' code runs .*CUDA"):
+    with pytest.raises(SandboxError, match=r"CUDA does not start where students' code runs \("):
         judge.grade(notebook(("double", "def double(x): return 2 * x")), "ada", seed=1)

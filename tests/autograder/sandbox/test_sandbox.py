@@ -230,7 +230,7 @@ def test_worker_whose_outer_process_was_killed_is_watched_and_ended(worker, sand
     time.sleep(0.5)  # its processes are looked at five times a second
     inner.parent().kill()
     if greedy:
-        program = "held = b'1' * (700 << 20); import time; time.sleep(60)"
+        program = "held = b'1' * (1000 << 20); import time; time.sleep(60)"
         start = f"subprocess.Popen([sys.executable, '-c', {program!r}])"
         with pytest.raises(WireClosed):
             run(peer, f"import subprocess, sys, time\n{start}\n{start}\ntime.sleep(60)")
