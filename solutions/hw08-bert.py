@@ -1022,6 +1022,11 @@ for how in ({"eps": 0.1}, {}):
         assert_matches(head, ours, hidden)
         assert_matches(head.eval(), ours, hidden)
 assert_gradients(lambda x: head(x), torch.randn(3, 12), module=head)
+hidden = torch.randn(3, 12)  # eps shows where the norm's input is small
+small = {name: 1e-3 * p if name.startswith("proj") else p for name, p in ours.named_parameters()}
+load_parameters(ours, small)
+load_parameters(head, ours)
+assert_close(head(hidden), ours(hidden), what="logits of small vectors")
 load_parameters(
     head,
     {"norm.bias": torch.randn(12)}
