@@ -9,7 +9,7 @@ import heapq
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,8 @@ from course_lib.atomic_write import atomic_write
 from course_lib.validation import check_not_string
 
 Pair: TypeAlias = tuple[bytes, bytes]
+Merges: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]
+"""By a pair of ids: the rank of its merge, 0 for the first learned, and the id of the union."""
 
 # GPT-2's: an English ending; letters, digits or marks, with the space before them; white space.
 _CHUNK = re.compile(
@@ -34,10 +36,10 @@ _VISIBLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 ALPHABET = tuple(
     bytes([byte]) for byte in (*_VISIBLE, *(b for b in range(256) if b not in _VISIBLE))
 )
-# How merges.txt writes a byte: a visible one by itself, the others from U+0100 on.
 _HIDDEN = range(256, 512 - len(_VISIBLE))
-_SIGNS = dict(zip(b"".join(ALPHABET), map(chr, (*_VISIBLE, *_HIDDEN)), strict=True))
-_BYTES = {sign: byte for byte, sign in _SIGNS.items()}
+SIGNS = dict(zip(b"".join(ALPHABET), map(chr, (*_VISIBLE, *_HIDDEN)), strict=True))
+"""How ``merges.txt`` writes a byte: a visible one by itself, the others from U+0100 on."""
+BYTES = {sign: byte for byte, sign in SIGNS.items()}
 
 
 def split_chunks(text: str) -> list[str]:
@@ -58,8 +60,7 @@ def split_chunks(text: str) -> list[str]:
     """
     if text.isascii():
         return _CHUNK.findall(text)
-    plain = _NOT_ASCII.sub(_ascii_of_its_kind, text)
-    return [text[chunk.start() : chunk.end()] for chunk in _CHUNK.finditer(plain)]
+    return [text[chunk.start() : chunk.end()] for chunk in _CHUNK.finditer(in_ascii(text))]
 
 
 def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
@@ -207,7 +208,7 @@ class BytePairEncoding:
             if number == 1 and line.startswith("#version"):
                 continue
             try:
-                left, right = (bytes(_BYTES[s] for s in token) for token in line.split(" "))
+                left, right = (bytes(BYTES[s] for s in token) for token in line.split(" "))
             except (KeyError, ValueError) as error:
                 raise ValueError(
                     f"{path} must hold two tokens a line, got line {number}: {line!r:.60}"
@@ -218,7 +219,7 @@ class BytePairEncoding:
     def write(self, path: str | Path) -> None:
         """Write the merges as ``merges.txt``, whole or not at all; the specials are not in it."""
         lines = ["#version: 0.2"]
-        lines += (" ".join("".join(_SIGNS[b] for b in token) for token in p) for p in self.merges)
+        lines += (" ".join("".join(SIGNS[b] for b in token) for token in p) for p in self.merges)
         with atomic_write(path) as unfinished:
             unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -235,16 +236,11 @@ class BytePairEncoding:
         return {token: i for i, token in enumerate(self.tokens[first:], start=first)}
 
     @cached_property
-    def _merges(self) -> tuple[tuple[int, int, int], ...]:
-        """The merges as ids: left, right, and their union."""
-        return tuple(
-            (self._ids[left], self._ids[right], self._ids[left + right])
-            for left, right in self.merges
-        )
-
-    @cached_property
-    def _ranks(self) -> dict[tuple[int, int], int]:
-        return {(left, right): rank for rank, (left, right, _) in enumerate(self._merges)}
+    def _merges(self) -> Merges:
+        return {
+            (self._ids[left], self._ids[right]): (rank, self._ids[left + right])
+            for rank, (left, right) in enumerate(self.merges)
+        }
 
     @cached_property
     def _known(self) -> dict[str, list[int]]:
@@ -264,7 +260,8 @@ class BytePairEncoding:
             if chunk not in self._known:
                 if len(self._known) == _MOST_KNOWN:
                     self._known.clear()
-                self._known[chunk] = self._merge(_as_bytes(chunk))
+                symbols = (self._ids[symbol] for symbol in _as_bytes(chunk))
+                self._known[chunk] = apply_merges([*symbols], self._merges)
             ids += self._known[chunk]
         return ids
 
@@ -283,49 +280,79 @@ class BytePairEncoding:
                 joined += self.tokens[token_id]
         return joined.decode("utf-8", errors="replace")
 
-    def _merge(self, symbols: tuple[bytes, ...]) -> list[int]:
-        """Apply the merges to a chunk: the first learned first, of the same the leftmost.
 
-        The chunk is a linked list, and every merge has the places where its pair stands. So a merge
-        looks at its neighbours only, and twice the text takes about twice the time.
-        """
-        ids = [*(self._ids[symbol] for symbol in symbols), _GONE]  # a ring, closed by _GONE
-        after = [*range(1, len(ids)), 0]
-        before = [len(symbols), *range(len(symbols))]
-        places: dict[int, list[int]] = {}  # by rank, the places of its pair, as a heap
-        ranks: list[int] = []  # those in ``places``, as a heap
+def apply_merges(
+    ids: Sequence[int], merges: Mapping[tuple[int, int], tuple[int, int]]
+) -> list[int]:
+    """Apply merges to a chunk: the first learned first, of the same the leftmost.
 
-        def note(place: int) -> None:
-            rank = self._ranks.get((ids[place], ids[after[place]]))
-            if rank is None:
-                return
-            if rank not in places:
-                places[rank] = []
-                heapq.heappush(ranks, rank)
-            heapq.heappush(places[rank], place)
+    The chunk is a linked list, and every merge has the places where its pair stands. So a merge
+    looks at its neighbours only, and twice the text takes about twice the time.
 
-        for place in range(len(symbols)):
-            note(place)
-        while ranks:
-            rank = ranks[0]
-            if not places[rank]:
-                del places[heapq.heappop(ranks)]
-                continue
-            place = heapq.heappop(places[rank])
-            left, right, merged = self._merges[rank]
-            gone = after[place]
-            if (ids[place], ids[gone]) != (left, right):
-                continue  # another merge has taken one of them
-            ids[place], ids[gone] = merged, _GONE
-            after[place] = after[gone]
-            before[after[gone]] = place
-            note(before[place])
-            note(place)
-        return [token_id for token_id in ids if token_id != _GONE]
+    >>> apply_merges([1, 2, 1, 2, 2], {(1, 2): (0, 7), (7, 7): (1, 8)})
+    [8, 2]
+
+    Args:
+        ids: The token ids of the chunk's bytes.
+        merges: By pair of ids, the rank of the merge and the id of the union.
+
+    Returns:
+        The token ids of the merged chunk.
+
+    Source: Sennrich et al. (2016), section 3.2; chapter "Tokenisation".
+    """
+    ring = [*ids, _GONE]  # closed by _GONE
+    after = [*range(1, len(ring)), 0]
+    before = [len(ids), *range(len(ids))]
+    places: dict[int, list[int]] = {}  # by rank, the places of its pair, as a heap
+    ranks: list[int] = []  # those in ``places``, as a heap
+
+    def note(place: int) -> None:
+        found = merges.get((ring[place], ring[after[place]]))
+        if found is None:
+            return
+        rank, _ = found
+        if rank not in places:
+            places[rank] = []
+            heapq.heappush(ranks, rank)
+        heapq.heappush(places[rank], place)
+
+    for place in range(len(ids)):
+        note(place)
+    while ranks:
+        rank = ranks[0]
+        if not places[rank]:
+            del places[heapq.heappop(ranks)]
+            continue
+        place = heapq.heappop(places[rank])
+        gone = after[place]
+        found = merges.get((ring[place], ring[gone]))
+        if found is None or found[0] != rank:
+            continue  # another merge has taken one of them
+        ring[place], ring[gone] = found[1], _GONE
+        after[place] = after[gone]
+        before[after[gone]] = place
+        note(before[place])
+        note(place)
+    return [token_id for token_id in ring if token_id != _GONE]
+
+
+def in_ascii(text: str) -> str:
+    """Replace what is beyond ASCII, whose kind ``re`` can't tell, by an ASCII sign of its kind.
+
+    >>> in_ascii("né 9 ²…")
+    'na 9 0!'
+
+    Args:
+        text: Any text.
+
+    Returns:
+        A text of the same length.
+    """
+    return text if text.isascii() else _NOT_ASCII.sub(_ascii_of_its_kind, text)
 
 
 def _ascii_of_its_kind(found: re.Match[str]) -> str:
-    """Give a letter, digit, space or mark that stands for one that ``re`` can't tell apart."""
     if found[0].isspace():
         return "\t"
     return {"L": "a", "N": "0"}.get(unicodedata.category(found[0])[0], "!")

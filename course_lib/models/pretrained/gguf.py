@@ -14,6 +14,7 @@ from torch import Tensor
 from course_lib.models.llama import Llama, LlamaConfig
 from course_lib.models.pretrained.huggingface import load_exactly
 from course_lib.models.pretrained.llama import empty_model
+from course_lib.tokenization.byte_level import ByteLevelTokenizer, PreTokenizer
 
 # Their names, as patterns, and ours.
 _NAMES = {
@@ -37,6 +38,14 @@ _SIZES = {
     "feed_forward_length": "d_ff",
     "block_count": "num_layers",
     "attention.layer_norm_rms_epsilon": "eps",
+}
+_NORMAL, _SPECIAL = 1, (3, 4)  # types of tokens: control and user-defined are special
+_PRE_TOKENIZERS: dict[str, PreTokenizer] = {
+    "gpt-2": "gpt-2",
+    "smollm": "smollm",
+    "llama-bpe": "llama-bpe",
+    "llama3": "llama-bpe",
+    "qwen2": "qwen2",
 }
 _PERMUTED = ("llama", "smollm3")
 _ARCHITECTURES = (*_PERMUTED, "qwen2", "qwen3")
@@ -111,6 +120,41 @@ class GGUFFile:
         model = empty_model(config)
         load_exactly(model, tensors, self.path)
         return model
+
+    def load_tokenizer(self) -> ByteLevelTokenizer:
+        """Load the tokenizer.
+
+        Returns:
+            The tokenizer, a byte-level one; control tokens and those that a user added are special.
+
+        Raises:
+            ValueError: The file has a tokenizer of another kind, or splits text in another way.
+
+        Source: ggml-org/llama.cpp, src/llama-vocab.cpp.
+        """
+        kind = self.settings.get("tokenizer.ggml.model")
+        if kind != "gpt2":
+            raise ValueError(
+                f"tokenizer.ggml.model in {self.path} must be 'gpt2', byte-level byte-pair "
+                f"encoding, got {kind!r}"
+            )
+        split = self.settings.get("tokenizer.ggml.pre")
+        if split not in _PRE_TOKENIZERS:
+            raise ValueError(
+                f"tokenizer.ggml.pre in {self.path} must be one of {tuple(_PRE_TOKENIZERS)}, "
+                f"got {split!r}"
+            )
+        tokens = tuple(self.settings["tokenizer.ggml.tokens"])
+        types = self.settings.get("tokenizer.ggml.token_type") or [_NORMAL] * len(tokens)
+        merges = (tuple(pair.split(" ")) for pair in self.settings["tokenizer.ggml.merges"])
+        return ByteLevelTokenizer(
+            tokens=tokens,
+            merges=tuple((left, right) for left, right in merges),
+            specials=tuple(
+                token for token, kind in zip(tokens, types, strict=True) if kind in _SPECIAL
+            ),
+            pre_tokenizer=_PRE_TOKENIZERS[split],
+        )
 
     def _numbers(self, theirs: Any) -> Tensor:
         """Return the numbers of a tensor, float32."""

@@ -1,0 +1,150 @@
+"""Does a tokenizer from a file turn text into ids and back as `tokenizers` does?"""
+
+import dataclasses
+import json
+import random
+
+import pytest
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from course_lib.models.pretrained.gguf import GGUFFile
+from course_lib.tokenization.byte_level import ByteLevelTokenizer, pre_tokenize
+from tests.course_lib.tokenization.random_texts import draw_text
+from tests.daily import with_proofs
+from tests.processor_time import limited_to
+
+SPECIALS = ("<|im_start|>", "<|im_end|>", "<|im_start|>user")
+BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
+MODERN = (  # copied from the tokenizer.json of Llama 3 and Qwen2
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|DIGITS"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+NO_REGEX = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+def modern(digits: str):
+    split = pre_tokenizers.Split(Regex(MODERN.replace("DIGITS", digits)), behavior="isolated")
+    return pre_tokenizers.Sequence([split, NO_REGEX])
+
+
+PEERS = {
+    "gpt-2": BYTES,
+    "smollm": pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), BYTES]),
+    "llama-bpe": modern(r"\p{N}{1,3}"),
+    "qwen2": modern(r"\p{N}"),
+}
+COUNTS = with_proofs([1500, 100_000], [100_000])
+
+
+def peer_of(tokens, merges, specials, pre_tokenizer) -> Tokenizer:
+    ids = {token: number for number, token in enumerate(tokens)}
+    peer = Tokenizer(models.BPE(vocab=ids, merges=list(merges)))
+    peer.pre_tokenizer, peer.decoder = PEERS[pre_tokenizer], decoders.ByteLevel()
+    peer.add_special_tokens([AddedToken(token, normalized=False) for token in specials])
+    return peer
+
+
+@pytest.fixture(scope="module", params=PEERS)
+def pair(request):
+    """A tokenizer with a vocabulary of its own order, in which some bytes are missing."""
+    rng = random.Random(1)
+    peer = Tokenizer(models.BPE())
+    peer.pre_tokenizer = PEERS[request.param]
+    trainer = trainers.BpeTrainer(
+        vocab_size=600,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())[:250],
+        limit_alphabet=250,
+        special_tokens=list(SPECIALS),
+        show_progress=False,
+    )
+    peer.train_from_iterator([draw_text(rng) for _ in range(2000)], trainer)
+    model = json.loads(peer.to_str())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    rng.shuffle(tokens)
+    merges = tuple(map(tuple, model["merges"]))
+    ours = ByteLevelTokenizer(
+        tokens=tuple(tokens), merges=merges, specials=SPECIALS, pre_tokenizer=request.param
+    )
+    return ours, peer_of(tokens, merges, SPECIALS, request.param)
+
+
+def assert_alike(ours, peer, count: int) -> None:
+    rng = random.Random(count)
+    for number in range(count):
+        text = draw_text(rng)
+        ids = ours.encode(text)
+        assert ids == peer.encode(text, add_special_tokens=False).ids, text
+        assert "".join(pre_tokenize(text, ours.pre_tokenizer)) == text
+        for given in (ids, rng.choices(range(len(ours)), k=5)):  # the latter are broken UTF-8
+            skip = number % 2 == 1
+            assert ours.decode(given, skip_specials=skip) == peer.decode(
+                given, skip_special_tokens=skip
+            )
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_ids_and_texts_are_those_of_tokenizers(pair, count):
+    assert_alike(*pair, count)
+
+
+@pytest.fixture(scope="module")
+def smollm2_tokenizer(smollm2):
+    return GGUFFile(smollm2).load_tokenizer()
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_ids_and_texts_of_smollm2_are_those_of_tokenizers(smollm2_tokenizer, count):
+    ours = smollm2_tokenizer
+    assert (len(ours), ours.pre_tokenizer, len(ours.specials)) == (49_152, "smollm", 17)
+    assert_alike(ours, peer_of(ours.tokens, ours.merges, ours.specials, "smollm"), count)
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "7" * 100_000, " " * 100_000, "人" * 100_000])
+def test_long_run_takes_less_than_a_second(pair, text):
+    ours, peer = pair
+    ours.encode("a")
+    with limited_to(1):
+        ids = ours.encode(text)
+    assert ids == peer.encode(text, add_special_tokens=False).ids
+
+
+def test_special_tokens_are_text_where_told(pair):
+    ours, _ = pair
+    text = "a<|im_start|>user b<|im_end|>"
+    ids = ours.encode(text)
+    assert [ours.tokens[number] for number in ids if ours.tokens[number] in SPECIALS] == [
+        "<|im_start|>user",
+        "<|im_end|>",
+    ]
+    plain = ours.encode(text, specials=False)
+    assert not {ours.tokens[number] for number in plain} & set(SPECIALS)
+    assert ours.decode(plain) == text
+
+
+def test_cache_of_earlier_texts_is_bounded(pair, monkeypatch):
+    monkeypatch.setattr("course_lib.tokenization.byte_level._MOST_KNOWN", 3)
+    ours = dataclasses.replace(pair[0])  # nothing known
+    ours.encode("one two three four five six")
+    assert 0 < len(ours._known) <= 3
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"specials": ("<x>",)}, ValueError, "tokens must hold all specials, '<x>' is missing"),
+        ({"merges": (("a", "c"),)}, ValueError, r"of tokens to a token, got \('a', 'c'\)"),
+        ({"merges": (("b", "a"),)}, ValueError, r"of tokens to a token, got \('b', 'a'\)"),
+        ({"pre_tokenizer": "gpt2"}, ValueError, "pre_tokenizer must be one of .* got 'gpt2'"),
+        ({"tokens": "ab"}, TypeError, "tokens must hold strings"),
+    ],
+)
+def test_invalid_arguments_are_rejected(change, error, message):
+    given = {"tokens": ("a", "b", "ab"), "merges": (("a", "b"),)}
+    with pytest.raises(error, match=message):
+        ByteLevelTokenizer(**(given | change))
+
+
+def test_id_out_of_range_is_rejected(pair):
+    for wrong in (-1, len(pair[0])):
+        with pytest.raises(IndexError, match=f"got {wrong}"):
+            pair[0].decode([wrong])
