@@ -8,13 +8,13 @@ import time
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from benchmarks.measure import Comparison, compare, devices, readable, table
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.step_models import CachedDecoder
+from course_lib.generation.step_models import CachedDecoder, store_by_columns
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.weights import copy_gpt2
 
@@ -64,13 +64,6 @@ def build_pair(sizes: dict[str, int], device: str) -> tuple[DecoderLM, GPT2LMHea
     copy_gpt2(ours, theirs)
     store_by_columns(ours)  # like GPT-2's matrices in ``transformers``
     return ours.eval().to(device), theirs.to(device)
-
-
-def store_by_columns(model: nn.Module) -> None:
-    """Store the matrices of a model's linear layers column by column; only strides change."""
-    for layer in model.modules():
-        if isinstance(layer, nn.Linear):
-            layer.weight.data = layer.weight.data.T.contiguous().T
 
 
 def draw_prompt(model: DecoderLM, batch: int, device: str) -> Tensor:

@@ -180,6 +180,22 @@ class CachedDecoder:
             self.padding = self.padding.index_select(0, indices)
 
 
+def store_by_columns(model: nn.Module) -> None:
+    """Store the matrices of a model's linear layers column by column; only strides change.
+
+    At batch 1 a step is a product of each matrix with one vector, on a CPU faster this way by about
+    a third. For inference: what saves or trains weights may want them as they were.
+
+    Args:
+        model: Its weights are copied, one matrix after the other.
+
+    Source: chapter "Caching keys and values".
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            layer.weight.data = layer.weight.data.T.contiguous().T
+
+
 class CachedTransformer:
     """A Transformer that remembers source and translation so far: a ``StepModel``.
 

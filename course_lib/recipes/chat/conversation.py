@@ -1,0 +1,157 @@
+"""A conversation with a language model that keeps what it has read in its cache.
+
+Dimensions: batch is 1; length (tokens).
+"""
+
+import codecs
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+
+from course_lib.generation.sampling import keep_top_p
+from course_lib.generation.step_models import CachedDecoder
+from course_lib.models.llama import Llama
+from course_lib.tokenization.byte_level import ByteLevelTokenizer
+from course_lib.tokenization.chat_template import render_chat
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """What one step of an answer gives.
+
+    >>> Piece(text="Hello", cache_bytes=46_080, seconds=0.1).text
+    'Hello'
+
+    Attributes:
+        text: What the token adds to the text; empty where a letter is not yet whole.
+        cache_bytes: Bytes of keys and values of all tokens read so far.
+        seconds: Time of the step.
+    """
+
+    text: str
+    cache_bytes: int
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class Conversation:
+    """Messages so far, and the model's cache of them.
+
+    Each answer reads only what is new since the last one. So the text has to begin as it did: if
+    the template writes the earlier messages in another way, all is read again.
+
+    >>> from course_lib.models.llama import LlamaConfig
+    >>> sizes = {"d_model": 8, "num_heads": 2, "num_kv_heads": 1, "d_ff": 8, "num_layers": 1}
+    >>> model = Llama(LlamaConfig(vocab_size=3, **sizes)).eval()
+    >>> tokenizer = ByteLevelTokenizer(tokens=("<end>", "a", "b"), merges=(), specials=("<end>",))
+    >>> template = "{% for m in messages %}{{ m.content }}<end>{% endfor %}"
+    >>> talk = Conversation(model=model, tokenizer=tokenizer, template=template, end="<end>")
+    >>> answer = "".join(piece.text for piece in talk.answer("ab", max_new_tokens=3))
+    >>> [message["role"] for message in talk.messages]
+    ['user', 'assistant']
+
+    Attributes:
+        model: The language model, in evaluation mode.
+        tokenizer: Its tokenizer.
+        template: Its chat template.
+        end: The token that ends a message.
+        messages: First to last; a system message may stand there from the start.
+        temperature: Below 1 the probable tokens become more probable; 0 takes the most probable.
+        top_p: Draw from the fewest tokens whose probabilities sum to this.
+        generator: Source of the random numbers.
+
+    Raises:
+        ValueError: ``temperature`` is negative, or ``top_p`` not above 0 and at most 1.
+
+    Source: Holtzman et al. (2020), section 3.1, top p; chapter "Caching keys and values".
+    """
+
+    model: Llama
+    tokenizer: ByteLevelTokenizer
+    template: str
+    end: str
+    messages: list[dict[str, str]] = field(default_factory=list)
+    temperature: float = 0.0
+    top_p: float = 1.0
+    generator: torch.Generator | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and start with an empty cache."""
+        if self.temperature < 0:
+            raise ValueError(f"temperature must not be negative, got {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
+        self._steps = CachedDecoder(self.model)
+        self._read: list[int] = []  # the tokens whose keys and values the cache holds
+
+    def answer(self, text: str, *, max_new_tokens: int) -> Iterator[Piece]:
+        """Send a message, and write the answer token by token.
+
+        What the user writes is text only: special tokens in it are none.
+
+        Args:
+            text: The user's message.
+            max_new_tokens: Most tokens of the answer.
+
+        Yields:
+            The pieces of the answer; joined, they are the message that is added.
+
+        Raises:
+            ValueError: The message makes the conversation longer than the model was trained on.
+        """
+        began = time.perf_counter()
+        messages = [*self.messages, {"role": "user", "content": text}]
+        logits = self._catch_up(self._encode(messages), room=max_new_tokens)
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        answer, end = "", self.tokenizer.id_of(self.end)
+        for number in range(max_new_tokens):
+            token = self._choose(logits)
+            written = b"" if token == end else self.tokenizer.decode_bytes([token])
+            is_last = token == end or number == max_new_tokens - 1
+            piece = decoder.decode(written, final=is_last)
+            answer += piece
+            cache_bytes = self._steps.cache.num_bytes
+            yield Piece(text=piece, cache_bytes=cache_bytes, seconds=time.perf_counter() - began)
+            if is_last:
+                break
+            began = time.perf_counter()
+            logits = self._steps.advance(torch.tensor([[token]]))
+            self._read.append(token)
+        self.messages = [*messages, {"role": "assistant", "content": answer}]
+
+    def _encode(self, messages: list[dict[str, str]]) -> list[int]:
+        """Turn messages into ids: what the template writes may be special, contents may not."""
+        marks = [f"\x00{number}\x00" for number in range(len(messages))]
+        marked = [
+            message | {"content": mark} for message, mark in zip(messages, marks, strict=True)
+        ]
+        rest, ids = render_chat(self.template, marked), list[int]()
+        for message, mark in zip(messages, marks, strict=True):
+            before, found, after = rest.partition(mark)
+            if found:
+                ids += self.tokenizer.encode(before)
+                ids += self.tokenizer.encode(message["content"], specials=False)
+                rest = after
+        return ids + self.tokenizer.encode(rest)
+
+    def _catch_up(self, ids: list[int], *, room: int) -> torch.Tensor:
+        """Read the tokens that the cache does not hold yet; return the logits after them."""
+        longest = self.model.config.max_length
+        if len(ids) + room > longest:
+            raise ValueError(
+                f"the conversation must be at most {longest} tokens long, got {len(ids)} and "
+                f"{room} to write"
+            )
+        if ids[: len(self._read)] != self._read or len(ids) == len(self._read):
+            self._steps, self._read = CachedDecoder(self.model), []
+        new = ids[len(self._read) :]
+        self._read = ids
+        return self._steps.advance(torch.tensor([new]))
+
+    def _choose(self, logits: torch.Tensor) -> int:
+        if self.temperature == 0:
+            return int(logits.argmax())
+        logits = keep_top_p(logits / self.temperature, self.top_p)
+        return int(torch.multinomial(logits.softmax(dim=-1), 1, generator=self.generator))
