@@ -183,8 +183,8 @@ class CachedDecoder:
 def store_by_columns(model: nn.Module) -> None:
     """Store the matrices of a model's linear layers column by column; only strides change.
 
-    At batch 1 a step is a product of each matrix with one vector, on a CPU faster this way by about
-    a third. For inference: what saves or trains weights may want them as they were.
+    With a batch of 1 each step multiplies every matrix by one vector. A CPU does that about a third
+    faster in this layout, which is meant for inference.
 
     Args:
         model: Its weights are copied, one matrix after the other.

@@ -2,7 +2,7 @@
 
     python -m course_lib.recipes.chat
 
-What the model is, and what it can't do, is told in ``course_lib.models.pretrained.installed``.
+``course_lib.models.pretrained.installed`` describes the model and its limits.
 """
 
 from course_lib.recipes.run_folder import require
@@ -35,15 +35,17 @@ def chat(
         float, typer.Option(min=0, help="Below 1: more cautious; 0: always the likeliest token.")
     ] = 0.7,
     top_p: Annotated[
-        float, typer.Option(help="Draw from the likeliest tokens that have this share together.")
+        float, typer.Option(help="Draw from the likeliest tokens whose probabilities sum to this.")
     ] = 0.9,
     system: Annotated[
-        str, typer.Option(help="Who it is to be.", show_default="the model's own")
+        str, typer.Option(help="The system message.", show_default="the model's own")
     ] = "",
     show_cache: Annotated[
         bool, typer.Option("--show-cache", help="Show bytes of the cache and time of each token.")
     ] = False,
-    length: Annotated[int, typer.Option(min=1, help="Most tokens of an answer.")] = 300,
+    length: Annotated[
+        int, typer.Option(min=1, help="Maximum number of tokens of an answer.")
+    ] = 300,
     weights: Annotated[
         Path | None, typer.Option(help="Another GGUF file.", show_default="SmolLM2's")
     ] = None,

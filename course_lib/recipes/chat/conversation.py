@@ -1,4 +1,4 @@
-"""A conversation with a language model that keeps what it has read in its cache.
+"""A conversation with a language model, whose cache keeps the tokens read so far.
 
 Dimensions: batch is 1; length (tokens).
 """
@@ -19,13 +19,13 @@ from course_lib.tokenization.chat_template import render_chat
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """What one step of an answer gives.
+    """The result of one step of an answer.
 
     >>> Piece(text="Hello", cache_bytes=46_080, seconds=0.1).text
     'Hello'
 
     Attributes:
-        text: What the token adds to the text; empty where a letter is not yet whole.
+        text: The text that the token adds; empty while a character is incomplete.
         cache_bytes: Bytes of keys and values of all tokens read so far.
         seconds: Time of the step.
     """
@@ -39,8 +39,8 @@ class Piece:
 class Conversation:
     """Messages so far, and the model's cache of them.
 
-    Each answer reads only what is new since the last one. So the text has to begin as it did: if
-    the template writes the earlier messages in another way, all is read again.
+    Each answer reads only the tokens since the last one. If the template now writes the earlier
+    messages differently, all tokens are read again.
 
     >>> from course_lib.models.llama import LlamaConfig
     >>> sizes = {"d_model": 8, "num_heads": 2, "num_kv_heads": 1, "d_ff": 8, "num_layers": 1}
@@ -89,7 +89,7 @@ class Conversation:
     def answer(self, text: str, *, max_new_tokens: int) -> Iterator[Piece]:
         """Send a message, and write the answer token by token.
 
-        What the user writes is text only: special tokens in it are none.
+        Special tokens in the message are read as plain text.
 
         Args:
             text: The user's message.
@@ -122,7 +122,7 @@ class Conversation:
         self.messages = [*messages, {"role": "assistant", "content": answer}]
 
     def _encode(self, messages: list[dict[str, str]]) -> list[int]:
-        """Turn messages into ids: what the template writes may be special, contents may not."""
+        """Turn messages into ids: special tokens come from the template alone."""
         marks = [f"\x00{number}\x00" for number in range(len(messages))]
         marked = [
             message | {"content": mark} for message, mark in zip(messages, marks, strict=True)
