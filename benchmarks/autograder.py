@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +28,6 @@ if __name__ == "__main__":
 from autograder.class_run.judges import JudgePool
 
 if TYPE_CHECKING:
-    from autograder.homework_source.homework import Homework
     from autograder.judging.results import SubmissionResult
 
 ROOT = Path(__file__).parents[1]
@@ -75,12 +73,13 @@ def write_class(folder: Path, count: int) -> None:
 
 def time_nbgrader(submissions: Path, course: Path) -> Timing:
     """Time unchanged ``nbgrader autograde``, which runs hidden tests in the student's kernel."""
+    from autograder.homework_source.instructors_notebook import self_contained_notebook
     from autograder.homework_source.source import load_homework
 
     shutil.copytree(submissions, course / "submitted")
     source = course / "source" / HOMEWORK / f"{HOMEWORK}.ipynb"
     source.parent.mkdir(parents=True)
-    source.write_text(_with_names_of_checks(load_homework(HOMEWORK, ROOT)))
+    source.write_text(self_contained_notebook(load_homework(HOMEWORK, ROOT)))
     (course / "nbgrader_config.py").write_text("")
     # nbgrader runs alembic by its bare name, which only an activated environment would find.
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
@@ -97,35 +96,6 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
     run("generate_assignment")
     seconds = run("autograde")
     return Timing(name="nbgrader autograde", seconds=seconds, marks=_marks(course))
-
-
-def _with_names_of_checks(homework: "Homework") -> str:
-    """Return the instructor's notebook; its setup cell defines the names that the judge gives.
-
-    nbgrader puts this cell into each submission.
-    """
-    from autograder.homework_source.homework import CellKind
-    from autograder.homework_source.instructors_notebook import instructors_notebook
-
-    solutions = {
-        cell.grade_id: re.sub(r"### (BEGIN|END) SOLUTION", "", cell.source)  # nbgrader's markers
-        for cell in homework.cells
-        if cell.kind is CellKind.SOLUTION
-    }
-    notebook = json.loads(instructors_notebook(homework))
-    setup = next(
-        c for c in notebook["cells"] if c["metadata"].get("course", {}).get("kind") == "setup"
-    )
-    setup["source"] = "".join(
-        [
-            *setup["source"],
-            "\n\nfrom types import SimpleNamespace\n\nfrom course_lib.testing import *\n\n",
-            "names = dict(globals())\n",
-            f"exec({chr(10).join(solutions.values())!r}, names)\n",
-            f"reference = SimpleNamespace(**{{name: names[name] for name in {list(solutions)}}})",
-        ]
-    )
-    return json.dumps(notebook)
 
 
 def time_judge(submissions: Path, course: Path, workers: int) -> Timing:

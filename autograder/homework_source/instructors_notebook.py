@@ -1,5 +1,7 @@
 """Makes the instructor's notebook for nbgrader, with all solutions and hidden tests."""
 
+import re
+
 import nbformat
 from nbformat import NotebookNode
 
@@ -28,6 +30,28 @@ def instructors_notebook(homework: Homework) -> str:
     """
     cells = [_notebook_cell(cell, index) for index, cell in enumerate(homework.cells)]
     return nbformat.writes(nbformat.v4.new_notebook(metadata=_METADATA, cells=cells)) + "\n"
+
+
+def self_contained_notebook(homework: Homework) -> str:
+    """Return the instructor's notebook for a kernel of its own, as nbgrader and nbval run it.
+
+    Its setup cell also defines ``reference`` and the names of ``course_lib.testing``, which the
+    judge gives to hidden tests.
+    """
+    solutions = {
+        cell.grade_id: re.sub(r"### (BEGIN|END) SOLUTION", "", cell.source)  # nbgrader's markers
+        for cell in homework.cells
+        if cell.kind is CellKind.SOLUTION
+    }
+    notebook = nbformat.reads(instructors_notebook(homework), as_version=4)
+    setup = next(c for c in notebook.cells if c.metadata.get("course", {}).get("kind") == "setup")
+    code = "\n".join(solutions.values())
+    setup.source += (
+        "\n\nfrom types import SimpleNamespace\n\nfrom course_lib.testing import *\n\n"
+        f"names = dict(globals())\nexec({code!r}, names)\n"
+        f"reference = SimpleNamespace(**{{name: names[name] for name in {list(solutions)}}})"
+    )
+    return nbformat.writes(notebook) + "\n"
 
 
 def _notebook_cell(cell: Cell, index: int) -> NotebookNode:

@@ -13,6 +13,7 @@ import nbclient
 import nbformat
 import pytest
 
+from autograder.homework_source.instructors_notebook import self_contained_notebook
 from autograder.homework_source.source import read_source
 from autograder.releasing.release import Release, release
 from tests.homework.submissions import Submission, make_notebook
@@ -285,9 +286,11 @@ NBVAL = ("-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nb
 
 @pytest.mark.proof
 @pytest.mark.parametrize("made", tabled_homeworks(), indirect=True)
-def test_the_solved_notebook_runs_under_nbval(made):
+def test_the_solved_notebook_runs_under_nbval(made, tmp_path):
+    solved = tmp_path / made.source.name
+    solved.write_text(self_contained_notebook(load_homework(made.source.stem)), encoding="utf-8")
     result = subprocess.run(
-        [sys.executable, *NBVAL, "--rootdir", made.source.parent, made.source],
+        [sys.executable, *NBVAL, "--rootdir", tmp_path, solved],
         cwd=made.source.parent,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

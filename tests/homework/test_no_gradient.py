@@ -11,7 +11,7 @@ from autograder.judging.trusted_code import names_of_checks
 from tests.daily import with_proofs
 from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
 from tests.homework.submissions import solved_sources, wrapped_cell
-from tests.homework.tables import load_homework, tabled_homeworks
+from tests.homework.tables import course_homeworks, load_homework
 
 NO_LAYERS = {  # what they return is no part of what a model computes from its parameters
     "greedy_search", "beam_search", "diagnose", "alignment_error", "causal_mask", "padding_mask",
@@ -79,7 +79,7 @@ def _wrapped(function, how):
 
 
 @pytest.mark.parametrize("how", with_proofs(CUTS, CUTS[1:]))
-@pytest.mark.parametrize("homework", [h for h in tabled_homeworks() if h not in UNTRAINED])
+@pytest.mark.parametrize("homework", [h for h in course_homeworks() if h not in UNTRAINED])
 def test_who_cuts_the_gradients_loses_a_point(homework, how):
     solved = load_homework(homework)
     sources = solved_sources(solved)

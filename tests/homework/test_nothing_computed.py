@@ -12,7 +12,7 @@ from autograder.homework_source.homework import CellKind
 from autograder.judging.trusted_code import names_of_checks
 from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
 from tests.homework.submissions import solved_sources, wrapped_cell
-from tests.homework.tables import load_homework, tabled_homeworks
+from tests.homework.tables import course_homeworks, load_homework
 
 EARNED = {  # by what is right all the same
     "GRUCell-parameters",
@@ -60,7 +60,7 @@ def _wrapped(function, how):
 
 @pytest.mark.proof
 @pytest.mark.parametrize("how", ["zeros", "ones", "the input", "the sum of the inputs"])
-@pytest.mark.parametrize("homework", tabled_homeworks())
+@pytest.mark.parametrize("homework", course_homeworks())
 def test_what_computes_nothing_earns_what_asks_for_no_computing(homework, how):
     solved = load_homework(homework)
     sources = solved_sources(solved)
