@@ -94,7 +94,7 @@ def handed_in(submission: Submission, forge=None) -> bytes:
 
 def grade(attack: Attack) -> SubmissionResult:
     data = handed_in(attack.submission, attack.forge)
-    return judge().grade(data, attack.submission.student, seed=1)
+    return judge().grade(data, attack.submission.student, seed=4_185_921_337)
 
 
 def told(result: SubmissionResult) -> str:
@@ -154,12 +154,12 @@ def test_attacks_earn_what_their_honest_parts_earn(seldom):
         for attack in every[group]
         if (attack.submission.student in SELDOM[group]) == bool(seldom)
     ]
-    judge().grade(handed_in(HONEST), "honest", seed=1)
+    judge().grade(handed_in(HONEST), "honest", seed=4_185_921_337)
     alone = processes()
     results = {attack.submission.student: grade(attack) for attack in attacks}
     assert len(results) == len(attacks)
     reached = {a.submission.student: problems(a, results[a.submission.student]) for a in attacks}
     assert not (bad := {name: found for name, found in reached.items() if found}), json.dumps(bad)
-    honest = judge().grade(handed_in(HONEST), "honest", seed=1)
+    honest = judge().grade(handed_in(HONEST), "honest", seed=4_185_921_337)
     assert (honest.score, honest.flags, honest.cell_failures) == (19.0, (), ())
     assert processes() == alone

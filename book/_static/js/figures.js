@@ -23,7 +23,7 @@
     table.append(...stage.childNodes);
     stage.replaceChildren(el); // only once it is drawn: an error leaves the table
     stage.classList.add("is-live");
-    window.courseFigureTools(figure, el, shown);
+    window.courseFigureTools?.(figure, el, shown); // slides have none
     window.addEventListener("beforeprint", () => {
       const waits = [...el.querySelectorAll(".living-go")].some((button) => !button.hidden);
       stage.classList.toggle("is-waiting", waits);

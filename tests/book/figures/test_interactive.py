@@ -87,7 +87,8 @@ def test_deferred_data_leave_the_page_for_a_script(build_page):
 
 
 def test_a_figure_shows_the_data_of_another_page_and_loads_its_models(build_page, tmp_path):
-    data = {"model": "m", "right": 0.9, "note": "", "examples": [
+    opening = {"src": ["a"], "written": ["un"], "looks": [[1.0]]}
+    data = {"model": "m", "right": 0.9, "note": "", "kinds": {}, "opening": opening, "examples": [
         {"src": ["a"], "tgt": ["un"], "written": ["un"], "alignment": [],
          "src_agreements": [], "tgt_agreements": []},
     ]}  # fmt: skip
