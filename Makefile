@@ -222,7 +222,7 @@ lint: $(TEST) ## run ruff, mypy, pydoclint, codespell
 	$(VENV)/bin/codespell
 
 proof: $(TEST) bubblewrap $(STAMPS)/release ## run the long tests of the judge and its checks: an hour and a half
-	$(PY) -m pytest -m proof -n $(JOBS) --dist worksteal
+	$(PY) -m pytest -m proof --timeout 0 -n $(JOBS) --dist worksteal
 	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
 	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/judging/test_fuzz.py
 	$(PY) -m tests.autograder.class_run.kills 30
