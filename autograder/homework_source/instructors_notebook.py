@@ -1,11 +1,9 @@
 """Makes the instructor's notebook for nbgrader, with all solutions and hidden tests."""
 
-import re
-
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.homework_source.cell_text import regions
+from autograder.homework_source.cell_text import regions, without_markers
 from autograder.homework_source.homework import Cell, CellKind, Homework
 
 _LONG_TEST = 12  # visible lines; the notebook folds a longer test
@@ -39,7 +37,7 @@ def self_contained_notebook(homework: Homework) -> str:
     judge gives to hidden tests.
     """
     solutions = {
-        cell.grade_id: re.sub(r"### (BEGIN|END) SOLUTION", "", cell.source)  # nbgrader's markers
+        cell.grade_id: without_markers(cell.source)
         for cell in homework.cells
         if cell.kind is CellKind.SOLUTION
     }

@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import torch
-
 from autograder.homework_source.homework import Cell, CellKind, Homework, Variant
 from autograder.judging.charging import charge
 from autograder.judging.check import seed_everything
@@ -21,7 +19,7 @@ from autograder.judging.results import CheckResult, Status, not_earned
 from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.judging.transcript import Recorder, Transcript
 from autograder.judging.trusted_code import names_of_checks, run_setup
-from course_lib.testing import observed_by
+from course_lib.testing import call_without_dropout, observed_by
 from course_lib.usual_errors import is_unwritten
 from tests.processor_time import OutOfTimeError, limited_to
 
@@ -68,12 +66,7 @@ class Kernel:
         with_second = SecondTry(self._homework, in_order, again) if again else None
 
         def run_without(failed: Collection[str]) -> dict[str, CheckResult]:
-            kept = torch.nn.functional.dropout
-            torch.nn.functional.dropout = lambda input, *args, **kwargs: input
-            try:
-                return self._run(sources, failed, with_second)
-            finally:
-                torch.nn.functional.dropout = kept
+            return call_without_dropout(self._run, sources, failed, with_second)
 
         return charge(
             self._homework,
