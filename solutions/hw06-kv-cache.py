@@ -61,7 +61,7 @@ class GrowingCache:
         Other shapes or dtypes, and tensors that ask for gradients, are a ValueError."""
 
     def reorder():
-        """Make row i go on from the former row indices[i]; there may be more rows or fewer then."""
+        """Make row i go on from row indices[i]: more rows, or fewer. An empty cache stays empty."""
 
     def reset():
         """Forget all tokens, and let the buffers go."""
@@ -1406,10 +1406,10 @@ for k in (1, 3, 7):
 # %% test="keep_top_k-edges" points=1 read="decoding#drawing-by-chance"
 # More than all is all, and equals are kept together
 logits = torch.tensor([1.0, 2.0, 1.0, -1.0])
+assert_keeps_inputs(keep_top_k, logits, 2)
 assert_close(keep_top_k(logits, 9), logits, what="nine of four")
 expected = torch.tensor([1.0, 2.0, 1.0, -math.inf])
 assert_close(keep_top_k(logits, 2), expected, what="two, and one that equals the second")
-assert_keeps_inputs(keep_top_k, logits, 2)
 ### BEGIN HIDDEN TESTS
 falling = 1 + torch.randperm(9)[:4].sort(descending=True).values.double()
 row = falling.repeat_interleave(torch.tensor([1, 3, 2, 2]))  # equals, also where k ends
@@ -1506,10 +1506,10 @@ for p in (0.15, 0.4, 0.7, 0.95):
 # %% test="keep_top_p-edges" points=1 read="decoding#drawing-by-chance"
 # One token is always kept, and with p = 1 all are
 logits = torch.tensor([-1.0, 1.0, 0.5])
+assert_keeps_inputs(keep_top_p, logits, 0.5)
 expected = torch.tensor([-math.inf, 1.0, -math.inf])
 assert_close(keep_top_p(logits, 1e-6), expected, what="the logits kept with p = 1e-6")
 assert_close(keep_top_p(logits, 1.0), logits, what="the logits kept with p = 1")
-assert_keeps_inputs(keep_top_p, logits, 0.5)
 ### BEGIN HIDDEN TESTS
 assert_keeps_inputs(keep_top_p, torch.randn(4, 9), 0.5)
 logits = 8 * torch.randn(50, 200)
