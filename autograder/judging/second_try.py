@@ -100,7 +100,9 @@ class SecondTry:
             self._unpaid.clear()  # one check charges the mistake
             return replace(first, message=f"{first.message}\n{self._unseen(first)}")
         was_stopped = first.status is Status.TIMEOUT  # maybe by the short limit
-        kept = second if was_stopped or second.score > first.score else first
+        kept = second if second.score > first.score else first
+        if was_stopped and kept is first:
+            kept = replace(second, message=first.message, hint=first.hint)
         shows_nothing = second.status is Status.TIMEOUT and not was_stopped
         tried_with = self._again.get(second.check, ())
         return kept if shows_nothing else replace(kept, tried_with=tried_with)

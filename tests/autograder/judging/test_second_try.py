@@ -154,6 +154,19 @@ def test_feedback_contains_nothing_of_the_reference(grade_both):
     assert SECRET not in str(result) + render_feedback(stand(result), FOURFOLD)
 
 
+def test_stopped_check_reveals_nothing_of_the_reference(grade_both):
+    spy = """
+def fourfold(x):
+    while double.__doc__ == "mine":
+        pass
+    raise ValueError(double.__doc__)
+"""
+    result, check = grade_both("def double(x):\n    'mine'\n    return 3 * x", spy)
+    assert (check.status, check.tried_with) == (Status.ERROR, ("double",))
+    assert check.message.startswith("Your code was stopped")
+    assert SECRET not in str(result) + render_feedback(stand(result), FOURFOLD)
+
+
 def test_rule_broken_only_in_the_second_try_costs_the_exercise(grade_both):
     # The forbidden name is computed, so that the reader does not find it.
     hidden = """
