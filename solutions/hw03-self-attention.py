@@ -728,18 +728,15 @@ assert_matches(layer, ours, *(torch.randn(3, 1, 12) for _ in range(3)))
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
 layer = MultiHeadAttention(4, 2)  # two heads, each two columns wide
-eye = torch.eye(4)
-state = {"query_projection.weight": 9 * eye, "key_projection.weight": 9 * eye}  # large scores: a
-state |= {
-    "value_projection.weight": eye,
-    "output_projection.weight": eye,
-}  # head takes the best fit
+state = {f"{name}_projection.weight": torch.eye(4) for name in ("value", "output")}
+state["query_projection.weight"] = 9 * torch.eye(4)  # large scores: a head takes the best fit
+state["key_projection.weight"] = 9 * torch.eye(4)[[1, 0, 3, 2]]  # swaps a head's two columns
 load_parameters(layer, state)
 tokens = torch.tensor([[[1.0, 1, 1, 1], [1, 1, 1, -1], [1, 1, -1, 1]]])
 value = torch.tensor([[[0.0, 0, 0, 0], [3, 3, 3, 3], [6, 6, 6, 6]]])
 # To head 0, columns 0 and 1, all tokens look alike: it averages the values. Head 1, columns 2 and
-# 3, tells them apart: each token finds itself.
-expected = torch.tensor([[[3.0, 3, 0, 0], [3, 3, 3, 3], [3, 3, 6, 6]]])
+# 3, tells them apart: the first finds itself, the second the third's key, the third the second's.
+expected = torch.tensor([[[3.0, 3, 0, 0], [3, 3, 6, 6], [3, 3, 3, 3]]])
 assert_close(layer(tokens, tokens, value), expected)
 ### BEGIN HIDDEN TESTS
 layer, eye = MultiHeadAttention(8, 4), torch.eye(8)
