@@ -478,8 +478,8 @@ class DecoderLayer(nn.Module):
 
     ``self_attention`` and ``cross_attention`` are ``MultiHeadAttention``, ``feed_forward`` is a
     ``FeedForward``. Around them stand ``self_attention_residual``, ``cross_attention_residual`` and
-    ``feed_forward_residual``, each with a ``LayerNorm`` of its own.
-    """
+    ``feed_forward_residual``, each with its own ``LayerNorm``. These three and ``feed_forward``
+    get ``dropout``."""
 
     def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
         super().__init__()
@@ -751,8 +751,7 @@ def translation_masks(src, tgt, pad_id):
 
     ``src`` and ``tgt`` are token ids, ``(batch, src_len)`` and ``(batch, tgt_len)``. The masks are
     ``(batch, 1, 1, src_len)``, no padding, and ``(batch, 1, tgt_len, tgt_len)``, neither padding
-    nor later than the query.
-    """
+    nor later than the query."""
     ### BEGIN SOLUTION
     tgt_len = tgt.size(1)
     look_back = causal_mask(tgt_len, device=tgt.device)  # (1, 1, tgt_len, tgt_len)
@@ -851,6 +850,8 @@ for name, target, hint in (
      "You hide padding as a query; hide it as a key, in the last dimension."),
 ):
     wrong(name, (TARGET, target), lost="target", hint=hint)
+wrong("the causal mask forgotten, and no row for each query", (TARGET, "padding_mask(tgt, pad_id)"),
+    lost="target", hint="You do not hide later tokens; join both masks with &.")
 wrong("the length of the source", ("tgt_len = tgt.size(1)", "tgt_len = src.size(1)"), lost="target",
     hint="You make the target's mask as long as the source; take the length of tgt.")
 same("causal_mask(tgt_len)", "the device shows on a GPU alone; the tests run there too")
@@ -917,7 +918,8 @@ class Transformer(nn.Module):
 model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2)
 logits = model(torch.tensor([[5, 7, 4, 2]] * 3), torch.tensor([[1, 6, 2]] * 3))
 assert_equal(tuple(logits.shape), (3, 3, 13), what="shape of the logits")
-assert_equal(model.tgt_embedding.weight.std().item() < 0.7, True, what="starting small")
+spread = model.tgt_embedding.weight.std().item()
+assert_equal(spread < 0.7, True, what=f"whether tgt_embedding's std(), {spread:.2f}, is below 0.7")
 ### BEGIN HIDDEN TESTS
 sizes = {"d_model": 32, "num_heads": 4, "d_ff": 24, "num_layers": 2}
 for how in ({}, {"norm_position": "post"}):
@@ -926,7 +928,7 @@ for how in ({}, {"norm_position": "post"}):
     assert_parameters(model, shapes, may_share=1)  # the output's weight with the embedding's
     for name in ("src_embedding.weight", "tgt_embedding.weight", "output_projection.weight"):
         spread = model.get_parameter(name).std().item() * 32**0.5
-        assert_equal(0.8 < spread < 1.2, True, what=f"{name} starting small")
+        assert_equal(0.8 < spread < 1.2, True, what=f"whether {name} starts small")
     biases = [p for name, p in model.named_parameters() if name.endswith("bias")]
     assert_equal(any(bool(bias.any()) for bias in biases), False, what="biases that are not 0")
 model = Transformer(11, 13, **sizes)
