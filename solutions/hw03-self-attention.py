@@ -888,8 +888,8 @@ JOIN = "x.transpose(1, 2).flatten(-2)"
 PAIR = "return self.output_projection(self._join_heads(output)), weights"
 ALONE = "return self.output_projection(self._join_heads(attended))"
 MASK = "            mask,\n            return"
-QUERY, KEY, VALUE = (
-    f"            self._split_heads(self.{name}_projection({name})),\n" for name in ("query", "key", "value")
+KEY, VALUE = (
+    f"            self._split_heads(self.{name}_projection({name})),\n" for name in ("key", "value")
 )
 for name, answer in (("zeros", "torch.zeros_like(query)"), ("the query", "query")):
     wrong(f"{name}, whatever comes in", (PAIR, f"return {answer}, weights"), (ALONE, f"return {answer}"),
