@@ -92,7 +92,7 @@ assert_matches(ngram_counts, reference.ngram_counts, [a, a.upper()], 1)
 assert_equal(ngram_counts(["hello"], 2), {}, what="the 2-grams of one word")
 assert_equal(ngram_counts(["hello", "world"], 2), {("hello", "world"): 1}, what="those of two")
 assert_raises(ValueError, ngram_counts, ["hello"], 0)
-assert_keeps_inputs(ngram_counts, ["hello", "world"], 2)
+assert_keeps_inputs(ngram_counts, ["world", "hello"], 2)
 ### BEGIN HIDDEN TESTS
 tokens = random.sample("abcdefghijklmnopqrst", 4)
 for length in range(5):
@@ -243,9 +243,9 @@ for order in (references, references[::-1]):
 # %% test="count_matches-total" points=1 read="bleu#clipping"
 # The total is the number of the candidate's n-grams, matching or not; no list is changed
 candidate, references = "no no no no never".split(), ["a dog sleeps on a mat today".split()]
+assert_keeps_inputs(count_matches, candidate, references, 1)
 matches, total = count_matches(candidate, references, 2)
 assert_equal(total, 4, what="the total for 5 tokens and n = 2")
-assert_keeps_inputs(count_matches, candidate, references, 1)
 ### BEGIN HIDDEN TESTS
 word, *words = random.sample("abcdefghijklmnopqrst", 9)
 cases = [([word] * length, [words], n) for n in (1, 2, 4) for length in range(6)]
@@ -1389,10 +1389,10 @@ def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> 
 # The tokens are the same, each as often as before, in another order
 candidate = "orange fruit grows sheep sleep and fruit".split()
 references = ["orange fruit grows here and sheep sleep there".split()]
+assert_keeps_inputs(reordered, candidate, references)
 other = reordered(candidate, references)
 assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted")
 assert_equal(list(other) == candidate, False, what="whether the order is the same")
-assert_keeps_inputs(reordered, candidate, references)
 ### BEGIN HIDDEN TESTS
 a, b = sorted(random.sample("abcdefghijklmnopqrst", 2))
 words = random.sample("abcdefghijklmnopqrst", 18)
