@@ -25,7 +25,7 @@ def imported_by(module: str) -> dict[str, set[str]]:
     return {str(node.module): {alias.name for alias in node.names} for node in found}
 
 
-def test_nbgrader_imports_of_its_server_extensions_what_is_left_out():
+def test_nbgrader_imports_the_server_extensions_that_are_left_out():
     wanted = {
         f"nbgrader.{module}": names
         for module, names in imported_by("nbgrader").items()
@@ -34,7 +34,7 @@ def test_nbgrader_imports_of_its_server_extensions_what_is_left_out():
     assert wanted == {name: {"load_jupyter_server_extension"} for name in SERVER_EXTENSIONS}
 
 
-def test_jsonschema_does_without_what_knows_some_formats():
+def test_jsonschema_works_without_the_format_packages():
     source = source_of("jsonschema._format")
     plain = {a.name for n in ast.walk(source) if isinstance(n, ast.Import) for a in n.names}
     assert plain | imported_by("jsonschema._format").keys() >= set(FORMATS)
@@ -56,7 +56,7 @@ def test_jupytext_does_without_contents_managers():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
-def test_what_is_read_of_nbgraders_migrations_is_what_alembic_reads():
+def test_migrations_are_read_as_alembic_reads_them():
     migrations = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic"))
     assert newest_version() == migrations.get_current_head()
 
@@ -79,7 +79,7 @@ def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
     assert not spared & set(modules)
 
 
-def test_what_a_command_may_need_later_is_not_imported_before_a_judge_starts():
+def test_modules_needed_later_are_not_imported_before_a_judge_starts():
     program = (
         "import sys, autograder.cli.app, autograder.class_run.judges;"
         "late = {'sqlalchemy', 'jupytext', 'nbformat', 'nbgrader', 'torch'} & set(sys.modules);"

@@ -27,7 +27,7 @@ def test_record_has_the_results_that_the_chapter_asks_for(kept):
     assert len(asked) == 4
 
 
-def test_main_writes_what_the_chapter_measured(monkeypatch, tmp_path):
+def test_main_writes_the_chapters_measurements(monkeypatch, tmp_path):
     monkeypatch.setattr(benchmark, "RECORD", tmp_path / "new" / "record.json")
     monkeypatch.setattr(benchmark, "smollm2_file", lambda: tmp_path / "small.gguf")
     monkeypatch.setattr(benchmark, "version", lambda package: "0.1.2")

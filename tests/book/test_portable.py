@@ -14,7 +14,7 @@ def test_nothing_new_is_lost_in_jupyter_book_2(capsys):
 @pytest.mark.parametrize(
     "text", ["Unknown directive: nowhere", "Cross reference target was not found: term-attention"]
 )
-def test_what_is_new_is_told_with_its_place(monkeypatch, capsys, text):
+def test_new_finding_is_printed_with_its_place(monkeypatch, capsys, text):
     said = f"⚠️  book/bert.md:7 {text}\n⚠️  book/bert.md:8 unknown directive: quiz\n"
     monkeypatch.setattr(portable, "parse", lambda folder: said)
     assert portable.main() == 1

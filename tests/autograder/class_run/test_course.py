@@ -89,14 +89,14 @@ def test_digest_is_the_same_after_an_edit_elsewhere(before, edit, name, added):
         (SOLUTION, "import torch\nimport math", "import torch"),
     ],
 )
-def test_digest_changes_with_what_the_homework_uses(before, edit, name, new, old):
+def test_digest_changes_with_files_that_the_homework_uses(before, edit, name, new, old):
     assert edit(name, new, old).digest != before.digest
 
 
 @pytest.mark.parametrize(
     "code", ["import course_lib.layers.others as o", "from course_lib.layers import others"]
 )
-def test_fingerprint_of_a_notebook_changes_with_what_it_imports_itself(before, edit, code):
+def test_fingerprint_changes_with_modules_beside_the_notebook(before, edit, code):
     own, other = code.encode(), b"from course_lib.layers.doubling import reference"
     after = edit("course_lib/layers/others.py", "WIDTH = 3\n")
     assert fingerprint(after, own) != fingerprint(before, own)

@@ -54,7 +54,7 @@ AHEAD = (
 )
 
 
-def test_judges_serve_until_they_are_closed_and_import_ahead_what_runs(tmp_path):
+def test_judges_serve_until_closed_and_import_ahead(tmp_path):
     others = set(psutil.Process().children(recursive=True))
     judges = JudgePool(scratch=tmp_path)
     judges.prepare(isolated=True, device="cpu")
@@ -77,7 +77,7 @@ def test_judges_serve_until_they_are_closed_and_import_ahead_what_runs(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch, capfd):
+def test_failed_preparation_is_raised_by_the_next_request(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))  # no bubblewrap
     with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
         judges.prepare(isolated=True, device="cpu")
@@ -87,7 +87,7 @@ def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch, c
     assert capfd.readouterr().err == ""
 
 
-def test_who_grades_one_homework_after_the_other_keeps_two_ready(tmp_path):
+def test_pool_keeps_judges_of_two_homeworks_ready(tmp_path):
     others = {process.pid for process in psutil.Process().children()}
     with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
         for n in range(4):
@@ -131,7 +131,7 @@ def test_a_judge_that_waits_for_ever_costs_one_check(judges, monkeypatch):
     assert [check.status for check in found] == [Status.PASS, Status.FAIL, Status.PASS]
 
 
-def test_who_has_judge_after_judge_ended_has_no_more_time_than_others(judges, monkeypatch):
+def test_submission_that_ends_judges_gets_no_extra_time(judges, monkeypatch):
     monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.7)
     monkeypatch.setattr(judge_process, "_LATER_SECONDS", 0.7)
     limits = TimeLimits(check_seconds=30.0, submission_seconds=4.0)
@@ -147,7 +147,7 @@ def test_who_has_judge_after_judge_ended_has_no_more_time_than_others(judges, mo
 FORBIDDEN = "getattr(torch.nn, 'Iden' + 'tity')()"
 
 
-def test_what_was_noted_outlives_the_judge_that_was_told_it(judges):
+def test_recorded_results_outlive_their_judge(judges):
     course = course_with(GOOD, "assert double(3) == 6", DEADLY["dies"], GOOD)
     setup, solution, *checks = course.homework.cells
     forbids = dataclasses.replace(solution, forbids=("torch.nn.Identity",))

@@ -109,7 +109,7 @@ def test_a_class_is_graded_and_nobody_is_left_out(grade, tmp_path):
 
 
 @pytest.mark.sandbox
-def test_only_what_is_missing_or_has_changed_is_graded(grade, store, tmp_path, monkeypatch):
+def test_only_missing_or_changed_submissions_are_graded(grade, store, tmp_path, monkeypatch):
     ada = hand_in(tmp_path / "class", "ada", RIGHT)
     hand_in(tmp_path / "class", "bo", WRONG)
     first = grade(tmp_path / "class", store=store)
@@ -379,7 +379,7 @@ def test_a_class_shares_the_hidden_inputs_of_a_run(grade, tmp_path):
     assert JudgePool().seed != JudgePool().seed
 
 
-def test_what_was_noticed_before_a_crash_stays_noticed():
+def test_flags_from_before_a_crash_are_kept():
     runs = []
 
     def grade(notebook, student, *, seed):

@@ -73,7 +73,7 @@ def test_copies_do_not_hide_each_other():
     assert len(found) == 55
 
 
-def test_what_was_handed_out_or_everybody_has_is_nobodys():
+def test_released_and_common_code_is_not_compared():
     untouched = {f"student-{n}": STUB for n in range(4)}
     assert pairs(untouched) == set()
     everybodys = {f"student-{n:02d}": program(1) for n in range(12)}
@@ -147,7 +147,7 @@ def hand_in(folder, code: dict[str, str]) -> list:
     return [dataclasses.replace(ungraded(homework, student, ""), error="") for student in code]
 
 
-def test_who_holds_the_code_of_several_makes_them_no_copies_of_each_other(tmp_path):
+def test_one_collection_of_copies_does_not_link_its_sources(tmp_path):
     code = {"bo": program(1), "cy": program(2), "di": program(3), "ed": program(4)}
     code["ada"] = "\n\n".join(code[student] for student in ("bo", "cy", "di"))
     results = hand_in(tmp_path, code)
@@ -160,7 +160,7 @@ def test_who_holds_the_code_of_several_makes_them_no_copies_of_each_other(tmp_pa
     assert len({(f.students, f.cells) for result in flagged for f in result.flags}) == 1
 
 
-def test_those_who_are_all_the_same_get_one_flag_each_with_the_same_words(tmp_path):
+def test_identical_submissions_get_one_equal_flag_each(tmp_path):
     homework = load_homework(HOMEWORK)
     students = [*(f"copy-{n:02d}" for n in range(10)), "bo", "cy", *"defghijkl"]
     results = hand_in(tmp_path, {name: program(max(n, 9)) for n, name in enumerate(students)})

@@ -37,7 +37,7 @@ def hand_in(submissions, student, *names):
         (["hw00-double.ipynb", "mynotebook.ipynb"], "hw00-double.ipynb"),
     ],
 )
-def test_the_only_notebook_is_taken_whatever_its_name(tmp_path, names, taken):
+def test_a_single_notebook_may_have_any_name(tmp_path, names, taken):
     hand_in(tmp_path, "ada", *names)
     (path,) = find_submissions(tmp_path, DOUBLE.id).values()
     assert path.name == taken

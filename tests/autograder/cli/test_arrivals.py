@@ -43,7 +43,7 @@ def folder(tmp_path, monkeypatch):
     return Folder(tmp_path / "class")
 
 
-def test_who_is_passed_over_is_told_later(folder):
+def test_skipped_arrivals_are_reported_later(folder):
     folder.hand_in("ada", RIGHT)
     arrivals = Arrivals(folder.path, DOUBLE)
     assert [list(arrivals.look(but={"ada"})), list(arrivals.look())] == [[], ["ada"]]
@@ -62,14 +62,14 @@ def test_a_file_with_its_old_time_and_size_is_told_again(folder):
     assert folder.told(copy) == [["ada"], ["ada"]]
 
 
-def test_what_is_half_written_waits_until_it_is_whole(folder):
+def test_half_written_submission_waits_until_it_is_whole(folder):
     parts = [RIGHT[:end] for end in (0, 1, len(RIGHT) // 2, len(RIGHT) - 1)]
     happens = [lambda part=part: folder.hand_in("ada", part) for part in parts]
     told = folder.told(*happens, lambda: folder.hand_in("ada", RIGHT))
     assert told == [[], [], [], [], [], ["ada"]]
 
 
-def test_what_stays_broken_or_missing_is_told_when_nothing_changes_any_more(folder, monkeypatch):
+def test_broken_or_missing_files_are_reported_when_arrivals_stop(folder, monkeypatch):
     folder.hand_in("ada", b"{broken")
     folder.notebook("bo").parent.mkdir(parents=True)
 

@@ -63,7 +63,7 @@ def rows_of(gradebook):
         return "\n".join(database.iterdump())
 
 
-def test_what_is_restored_is_what_was_copied(graded, archive, tmp_path):
+def test_restore_brings_back_every_file(graded, archive, tmp_path):
     outcome = run("restore", archive, "--out", tmp_path / "again")
     assert outcome.exit_code == 0, outcome.output
     assert len(files_of(graded)) > 10
@@ -74,7 +74,7 @@ def test_what_is_restored_is_what_was_copied(graded, archive, tmp_path):
     assert [path.name for path in archive.parent.iterdir()] == [archive.name]
 
 
-def test_what_is_left_out_because_it_is_a_link_is_named(graded, tmp_path):
+def test_skipped_links_are_named(graded, tmp_path):
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     shutil.copytree(graded, out)
     (out / "results").rename(elsewhere)
@@ -119,7 +119,7 @@ def test_a_damaged_gradebook_is_copied_as_it_is_and_named(graded, tmp_path, spoi
         assert not (again / "gradebook.db").exists()
 
 
-def test_the_gradebook_is_copied_as_it_was_before_what_is_just_being_written(graded, tmp_path):
+def test_backup_leaves_out_an_uncommitted_transaction(graded, tmp_path):
     before = rows_of(graded / "nbgrader" / "gradebook.db")
     writing = sqlite3.connect(graded / "nbgrader" / "gradebook.db")
     writing.execute("BEGIN IMMEDIATE")
@@ -258,7 +258,7 @@ def nested(archive):
         (newer, "its form is 3"),
     ],
 )
-def test_what_is_no_whole_backup_is_refused_and_leaves_nothing(archive, tmp_path, spoil, words):
+def test_incomplete_backup_is_rejected_and_nothing_restored(archive, tmp_path, spoil, words):
     spoil(archive)
     place = tmp_path / "place"
     place.mkdir()

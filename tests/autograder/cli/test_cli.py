@@ -151,7 +151,7 @@ def test_help_shows_examples(command):
         ("doctor", "[default: (what nbgrader_config.py says, else SQLite)]", "--out"),
     ],
 )
-def test_help_says_what_holds_for_this_command(command, said, unsaid):
+def test_help_describes_only_options_of_its_command(command, said, unsaid):
     told = " ".join(run(command, "--help", env={"COLUMNS": "400"}).stdout.split())
     assert said in told
     assert unsaid not in told
@@ -342,7 +342,7 @@ def test_doctor_looks_at_python(monkeypatch, version, state):
         (["--scheduler", "localhost:8786"], "must begin with tcp://"),
     ],
 )
-def test_doctor_looks_at_what_it_is_told(monkeypatch, arguments, words):
+def test_doctor_checks_the_named_requirements(monkeypatch, arguments, words):
     works = doctor.Finding(subject="sandbox", state="ok", found="")
     monkeypatch.setattr(doctor, "_sandbox", lambda: works)
     outcome = run("doctor", *arguments)

@@ -96,7 +96,7 @@ def test_a_course_folder_of_nbgraders_holds_nothing_any_more(out, tmp_path):
     assert (course / "grades.csv").read_text() == table.replace("hw00,,,ada_1\n", "", 1)
 
 
-def test_who_is_in_a_team_is_no_longer_and_the_others_are(out, tmp_path):
+def test_forget_removes_one_member_of_a_team(out, tmp_path):
     teams = tmp_path / "class" / ".teams.json"
     teams.write_text('{"hw01": {"ada_1": "heads", "ada_12": "heads"}, "hw02": {"zoë": "tails"}}')
     outcome = run("ada_1", "--out", out, "--submissions", tmp_path / "class", "--yes")
@@ -128,7 +128,7 @@ def test_it_asks_and_no_is_no(out):
 
 
 @pytest.mark.parametrize("name", ["ad", "adda", "*", "..", "", "a/b", "ADA_1", "ada_?"])
-def test_who_is_not_known_is_refused(out, name):
+def test_unknown_student_is_rejected(out, name):
     before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
     outcome = run(name, "--out", out, "--yes")
     assert outcome.exit_code == 2
@@ -137,7 +137,7 @@ def test_who_is_not_known_is_refused(out, name):
     assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
 
 
-def test_what_broke_off_is_ended_by_the_next(out, monkeypatch):
+def test_interrupted_forget_is_completed_by_the_next(out, monkeypatch):
     with monkeypatch.context() as patched:
 
         def full(places, folder):

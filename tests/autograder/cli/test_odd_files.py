@@ -91,7 +91,7 @@ def test_every_command_names_a_result_that_it_cannot_read(out, command, other, m
     assert (out / made.get(command, "../g/cho/results.json")).exists()
 
 
-def test_where_no_result_can_be_read_nothing_is_written(out):
+def test_nothing_is_written_without_a_readable_result(out):
     for file in (out / "results" / HW).iterdir():
         file.write_text("{")
     outcome = run("export", out)
@@ -99,7 +99,7 @@ def test_where_no_result_can_be_read_nothing_is_written(out):
     assert "holds no results of hw03-self-attention that can be read" in outcome.stderr
 
 
-def test_who_forgets_somebody_is_told_which_file_may_still_name_them(out):
+def test_forget_names_files_that_may_still_hold_the_student(out):
     store = out / "results" / HW
     for name in ("ada.json", "ben.json"):
         (store / name).write_text("{")

@@ -62,7 +62,7 @@ def grade(tmp_path, monkeypatch):
     return run
 
 
-def test_whose_marks_changed_is_told_in_the_terminal_the_page_and_a_table(grade, tmp_path):
+def test_changed_marks_are_listed_in_terminal_report_and_table(grade, tmp_path):
     out = tmp_path / "out"
     assert grade("grade", make_class()).exit_code == 0
     assert not (out / "changes.csv").exists()
@@ -87,7 +87,7 @@ OLD, NEW, NOTEBOOK = ("0" * 32, "1" * 32, "2" * 32)
 """Halves of fingerprints: the course with an old test, with a new one; any notebook."""
 
 
-def test_grade_says_who_was_graded_again_because_a_test_changed(grade, tmp_path):
+def test_grade_lists_students_graded_again_for_a_changed_test(grade, tmp_path):
     *rest, _ = make_class()
     assert "were graded again" not in grade("grade", rest, made_from=OLD + NOTEBOOK).stdout
     after = make_class()
@@ -155,7 +155,7 @@ def test_a_result_that_could_not_be_read_is_named_and_made_anew(grade, tmp_path,
 
 
 @pytest.mark.parametrize("command", ["grade", "report"])
-def test_who_is_no_longer_like_another_is_on_no_page_of_those_who_are(
+def test_student_no_longer_similar_leaves_the_page_of_similar_code(
     grade, tmp_path, monkeypatch, command
 ):
     monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
@@ -177,7 +177,7 @@ def lost(student):
 
 
 @pytest.mark.parametrize("command", ["grade", "regrade"])
-def test_what_is_kept_is_told_if_ctrl_c_ends_grading(grade, tmp_path, command):
+def test_ctrl_c_prints_which_results_are_kept(grade, tmp_path, command):
     assert grade("grade", make_class()[:1]).exit_code == 0
     outcome = grade(command, make_class(), killed_after=4)
     assert outcome.exit_code == 130
@@ -207,7 +207,7 @@ class Refusing(Recorder):
 
 
 @pytest.mark.parametrize("command", ["grade", "regrade"])
-def test_who_is_not_in_the_gradebook_is_named_in_the_report(grade, tmp_path, monkeypatch, command):
+def test_report_names_students_missing_in_the_gradebook(grade, tmp_path, monkeypatch, command):
     def pages():
         text = (tmp_path / "out" / "report.html").read_text()
         outcome = CliRunner().invoke(app, ["report", "hw03", "--out", f"{tmp_path}/out"])
@@ -248,7 +248,7 @@ def test_interrupted_grading_is_no_mark_anywhere(grade, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["grade", "regrade"])
-def test_whose_grading_was_interrupted_is_named(grade, tmp_path, command):
+def test_interrupted_submissions_are_named(grade, tmp_path, command):
     assert grade("grade", make_class()).exit_code == 0
     outcome = grade(command, [lost("ada"), *make_class()[1:]])
     assert outcome.exit_code == 1
@@ -274,7 +274,7 @@ def test_a_full_disk_when_the_class_is_graded_is_told_in_one_line(grade, monkeyp
     assert outcome.stderr.splitlines()[-1] == "Error: [Errno 28] No space left on device"
 
 
-def test_who_left_counts_no_longer_until_he_is_back(grade, tmp_path):
+def test_student_who_left_is_not_counted_until_they_return(grade, tmp_path):
     store = ResultStore(tmp_path / "out" / "results" / HW)
     assert grade("grade", make_class()).exit_code == 0
     outcome = grade("grade", make_class()[2:])

@@ -135,7 +135,7 @@ def points(folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.sandbox
-def test_each_arrival_is_graded_whatever_else_arrives(folder, start):
+def test_each_arrival_is_graded_beside_others(folder, start):
     watch = start()
     hand_in(folder, "ada", WRONG)
     watch.tells("ada 0 of 6")

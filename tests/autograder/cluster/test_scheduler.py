@@ -64,7 +64,7 @@ def _dies_of_some(course, notebook, student, *rest):
 
 
 @pytest.mark.proof
-def test_who_kills_dask_workers_costs_nobody_else(grade, tmp_path, monkeypatch):
+def test_submission_that_kills_dask_workers_costs_nobody_else(grade, tmp_path, monkeypatch):
     handed_in = {s: hand_in(tmp_path, s, RIGHT) for s in ("ada", "bo", "cy", "dee", "eve", "fay")}
     monkeypatch.setattr(grading, "_grade_one", _dies_of_some)
     monkeypatch.setattr(run, "try_reference", lambda *given: None)

@@ -481,7 +481,7 @@ def test_team_hands_in_for_all_its_members(gather, into):
     assert collected(into) == {"ada": "ours", "bo": "ours", "cy": "mine"}
 
 
-def test_work_of_one_member_is_that_of_members_who_handed_in_nothing(gather, into):
+def test_members_without_submission_get_their_teams_work(gather, into):
     files = {f"teamred_1_900_{IPYNB}": "ada's", f"c_3_901_{IPYNB}": "cy's"}
     files[f"c_3_899_{IPYNB}"] = "cy's first"
     told = gather(files, "1,ada,red\n2,bo,red\n3,cy,red\n4,di,blue\n")

@@ -41,7 +41,7 @@ def test_canvas_finds_its_columns():
     }  # fmt: skip
 
 
-def test_what_moodle_shows_as_html_is_read_as_it_was_written():
+def test_moodle_feedback_escapes_code():
     """``set_editor_text`` of its feedback comments takes all for HTML."""
     said = "a loop while i<=n and len(x)>0,\nsee <your line 3> & 'so on'"
     (row,) = rows(moodle_csv([Mark(student="a", score=1, max_score=2, lms_id="4", comment=said)]))
@@ -222,7 +222,7 @@ def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["report", "export"])
-def test_who_handed_in_one_notebook_and_has_other_points_is_named(
+def test_students_with_one_notebook_and_different_points_are_named(
     graded, tmp_path, monkeypatch, command
 ):
     store = ResultStore(graded / "results" / HW)
@@ -255,7 +255,7 @@ def test_who_handed_in_one_notebook_and_has_other_points_is_named(
         ("export hw03 --out {} --to gradescope --file x --worksheet w", "--worksheet is Moodle's"),
     ],
 )
-def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):
+def test_impossible_arguments_are_rejected_in_one_line(tmp_path, arguments, words):
     outcome = run(*(argument.format(tmp_path) for argument in arguments.split()))
     assert outcome.exit_code == 2
     (line,) = outcome.stderr.splitlines()

@@ -141,7 +141,7 @@ def files(folder: Path) -> dict[str, tuple[str, int]]:
 
 
 @pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's
-def test_rows_and_files_are_what_nbgrader_autograde_writes(tmp_path, homework, source, monkeypatch):
+def test_rows_and_files_equal_those_of_nbgrader_autograde(tmp_path, homework, source, monkeypatch):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     results = small_class(tmp_path / "class", homework, source)
     record_in_gradebook(results, tmp_path / "class", homework, course_folder=ours)

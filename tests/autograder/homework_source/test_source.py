@@ -197,7 +197,7 @@ def test_cells_get_their_kind_name_points_and_place_to_read(root):
     assert homework.checks[0].title == "It doubles"
 
 
-def test_what_students_see_of_an_answer_is_python_and_stays_on_its_lines():
+def test_students_version_of_an_answer_is_python_on_the_same_lines():
     source = "def f():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\nx = 1"
     cell = Cell(kind=CellKind.SOLUTION, grade_id="f", source=source)
     assert students_text(cell) == "def f():\n    pass\n\n\nx = 1"
@@ -406,7 +406,7 @@ def test_decorators_signature_and_docstring_stay_outside(root):
     assert "# and a last remark" in marked[begin:end]
 
 
-def test_a_class_keeps_what_is_given_and_loses_its_private_methods(root):
+def test_class_keeps_given_methods_and_loses_private_ones(root):
     marked = marked_source("layers", "Layer")
     assert marked == textwrap.dedent(
         '''\

@@ -17,7 +17,7 @@ def test_the_same_results_in_another_order_are_no_change() -> None:
     assert compare(make_class(), list(reversed(make_class()))) == []
 
 
-def test_a_change_says_what_went_wrong_then_or_now() -> None:
+def test_change_gives_the_failure_as_its_reason() -> None:
     right, wrong = result("ada"), result("ada", values=Status.FAIL, message="you tripled")
     assert compare([right], [wrong]) == [
         Change(

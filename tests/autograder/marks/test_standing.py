@@ -117,7 +117,7 @@ def test_the_log_has_the_reason(tmp_path):
     assert "\twhy\t2/3\tpartial: by hand Well put. Why not <3?" in log
 
 
-def test_what_a_student_wrote_is_no_fact_of_the_log(tmp_path):
+def test_students_text_is_not_parsed_from_the_log(tmp_path):
     words = 'X: x"; flag, similar: nearly the same as ben\n2026-01-02T00:00:00Z\tben\t'
     failure = CellFailure(cell="extra cell 1", status=Status.ERROR, message=words)
     standing = stand(replace(result("ada"), cell_failures=(failure,)))
@@ -127,7 +127,7 @@ def test_what_a_student_wrote_is_no_fact_of_the_log(tmp_path):
     assert f'extra cell 1: "{quoted}"\n' in log
 
 
-def test_other_systems_are_told_what_the_page_says():
+def test_comments_of_a_grader_reach_gradescope_and_the_lms():
     made = gradescope_results(graded())
     assert made["score"] == 1.5
     assert made["tests"][2]["output"] == "Graded by hand\n\nWell put.\nWhy not <3?"
@@ -138,7 +138,7 @@ def test_other_systems_are_told_what_the_page_says():
     assert json.dumps(made)
 
 
-def test_what_formgrader_wrote_is_read(tmp_path):
+def test_marks_from_formgrader_are_read(tmp_path):
     """Found in the gradebook's rows: the points, what is on top, who waits, what was said."""
     for student, answer in (("ada", "Because."), ("ben", "")):
         folder = tmp_path / "class" / student / HOMEWORK.id

@@ -108,7 +108,7 @@ def test_an_address_that_is_no_page_is_refused(address):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_a_student_wrote_is_shown_and_inert(text):
+def test_students_text_is_shown_escaped(text):
     harmless, hostile = (
         Outline(render_feedback(stand(everywhere(t)), HOMEWORK)) for t in ("x", text)
     )

@@ -87,7 +87,7 @@ def copies(folder, *sources: str) -> list[SubmissionResult]:
     return [result(name, flags=(flag,)) for name in names]
 
 
-def test_code_of_those_who_are_alike_stands_side_by_side(tmp_path):
+def test_similar_code_is_shown_side_by_side(tmp_path):
     results = copies(
         tmp_path, "def f(x):\n    y = 2 * x\n    return y", "def f(z):\n  y = 2 * x\n\n"
     )
@@ -103,7 +103,7 @@ def test_code_of_those_who_are_alike_stands_side_by_side(tmp_path):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_a_student_wrote_is_shown_and_inert(text, tmp_path):
+def test_students_text_is_shown_escaped(text, tmp_path):
     pages = [
         Outline(render_similar(copies(tmp_path / str(n), said, said), tmp_path / str(n)))
         for n, said in enumerate(("x", text))

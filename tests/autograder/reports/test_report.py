@@ -36,7 +36,7 @@ def test_checks_stand_by_failure_rate():
     assert "why did not pass" not in words
 
 
-def test_mistakes_are_grouped_by_what_students_were_told():
+def test_mistakes_are_grouped_by_feedback():
     page = render_report(standings_of(make_class()), HOMEWORK)
     section = page[page.index('id="mistakes"') : page.index("</main>")]
     words = words_of(section)
@@ -45,7 +45,7 @@ def test_mistakes_are_grouped_by_what_students_were_told():
     assert words.index("Multiply by two.") < words.index("no tensor")
 
 
-def test_who_missed_the_same_checks_stand_together():
+def test_students_who_missed_the_same_checks_are_grouped():
     both = (Status.FAIL, Status.ERROR)
     made = [result("ada"), result("ben", *both), result("cho", *both)]
     made += [result("dan", Status.FAIL), result("eve", Status.PARTIAL, Status.FAIL)]
@@ -96,7 +96,7 @@ def test_each_row_leads_to_its_feedback(name):
 
 
 @pytest.mark.parametrize("text", [t for t in HOSTILE if "/" not in t])
-def test_what_a_student_wrote_is_shown_and_inert(text):
+def test_students_text_is_shown_escaped(text):
     harmless, hostile = (
         Outline(render_report(standings_of([everywhere(t)]), HOMEWORK)) for t in ("x", text)
     )

@@ -294,7 +294,7 @@ def test_module_that_cannot_be_preloaded_ends_nothing(library):
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_terminal_of_the_person_who_grades_is_hidden(library):
+def test_worker_does_not_see_the_graders_terminal(library):
     """bubblewrap would put it where a console is."""
     ours, theirs = os.openpty()
     stdout = os.dup(1)

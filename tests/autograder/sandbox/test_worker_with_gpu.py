@@ -22,7 +22,7 @@ def worker(library, sandbox):
         sandbox.stop(started)
 
 
-def test_proc_has_only_what_cuda_needs(worker):
+def test_proc_has_only_the_files_that_cuda_needs(worker):
     source = """
 import os, threading
 names = [os.listdir("/proc"), sorted(os.listdir("/proc/self")), os.listdir("/tmp")]

@@ -178,7 +178,7 @@ def test_where_only_late_is_known_a_day_counts(read):
         ("[due", "table declaration"),
     ],
 )
-def test_what_it_cannot_mean_is_told_in_one_line(read, text, words):
+def test_invalid_dates_are_rejected_in_one_line(read, text, words):
     with pytest.raises(DatesError) as told:
         read(text)
     assert words in str(told.value)
@@ -260,7 +260,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def test_every_command_shows_what_the_dates_say(graded):
+def test_every_command_shows_the_dates(graded):
     out, dates = graded / "out", ("--dates", graded / "dates.toml")
     for command in ("report", "feedback"):
         outcome = run(command, "hw03", "--out", out, *dates)

@@ -52,7 +52,7 @@ def test_a_table_is_found_however_it_is_spaced(header):
         ("next week", "a time is written as 2026-10-12T23:59:00"),
     ],
 )
-def test_what_is_no_moment_is_refused_and_nothing_written(tmp_path, moment, words):
+def test_invalid_date_is_rejected_and_nothing_written(tmp_path, moment, words):
     with pytest.raises(BadInputError, match=f"^--due: .*{words}"):
         set_due(HOMEWORK, moment, tmp_path / "dates.toml")
     assert list(tmp_path.iterdir()) == []

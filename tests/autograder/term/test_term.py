@@ -38,7 +38,7 @@ def of(homework: str, points: float, student="ada", *, title="", **rest) -> Stan
     return stand(made, given, **rest)
 
 
-def test_what_was_not_handed_in_counts_as_no_points_once_it_is_due(tmp_path):
+def test_missing_submission_counts_zero_after_the_deadline(tmp_path):
     standings = [of("hw01-a", 3), of("hw02-b", 6), of("hw02-b", 6, "bo"), of("hw03-c", 6, "di")]
     march, now = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
     dates = Dates(due={"hw03-c": march}, excused={"di": frozenset({"hw01-a", "hw02-b"})})
@@ -65,7 +65,7 @@ def test_what_was_not_handed_in_counts_as_no_points_once_it_is_due(tmp_path):
 
 
 @pytest.mark.parametrize("damaged", ["ada", "x" * 300])
-def test_what_cant_be_read_is_not_missed(tmp_path, monkeypatch, damaged):
+def test_unreadable_submission_is_not_reported_missing(tmp_path, monkeypatch, damaged):
     out = tmp_path / "out"
     first, second = (
         next(p.stem for p in class_results.ROOT.glob(f"solutions/{n}-*.py"))
@@ -88,7 +88,7 @@ def test_what_cant_be_read_is_not_missed(tmp_path, monkeypatch, damaged):
     assert float(rows[damaged][-1]) == 2 * float(rows["bo"][-1])
 
 
-def test_who_is_excused_from_all_so_far_has_no_total(tmp_path):
+def test_student_excused_from_all_homework_has_no_total(tmp_path):
     standings = [of("hw01-a", 6), of("hw01-a", 3, "bo")]
     terms = terms_of(standings, Dates(excused={"ada": frozenset({"hw01-a"})}))
     assert [term.total for term in terms.values()] == [None, 0.5]
@@ -103,7 +103,7 @@ def test_who_is_excused_from_all_so_far_has_no_total(tmp_path):
     assert "median total –" in nobody
 
 
-def test_what_the_course_leaves_out_is_told(tmp_path, monkeypatch):
+def test_homework_left_out_of_the_term_is_named(tmp_path, monkeypatch):
     out = tmp_path / "out"
     (homework,) = (p.stem for p in class_results.ROOT.glob("solutions/hw01-*.py"))
     store = ResultStore(out / "results" / homework)
@@ -151,7 +151,7 @@ def test_a_student_sees_all_homeworks(tmp_path):
     assert "Median of who handed in 37 % 37 % 17 %" in course
 
 
-def test_moodle_finds_whose_a_page_is():
+def test_moodle_finds_the_owner_of_a_page():
     """As ``importziplib.php`` reads it: name, number, kind and name of the plug-in."""
     marks = [
         Mark(student="ada_42", score=1, max_score=2, lms_id="42", name="Ada_L/../x"),

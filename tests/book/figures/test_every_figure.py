@@ -119,7 +119,7 @@ def test_a_button_has_the_colour_of_all_buttons(figure):
 
 
 @figure_test("bend-curve")
-def test_a_link_holds_what_was_dragged(figure, chromium):
+def test_link_holds_dragged_values(figure, chromium):
     figure.locator(".course-handle").nth(1).press("ArrowUp")
     table = figure.locator(".bend-table").inner_text()
     figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
