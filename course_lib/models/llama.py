@@ -7,17 +7,15 @@ Padding comes first in a sequence.
 from dataclasses import dataclass
 from typing import Literal
 
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib.layers.attention import GroupedQueryAttention
 from course_lib.layers.embedding import TokenEmbedding, keep_tied
 from course_lib.layers.feed_forward import FeedForward, GatedFeedForward
-from course_lib.layers.kv_cache import AttentionCache
-from course_lib.layers.masks import CausalMask
 from course_lib.layers.normalization import LayerNorm, RMSNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.layers.residual import NormPosition, Residual, final_norm
-from course_lib.models.gpt import DecoderLM
+from course_lib.models.gpt import DecoderBlock, DecoderLM
 from course_lib.validation import check_at_least, check_divisible, check_fields
 
 Biases = Literal["none", "query_key_value", "attention", "all"]
@@ -143,10 +141,11 @@ GPT2 = LlamaConfig(
 """The smallest GPT-2: with this configuration a ``Llama`` is a ``DecoderLM``."""
 
 
-class LlamaBlock(nn.Module):
+class LlamaBlock(DecoderBlock):
     """Grouped-query attention and a gated feed-forward layer, each with its residual.
 
     >>> import torch
+    >>> from course_lib.layers.masks import CausalMask
     >>> config = LlamaConfig(d_model=8, num_heads=2, num_kv_heads=1, d_ff=16)
     >>> LlamaBlock(config, rotary=RotaryPositions(4))(torch.randn(3, 5, 8), CausalMask(5)).shape
     torch.Size([3, 5, 8])
@@ -164,8 +163,10 @@ class LlamaBlock(nn.Module):
     Source: Touvron et al. (2023), section 2.2.
     """
 
+    feed_forward: FeedForward | GatedFeedForward  # type: ignore[assignment] # DecoderBlock's is plain
+
     def __init__(self, config: LlamaConfig, rotary: RotaryPositions | None) -> None:
-        super().__init__()
+        nn.Module.__init__(self)  # DecoderBlock's own would make the sublayers of GPT-2
         self.self_attention = GroupedQueryAttention(
             config.d_model,
             config.num_heads,
@@ -180,21 +181,6 @@ class LlamaBlock(nn.Module):
         self.feed_forward = _feed_forward(config)
         self.attention_residual = _residual(config)
         self.feed_forward_residual = _residual(config)
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: CausalMask | Tensor | None = None,
-        *,
-        cache: AttentionCache | None = None,
-    ) -> Tensor:
-        """Let each token of ``(batch, length, d_model)`` read those before it.
-
-        The mask is boolean, each size of ``(batch, num_heads, length, key_len)`` or 1, or a
-        ``CausalMask``; key_len counts the cached keys too. ``cache`` is None in training.
-        """
-        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
-        return self.feed_forward_residual(x, self.feed_forward)
 
 
 class Llama(DecoderLM):
@@ -249,19 +235,6 @@ class Llama(DecoderLM):
         if self.config.tied:
             super().tie_weights()
 
-    def _initialise(self) -> None:
-        """Start small, as GPT-2 did, and the more layers add to the residual, the smaller."""
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=0.02)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-        nn.init.normal_(self.embedding.weight, std=0.02)
-        std = 0.02 / (2 * self.config.num_layers) ** 0.5
-        for name, parameter in self.named_parameters():
-            if name.endswith(("self_attention.output_projection.weight", "down_projection.weight")):
-                nn.init.normal_(parameter, std=std)
-
 
 def _norm(config: LlamaConfig) -> nn.Module:
     kind = RMSNorm if config.norm == "rms" else LayerNorm
@@ -272,7 +245,7 @@ def _residual(config: LlamaConfig) -> Residual:
     return Residual(_norm(config), norm_position=config.norm_position, dropout=config.dropout)
 
 
-def _feed_forward(config: LlamaConfig) -> nn.Module:
+def _feed_forward(config: LlamaConfig) -> FeedForward | GatedFeedForward:
     sizes, bias = (config.d_model, config.d_ff), config.biases == "all"
     if config.feed_forward == "swiglu":
         return GatedFeedForward(*sizes, activation="silu", bias=bias)
