@@ -1,6 +1,5 @@
 """Pre-trained BERT: weights and tokenizer, from a folder as Hugging Face's hub has it."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar, overload
@@ -19,6 +18,7 @@ from course_lib.models.pretrained.huggingface import (
     read_config,
     read_json_object,
     read_tensors,
+    rename,
     require,
 )
 from course_lib.tokenization.vocabulary import Vocabulary
@@ -211,12 +211,9 @@ def _read_bert_config(folder: Path) -> BertConfig:
 
 
 def _our_name(name: str) -> str:
-    for pattern, ours in _NAMES.items():
-        renamed, count = re.subn(f"^{pattern}", ours, name)
-        if count:
-            break
-    else:
-        return name  # reported by its own name
+    renamed = rename(name, _NAMES)
+    if renamed == name:
+        return name
     # Checkpoints converted from TensorFlow call the weight gamma and the bias beta.
     ending = {"gamma": "weight", "beta": "bias"}
     if ".norm." in renamed:

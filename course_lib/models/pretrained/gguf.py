@@ -3,7 +3,6 @@
 The package ``gguf`` reads the file and makes numbers of its blocks; we name and arrange them.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from course_lib.models.llama import Llama, LlamaConfig
-from course_lib.models.pretrained.huggingface import load_exactly
+from course_lib.models.pretrained.huggingface import load_exactly, rename
 from course_lib.models.pretrained.llama import empty_model
 from course_lib.tokenization.byte_level import ByteLevelTokenizer, PreTokenizer
 
@@ -108,7 +107,9 @@ class GGUFFile:
 
         Source: ggml-org/llama.cpp, convert_hf_to_gguf.py.
         """
-        tensors = {_our_name(tensor.name): self._numbers(tensor) for tensor in self._reader.tensors}
+        tensors = {
+            rename(tensor.name, _NAMES): self._numbers(tensor) for tensor in self._reader.tensors
+        }
         tied = "output_projection.weight" not in tensors
         config = _our_config(self.settings, self.path, tied=tied)
         if tied and "embedding.weight" in tensors:
@@ -203,30 +204,22 @@ def _reader(path: Path) -> Any:
     return Reader(path)
 
 
-def _our_name(name: str) -> str:
-    for pattern, ours in _NAMES.items():
-        renamed, count = re.subn(f"^{pattern}", ours, name)
-        if count:
-            return renamed
-    return name  # reported by its own name
-
-
 def _our_config(settings: dict[str, Any], path: Path, *, tied: bool) -> LlamaConfig:
     architecture = settings.get("general.architecture")
     if architecture not in _ARCHITECTURES:
         raise ValueError(
             f"general.architecture in {path} must be one of {_ARCHITECTURES}, got {architecture!r}"
         )
-    said = {
+    given = {
         name.removeprefix(f"{architecture}."): value
         for name, value in settings.items()
         if name.startswith(f"{architecture}.")
     }
-    missing = [name for name in _SIZES if name not in said]
+    missing = [name for name in _SIZES if name not in given]
     if missing:
         raise ValueError(f"{path} must say {architecture}.{missing[0]}, it does not")
-    sizes = {ours: said[name] for name, ours in _SIZES.items()}
-    head_dim = said.get("attention.key_length", sizes["d_model"] // sizes["num_heads"])
+    sizes = {ours: given[name] for name, ours in _SIZES.items()}
+    head_dim = given.get("attention.key_length", sizes["d_model"] // sizes["num_heads"])
     for name, supported in {
         "attention.value_length": head_dim,
         "rope.dimension_count": head_dim,
@@ -234,16 +227,16 @@ def _our_config(settings: dict[str, Any], path: Path, *, tied: bool) -> LlamaCon
         "attention.sliding_window": 0,
         "expert_count": 0,
     }.items():
-        if said.get(name, supported) != supported:
+        if given.get(name, supported) != supported:
             raise ValueError(
-                f"{architecture}.{name} in {path} must be {supported!r}, got {said[name]!r}"
+                f"{architecture}.{name} in {path} must be {supported!r}, got {given[name]!r}"
             )
     return LlamaConfig(
         **sizes,
         vocab_size=len(settings["tokenizer.ggml.tokens"]),
-        num_kv_heads=said.get("attention.head_count_kv", sizes["num_heads"]),
+        num_kv_heads=given.get("attention.head_count_kv", sizes["num_heads"]),
         head_dim=head_dim,
-        rotary_base=said.get("rope.freq_base", 10_000.0),
+        rotary_base=given.get("rope.freq_base", 10_000.0),
         unplaced_interval=4 if architecture == "smollm3" else 0,
         query_key_norm=architecture == "qwen3",
         biases="query_key_value" if architecture == "qwen2" else "none",

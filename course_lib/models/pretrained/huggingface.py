@@ -34,6 +34,18 @@ def require(config: Mapping[str, Any], supported: Mapping[str, object], place: P
             raise ValueError(f"{name} in {path} must be {value!r}, got {config[name]!r}")
 
 
+def rename(name: str, names: Mapping[str, str]) -> str:
+    """Replace the beginning of a tensor's name by the first pattern in ``names`` that matches it.
+
+    Other names are kept, so that ``load_exactly`` reports them.
+    """
+    for pattern, ours in names.items():
+        renamed, count = re.subn(f"^{pattern}", ours, name)
+        if count:
+            return renamed
+    return name
+
+
 def read_tensors(folder: Path) -> dict[str, Tensor]:
     """Read the weights on the CPU, under the names that they have in the file.
 

@@ -12,6 +12,7 @@ from course_lib.models.pretrained.huggingface import (
     load_exactly,
     read_config,
     read_tensors,
+    rename,
     require,
 )
 
@@ -21,11 +22,17 @@ _NAMES = {
     r"model\.norm\.weight": "norm.weight",
     r"lm_head\.weight": "output_projection.weight",
     r"model\.layers\.(\d+)\.input_layernorm\.": r"layers.\1.attention_residual.norm.",
-    r"model\.layers\.(\d+)\.post_attention_layernorm\.": (r"layers.\1.feed_forward_residual.norm."),
+    r"model\.layers\.(\d+)\.post_attention_layernorm\.": r"layers.\1.feed_forward_residual.norm.",
+    r"model\.layers\.(\d+)\.self_attn\.q_proj\.": r"layers.\1.self_attention.query_projection.",
+    r"model\.layers\.(\d+)\.self_attn\.k_proj\.": r"layers.\1.self_attention.key_projection.",
+    r"model\.layers\.(\d+)\.self_attn\.v_proj\.": r"layers.\1.self_attention.value_projection.",
+    r"model\.layers\.(\d+)\.self_attn\.o_proj\.": r"layers.\1.self_attention.output_projection.",
+    r"model\.layers\.(\d+)\.self_attn\.q_norm\.": (
+        r"layers.\1.self_attention.query_projection.norm."
+    ),
+    r"model\.layers\.(\d+)\.self_attn\.k_norm\.": r"layers.\1.self_attention.key_projection.norm.",
     r"model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj\.": r"layers.\1.feed_forward.\2_projection.",
 }
-_ATTENTION = re.compile(r"model\.layers\.(\d+)\.self_attn\.(q|k|v|o)_(proj|norm)\.")
-_PROJECTIONS = {"q": "query", "k": "key", "v": "value", "o": "output"}
 _NOT_LEARNED = re.compile(r".*\.rotary_emb\.inv_freq")
 
 _SIZES = {
@@ -62,7 +69,9 @@ def from_huggingface(folder: Path | str) -> Llama:
     theirs = read_tensors(folder)
     if config.tied:
         drop_repeated(theirs, {"lm_head.weight": "model.embed_tokens.weight"})
-    ours = {our_name(name): t for name, t in theirs.items() if not _NOT_LEARNED.fullmatch(name)}
+    ours = {
+        rename(name, _NAMES): t for name, t in theirs.items() if not _NOT_LEARNED.fullmatch(name)
+    }
     if config.tied and "embedding.weight" in ours:
         ours["output_projection.weight"] = ours["embedding.weight"]
     model = empty_model(config)
@@ -84,21 +93,6 @@ def empty_model(config: LlamaConfig) -> Llama:
     return model.to_empty(device="cpu")
 
 
-def our_name(name: str) -> str:
-    """Return our name of a tensor of Hugging Face's; a name that we have not, as it is."""
-    attention = _ATTENTION.match(name)
-    if attention:
-        layer, letter, kind = attention.groups()
-        norm = "norm." if kind == "norm" else ""
-        stem = f"layers.{layer}.self_attention.{_PROJECTIONS[letter]}_projection.{norm}"
-        return stem + name[attention.end() :]
-    for pattern, ours in _NAMES.items():
-        renamed, count = re.subn(f"^{pattern}", ours, name)
-        if count:
-            return renamed
-    return name  # reported by its own name
-
-
 def _our_config(theirs: dict[str, Any], folder: Path) -> LlamaConfig:
     kind = theirs.get("model_type")
     if kind not in _DEFAULTS:
@@ -106,55 +100,58 @@ def _our_config(theirs: dict[str, Any], folder: Path) -> LlamaConfig:
             f"model_type in {folder / 'config.json'} must be one of {tuple(_DEFAULTS)}, "
             f"got {kind!r}"
         )
-    said = _DEFAULTS[kind] | theirs
-    missing = [name for name in _SIZES if name not in said]
+    settings = _DEFAULTS[kind] | theirs
+    missing = [name for name in _SIZES if name not in settings]
     if missing:
         raise ValueError(f"{folder / 'config.json'} must say {missing[0]}, it does not")
-    sizes = {ours: said[name] for name, ours in _SIZES.items()}
-    activation = said.get("hidden_act", "silu")
-    require(said, {"hidden_act": activation if activation in _FEED_FORWARD else "silu"}, folder)
-    if said.get("use_sliding_window", True):
-        window = said.get("sliding_window")
+    sizes = {ours: settings[name] for name, ours in _SIZES.items()}
+    activation = settings.get("hidden_act", "silu")
+    require(settings, {"hidden_act": activation if activation in _FEED_FORWARD else "silu"}, folder)
+    if settings.get("use_sliding_window", True):
+        window = settings.get("sliding_window")
         wide = window is not None and window >= sizes["max_length"]  # hides nothing
-        require(said, {"sliding_window": window if wide else None}, folder)
-    attention_bias, mlp_bias = said.get("attention_bias", False), said.get("mlp_bias", False)
-    require(said, {"mlp_bias": attention_bias and mlp_bias}, folder)
+        require(settings, {"sliding_window": window if wide else None}, folder)
+    attention_bias, mlp_bias = (
+        settings.get("attention_bias", False),
+        settings.get("mlp_bias", False),
+    )
+    require(settings, {"mlp_bias": attention_bias and mlp_bias}, folder)
     biases: Biases = "all" if mlp_bias else "attention" if attention_bias else "none"
     return LlamaConfig(
         **sizes,
-        num_kv_heads=said.get("num_key_value_heads") or sizes["num_heads"],
-        head_dim=said.get("head_dim"),
-        eps=said.get("rms_norm_eps", 1e-6),
+        num_kv_heads=settings.get("num_key_value_heads") or sizes["num_heads"],
+        head_dim=settings.get("head_dim"),
+        eps=settings.get("rms_norm_eps", 1e-6),
         feed_forward=_FEED_FORWARD[activation],
-        rotary_base=_rotary_base(said, folder),
-        unplaced_interval=_unplaced_interval(said, folder) if kind == "smollm3" else 0,
+        rotary_base=_rotary_base(settings, folder),
+        unplaced_interval=_unplaced_interval(settings, folder) if kind == "smollm3" else 0,
         query_key_norm=kind == "qwen3",
         biases="query_key_value" if kind == "qwen2" else biases,
-        tied=said.get("tie_word_embeddings", False),
+        tied=settings.get("tie_word_embeddings", False),
     )
 
 
-def _rotary_base(said: dict[str, Any], folder: Path) -> float:
+def _rotary_base(settings: dict[str, Any], folder: Path) -> float:
     """Read the base of plain rotary positions; older files have it outside ``rope_parameters``."""
     for name in ("rope_parameters", "rope_scaling"):
-        scaling = said.get(name) or {}
+        scaling = settings.get(name) or {}
         kind = scaling.get("rope_type", scaling.get("type", "default"))
         if kind != "default":
             raise ValueError(
                 f"{name} in {folder / 'config.json'} must be of type 'default', got {kind!r}"
             )
-    rope = said.get("rope_parameters") or {}
+    rope = settings.get("rope_parameters") or {}
     require(rope, {"partial_rotary_factor": 1.0}, folder)
-    return float(rope.get("rope_theta", said.get("rope_theta", 10_000.0)))
+    return float(rope.get("rope_theta", settings.get("rope_theta", 10_000.0)))
 
 
-def _unplaced_interval(said: dict[str, Any], folder: Path) -> int:
+def _unplaced_interval(settings: dict[str, Any], folder: Path) -> int:
     """Find the interval of SmolLM3's layers without positions, which a list says by 0."""
-    interval: int = said.get("no_rope_layer_interval", 4)
-    layers = range(1, said["num_hidden_layers"] + 1)
-    listed = said.get("no_rope_layers")
+    interval: int = settings.get("no_rope_layer_interval", 4)
+    layers = range(1, settings["num_hidden_layers"] + 1)
+    listed = settings.get("no_rope_layers")
     if listed is not None and 0 not in listed:
         return 0
     regular = [int(number % interval != 0) for number in layers]
-    require(said, {"no_rope_layers": listed if listed is None else regular}, folder)
+    require(settings, {"no_rope_layers": listed if listed is None else regular}, folder)
     return interval
