@@ -32,14 +32,14 @@ class DecoderLMConfig:
 
     Attributes:
         vocab_size: Number of token ids.
-        max_length: Most tokens of a sequence, for learned positions; rotary ones have no limit.
+        max_length: Maximum number of tokens for learned positions; rotary ones have no limit.
         d_model: Width of a token's vector; divisible by ``num_heads``.
         num_heads: Number of attention heads.
         d_ff: Width inside the feed-forward layers.
         num_layers: Number of layers.
-        dropout: Share that training sets to zero: of the embeddings with their positions and of
-            each sublayer's output.
-        positions: How tokens are told where they stand.
+        dropout: Probability of dropout, on the embeddings with their positions and on each
+            sublayer's output.
+        positions: ``learned`` adds vectors to the embeddings, ``rotary`` turns queries and keys.
     """
 
     vocab_size: int = 50_257
@@ -71,8 +71,8 @@ class DecoderBlock(nn.Module):
         d_model: Width of a token's vector; divisible by ``num_heads``.
         num_heads: Number of attention heads.
         d_ff: Width inside the feed-forward layer.
-        dropout: Share of each sublayer's output that training sets to zero.
-        rotary: Turns queries and keys by their positions; None turns nothing.
+        dropout: Probability of dropout, on each sublayer's output.
+        rotary: Rotary positions of queries and keys; None for a layer without them.
 
     Attributes:
         self_attention: ``CachedAttention``.

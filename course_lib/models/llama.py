@@ -1,4 +1,4 @@
-"""Llama, the decoder of 2023 and after, and what separates it from GPT-2, each a setting.
+"""Llama, a decoder of 2023 and later; each of its differences from GPT-2 is a setting.
 
 Dimensions: batch; length (tokens); d_model; num_heads; num_kv_heads; head_dim; d_ff; vocab_size.
 Padding comes first in a sequence.
@@ -19,8 +19,8 @@ from course_lib.models.gpt import DecoderBlock, DecoderLM
 from course_lib.validation import check_at_least, check_divisible, check_fields
 
 Biases = Literal["none", "query_key_value", "attention", "all"]
-"""Which projections have biases: none, those of queries, keys and values (Qwen2), all of the
-attention, or those of the feed-forward layers too."""
+"""Which projections have biases: none; those of queries, keys and values, as in Qwen2; all four of
+the attention; or these and those of the feed-forward layers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,28 +33,29 @@ class LlamaConfig:
 
     Attributes:
         vocab_size: Number of token ids.
-        max_length: Most tokens that the model was trained on; a limit for learned positions only.
+        max_length: Maximum number of tokens of a training sequence; learned positions allow no
+            longer ones.
         d_model: Width of a token's vector.
         num_heads: Number of query heads; divisible by ``num_kv_heads``.
-        num_kv_heads: Number of heads of keys and values, all that a cache has to hold.
+        num_kv_heads: Number of heads of keys and values, the heads that a cache stores.
         head_dim: Width of a head; ``d_model // num_heads`` if None.
         d_ff: Width inside the feed-forward layers.
         num_layers: Number of layers.
-        dropout: Share that training sets to zero: of the embeddings and of each sublayer's output.
-        norm: ``rms`` or ``layer`` normalisation.
-        eps: Of the normalisations.
-        norm_position: Where they stand.
-        feed_forward: Two gated layers, then three plain ones, named by their activation.
-        positions: How tokens are told where they stand.
+        dropout: Probability of dropout, on the embeddings and on each sublayer's output.
+        norm: The normalisation: ``rms`` for ``RMSNorm``, ``layer`` for ``LayerNorm``.
+        eps: Added to the denominator of each normalisation.
+        norm_position: ``pre`` normalises a sublayer's input, ``post`` the sum after it.
+        feed_forward: ``swiglu`` or ``geglu`` for a ``GatedFeedForward``, the activation for a
+            ``FeedForward``.
+        positions: ``rotary`` turns queries and keys, ``learned`` adds vectors to the embeddings.
         rotary_base: The slowest pair takes about ``2 pi rotary_base`` tokens a turn.
-        unplaced_interval: Every so many layers one turns nothing, and sees tokens without order,
-            as in SmolLM3; no layer if 0.
-        query_key_norm: Whether queries and keys are normalised in each head, as in Qwen3.
+        no_rope_layer_interval: Every n-th layer has no rotary positions, as in SmolLM3; 0 for none.
+        query_key_norm: Whether each head's queries and keys are RMS-normalised, as in Qwen3.
         biases: Which projections have biases.
         tied: Whether the output projection is the embedding.
 
     Raises:
-        ValueError: A value is out of range, or two do not go together.
+        ValueError: A value is out of range, or two values contradict each other.
 
     Source: Touvron et al. (2023), section 2.2; Allal et al. (2025) for SmolLM2.
     """
@@ -74,7 +75,7 @@ class LlamaConfig:
     feed_forward: Literal["swiglu", "geglu", "relu", "gelu", "gelu_tanh"] = "swiglu"
     positions: Literal["rotary", "learned"] = "rotary"
     rotary_base: float = 100_000.0
-    unplaced_interval: int = 0
+    no_rope_layer_interval: int = 0
     query_key_norm: bool = False
     biases: Biases = "none"
     tied: bool = True
@@ -82,7 +83,10 @@ class LlamaConfig:
     def __post_init__(self) -> None:
         """Check all values."""
         check_fields(
-            self, zero=["unplaced_interval"], positive=["eps", "rotary_base"], shares=["dropout"]
+            self,
+            zero=["no_rope_layer_interval"],
+            positive=["eps", "rotary_base"],
+            shares=["dropout"],
         )
         check_divisible(num_heads=self.num_heads, num_kv_heads=self.num_kv_heads)
         if self.head_dim is None:
@@ -94,7 +98,7 @@ class LlamaConfig:
 
     @property
     def width_of_head(self) -> int:
-        """Width of a head, given or not."""
+        """Width of a head: ``head_dim``, or ``d_model // num_heads`` if that is None."""
         return self.d_model // self.num_heads if self.head_dim is None else self.head_dim
 
 
@@ -142,7 +146,7 @@ GPT2 = LlamaConfig(
 
 
 class LlamaBlock(DecoderBlock):
-    """Grouped-query attention and a gated feed-forward layer, each with its residual.
+    """Grouped-query attention and a feed-forward layer, each with its residual.
 
     >>> import torch
     >>> from course_lib.layers.masks import CausalMask
@@ -152,11 +156,11 @@ class LlamaBlock(DecoderBlock):
 
     Args:
         config: Sizes and choices.
-        rotary: Turns queries and keys by their positions; None turns nothing.
+        rotary: Rotary positions of queries and keys; None for a layer without them.
 
     Attributes:
         self_attention: ``GroupedQueryAttention``.
-        feed_forward: ``GatedFeedForward``, or ``FeedForward`` if the config says so.
+        feed_forward: ``GatedFeedForward`` or ``FeedForward``, as ``config`` chooses.
         attention_residual: ``Residual`` around the attention, with its normalisation.
         feed_forward_residual: ``Residual`` around the feed-forward layer, likewise.
 
@@ -184,7 +188,7 @@ class LlamaBlock(DecoderBlock):
 
 
 class Llama(DecoderLM):
-    """Predict the next token after each token, as ``DecoderLM`` does, with layers of its own.
+    """A ``DecoderLM`` of ``LlamaBlock``: predict the next token after each token.
 
     >>> import torch
     >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 4, "num_kv_heads": 2, "d_ff": 16}
@@ -198,7 +202,7 @@ class Llama(DecoderLM):
     Attributes:
         config: As given.
         embedding: ``TokenEmbedding``.
-        positions: ``LearnedPositions``, or None if the layers turn queries and keys.
+        positions: ``LearnedPositions``, or None if positions are rotary.
         dropout: ``nn.Dropout``, on the embeddings with their positions.
         layers: ``LlamaBlock``, first to last.
         norm: The last normalisation, or the identity after post-norm layers.
@@ -220,7 +224,7 @@ class Llama(DecoderLM):
         else:
             rotary = RotaryPositions(config.width_of_head, base=config.rotary_base, layout="halves")
         self.dropout = nn.Dropout(config.dropout)
-        interval = config.unplaced_interval
+        interval = config.no_rope_layer_interval
         self.layers = nn.ModuleList(
             LlamaBlock(config, None if interval and number % interval == 0 else rotary)
             for number in range(1, config.num_layers + 1)
@@ -231,7 +235,7 @@ class Llama(DecoderLM):
         self._initialise()
 
     def tie_weights(self) -> None:
-        """Share the embedding's weight with the output projection, if the config says so."""
+        """Share the embedding's weight with the output projection if ``config.tied``."""
         if self.config.tied:
             super().tie_weights()
 

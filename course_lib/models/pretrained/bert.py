@@ -87,7 +87,7 @@ Model = TypeVar(
     "Model", BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification
 )
 
-# Heads of a checkpoint that a model has not, and does without.
+# Prefixes of tensors that a model has no use for: heads of other models.
 _LEFT_OUT: dict[type[nn.Module], tuple[str, ...]] = {
     BertModel: ("cls.", "classifier."),
     BertForMaskedLM: ("cls.seq_relationship.",),
@@ -105,7 +105,7 @@ def from_huggingface(folder: Path | str, kind: type[Model]) -> Model: ...
 
 
 def from_huggingface(folder: Path | str, kind: type[nn.Module] = BertForPreTraining) -> nn.Module:
-    """Load a pre-trained BERT from a folder; see the room's docstring.
+    """Load a pre-trained BERT from a folder; see the package's docstring.
 
     The folder is as ``save_pretrained`` of a BERT of ``transformers`` writes it and as the hub has
     it: ``bert-base-uncased`` with both heads of its training, most others as an encoder alone, a
@@ -113,9 +113,9 @@ def from_huggingface(folder: Path | str, kind: type[nn.Module] = BertForPreTrain
 
     Args:
         folder: Holds ``config.json`` and the weights.
-        kind: The model to make: ``BertForPreTraining``, ``BertModel``, ``BertForMaskedLM`` or
-            ``BertForSequenceClassification``. The checkpoint has to hold its heads; others are left
-            out. Masked-language models are often saved without a pooler, and get one of zeros.
+        kind: The model's class: ``BertForPreTraining``, ``BertModel``, ``BertForMaskedLM`` or
+            ``BertForSequenceClassification``. The checkpoint must have its heads; other heads are
+            skipped. A missing pooler is zero in ``BertModel`` and ``BertForMaskedLM``.
 
     Returns:
         The model.
@@ -160,7 +160,7 @@ def read_tokenizer(folder: Path | str) -> WordPiece:
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is no WordPiece as BERT has it.
+        ValueError: It is not a WordPiece tokenizer of BERT.
 
     Source: chapter "BERT".
     """

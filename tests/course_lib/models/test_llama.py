@@ -22,7 +22,7 @@ SETTINGS = {
     "learned": {"positions": "learned", "max_length": 12},
     "one key-value head": {"num_kv_heads": 1},
     "query-key norm": {"query_key_norm": True, "head_dim": 6},
-    "layers without positions": {"unplaced_interval": 2},
+    "layers without positions": {"no_rope_layer_interval": 2},
     "biases": {"biases": "all"},
     "untied": {"tied": False},
 }
@@ -72,10 +72,10 @@ def test_every_parameter_gets_a_gradient(setting):
 
 
 @torch.no_grad()
-def test_order_matters_to_all_but_unplaced_layers():
+def test_order_matters_unless_layers_have_no_positions():
     sizes = {"num_layers": 1}
     swapped = TOKEN_IDS[:, [1, 0, *range(2, 7)]]
-    for setting, same in (({}, False), ({"unplaced_interval": 1}, True)):
+    for setting, same in (({}, False), ({"no_rope_layer_interval": 1}, True)):
         model = build(**sizes, **setting)
         last, other = model(TOKEN_IDS)[:, -1], model(swapped)[:, -1]
         assert torch.allclose(last, other) == same
@@ -145,7 +145,7 @@ def test_starts_small():
         ({"head_dim": 5}, "head_dim must be positive and even, got 5"),
         ({"rotary_base": 1.0}, "base must be above 1"),
         ({"norm": "batch"}, "norm must be one of"),
-        ({"unplaced_interval": -1}, "unplaced_interval must be at least 0"),
+        ({"no_rope_layer_interval": -1}, "no_rope_layer_interval must be at least 0"),
     ],
 )
 def test_bad_configuration_is_rejected(change, message):

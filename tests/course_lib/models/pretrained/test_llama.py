@@ -49,7 +49,7 @@ KINDS = {
     "Mistral": ({"sliding_window": None}, {}),
     "Qwen2": ({}, {"head_dim": None, "biases": "query_key_value"}),
     "Qwen3": ({"head_dim": 8}, {"head_dim": 8, "query_key_norm": True}),
-    "SmolLM3": ({}, {"head_dim": None, "unplaced_interval": 4, "tied": True}),
+    "SmolLM3": ({}, {"head_dim": None, "no_rope_layer_interval": 4, "tied": True}),
 }
 
 
@@ -120,7 +120,7 @@ def test_irregular_layers_without_positions_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"no_rope_layers in .* must be \[1, 1, 1, 0, 1"):
         from_huggingface(tmp_path)
     change_config(tmp_path, no_rope_layers=[1] * 11)
-    assert from_huggingface(tmp_path).config.unplaced_interval == 0
+    assert from_huggingface(tmp_path).config.no_rope_layer_interval == 0
 
 
 @pytest.mark.parametrize("name", ["hidden_size", "num_hidden_layers"])
