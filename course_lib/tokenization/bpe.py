@@ -1,8 +1,8 @@
-"""Byte-pair encoding: subwords that are learned by merging what often stands side by side.
+"""Byte-pair encoding: subwords, learned by merging pairs that are frequent in the training texts.
 
-This is the byte-level variant of GPT-2. Its alphabet are the 256 bytes of UTF-8, so no text is
-unknown, and decoding gives back exactly the text that was encoded. A space belongs to the word
-after it: ``b" the"`` is a token, and nothing else needs to mark where words begin.
+This is the byte-level variant of GPT-2. Its alphabet is the 256 bytes, so no text is unknown, and
+decoding returns exactly the encoded text. A space belongs to the word after it: ``b" the"`` is a
+token, so word boundaries need no other mark.
 """
 
 import heapq
@@ -21,24 +21,24 @@ from course_lib.validation import check_not_string
 
 Pair: TypeAlias = tuple[bytes, bytes]
 Merges: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]
-"""By a pair of ids: the rank of its merge, 0 for the first learned, and the id of the union."""
+"""By pair of ids: the rank of its merge, 0 for the first learned, and the merged token's id."""
 
 # GPT-2's: an English ending; letters, digits or marks, with the space before them; white space.
 _CHUNK = re.compile(
     r"'(?:s|t|re|ve|m|ll|d)| ?[a-zA-Z]+| ?[0-9]+| ?[^\sa-zA-Z0-9]+|\s+(?!\S)|\s+", re.ASCII
 )
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_GONE = -1  # the id of a place whose symbol was merged into the one before
+_GONE = -1  # replaces an id that was merged into the one before
 _MOST_KNOWN = 10_000  # chunks whose tokens are kept, as many as in Hugging Face's tokenizers
 
-# Bytes that Latin-1 shows as a sign come first, as in GPT-2, whose numbers these are.
+# Bytes that are printable characters in Latin-1 come first, as in GPT-2's vocabulary.
 _VISIBLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 ALPHABET = tuple(
     bytes([byte]) for byte in (*_VISIBLE, *(b for b in range(256) if b not in _VISIBLE))
 )
 _HIDDEN = range(256, 512 - len(_VISIBLE))
 SIGNS = dict(zip(b"".join(ALPHABET), map(chr, (*_VISIBLE, *_HIDDEN)), strict=True))
-"""How ``merges.txt`` writes a byte: a visible one by itself, the others from U+0100 on."""
+"""The character for each byte in ``merges.txt``: printable ones stay, others start at U+0100."""
 BYTES = {sign: byte for byte, sign in SIGNS.items()}
 
 
@@ -52,8 +52,8 @@ def split_chunks(text: str) -> list[str]:
         text: Any text.
 
     Returns:
-        Runs of letters, of digits and of marks, each with one space before it if there is one;
-        the endings ``'s 't 're 've 'm 'll 'd``; the white space that is left. Joined, they are the
+        Runs of letters, of digits and of punctuation marks, each with one space before it if there
+        is one; the endings ``'s 't 're 've 'm 'll 'd``; remaining white space. Joined, they are the
         text.
 
     Source: Radford et al. (2019), section 2.2; openai/gpt-2, encoder.py.
@@ -92,9 +92,9 @@ def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class BytePairEncoding:
-    """A list of merges; applied to bytes in the order in which they were learned.
+    """A tokenizer: a list of merges, applied to bytes in the order in which they were learned.
 
-    Ids count the special tokens first, then the bytes, then what merges make.
+    The first ids are those of the special tokens; the bytes follow, then the merged tokens.
 
     >>> encoding = BytePairEncoding.train(["low low lower lowest"], vocab_size=256 + 3)
     >>> encoding.tokenize("lowly low")
@@ -103,12 +103,12 @@ class BytePairEncoding:
     'lowly low'
 
     Attributes:
-        merges: The pairs, first learned first.
-        specials: Tokens that stand for no text; encoding never gives one.
+        merges: The pairs, in the order in which they were learned.
+        specials: Special tokens; ``encode`` never returns their ids.
 
     Raises:
         TypeError: ``specials`` is one string.
-        ValueError: A special token is there twice, or a merge has no tokens.
+        ValueError: A special token occurs twice, or a merge contains an unknown token.
 
     Source: Sennrich et al. (2016), section 3.2; Radford et al. (2019), section 2.2; chapter
         "Tokenisation".
@@ -118,7 +118,7 @@ class BytePairEncoding:
     specials: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse specials whose ids would not be clear, and merges that can never be applied."""
+        """Reject repeated special tokens, and merges that can never be applied."""
         check_not_string(specials=self.specials)
         if len(set(self.specials)) < len(self.specials):
             raise ValueError(f"specials must not hold a token twice, got {self.specials}")
@@ -130,24 +130,23 @@ class BytePairEncoding:
     def train(
         cls, texts: Iterable[str], *, vocab_size: int, specials: tuple[str, ...] = ()
     ) -> Self:
-        """Learn merges: again and again, merge the pair that is most frequent.
+        """Learn merges: repeatedly merge the most frequent pair.
 
-        Of equally frequent pairs it takes the one whose left token has the smaller id, then the one
-        whose right token has: the older tokens. So the result does not depend on the order of the
-        texts.
+        Among equally frequent pairs, the smaller id of the left token decides, then that of the
+        right token. So the result does not depend on the order of the texts.
 
         Args:
-            texts: The training texts; merges do not cross from one to the next.
-            vocab_size: Number of tokens to end with: specials, 256 bytes and merged tokens. It
-                may end with fewer, when every chunk has become one token.
-            specials: Tokens that stand for no text.
+            texts: The training texts; no merge crosses from one text to the next.
+            vocab_size: Number of special tokens, 256 bytes and merged tokens together. There are
+                fewer if every chunk becomes one token before.
+            specials: Special tokens.
 
         Returns:
             The trained encoding.
 
         Raises:
             TypeError: ``texts`` is one string.
-            ValueError: ``vocab_size`` is smaller than 256 and the specials need.
+            ValueError: ``vocab_size`` is below 256 plus the number of special tokens.
         """
         check_not_string(texts=texts, specials=specials)
         if vocab_size < len(specials) + len(ALPHABET):
@@ -198,9 +197,9 @@ class BytePairEncoding:
 
     @classmethod
     def read(cls, path: str | Path, *, specials: tuple[str, ...] = ()) -> Self:
-        """Read ``merges.txt``, as GPT-2, ``transformers`` and ``write`` make it: a pair a line.
+        """Read ``merges.txt`` of GPT-2, ``transformers`` or ``write``: one pair on each line.
 
-        The specials are not in the file. A line that is no pair of tokens is a ``ValueError``.
+        The file has no special tokens. A line that is no pair of tokens raises a ``ValueError``.
         """
         lines = Path(path).read_text(encoding="utf-8").splitlines()
         merges = []
@@ -217,7 +216,7 @@ class BytePairEncoding:
         return cls(merges=tuple(merges), specials=specials)
 
     def write(self, path: str | Path) -> None:
-        """Write the merges as ``merges.txt``, whole or not at all; the specials are not in it."""
+        """Write the merges as ``merges.txt``, atomically and without the special tokens."""
         lines = ["#version: 0.2"]
         lines += (" ".join("".join(SIGNS[b] for b in token) for token in p) for p in self.merges)
         with atomic_write(path) as unfinished:
@@ -225,9 +224,9 @@ class BytePairEncoding:
 
     @cached_property
     def tokens(self) -> tuple[bytes, ...]:
-        """All tokens in the order of their ids; special ones in UTF-8."""
+        """All tokens in the order of their ids; special tokens in UTF-8."""
         merged = (left + right for left, right in self.merges)
-        learned = dict.fromkeys([*ALPHABET, *merged])  # once, also if two pairs make it
+        learned = dict.fromkeys([*ALPHABET, *merged])  # two pairs may make the same token
         return (*(special.encode() for special in self.specials), *learned)
 
     @cached_property
@@ -254,7 +253,7 @@ class BytePairEncoding:
         return [self.tokens[token_id] for token_id in self.encode(text)]
 
     def encode(self, text: str) -> list[int]:
-        """Turn text into ids; special tokens in it are text like any other."""
+        """Turn text into ids; special tokens in it are encoded as plain text."""
         ids: list[int] = []
         for chunk in split_chunks(text):
             if chunk not in self._known:
@@ -266,9 +265,9 @@ class BytePairEncoding:
         return ids
 
     def decode(self, token_ids: Iterable[int]) -> str:
-        """Turn ids into text, special tokens left out.
+        """Turn ids into text without special tokens.
 
-        U+FFFD stands where bytes are no UTF-8, as when a letter is cut in the middle.
+        U+FFFD replaces bytes that are not valid UTF-8, such as half a letter.
         """
         joined = bytearray()
         for token_id in token_ids:
@@ -281,20 +280,18 @@ class BytePairEncoding:
         return joined.decode("utf-8", errors="replace")
 
 
-def apply_merges(
-    ids: Sequence[int], merges: Mapping[tuple[int, int], tuple[int, int]]
-) -> list[int]:
-    """Apply merges to a chunk: the first learned first, of the same the leftmost.
+def apply_merges(ids: Sequence[int], merges: Merges) -> list[int]:
+    """Apply merges to a chunk in the order in which they were learned, each from the left.
 
-    The chunk is a linked list, and every merge has the places where its pair stands. So a merge
-    looks at its neighbours only, and twice the text takes about twice the time.
+    The chunk is a linked list, and each merge keeps the places of its pair. So a merge reads only
+    its neighbours, and the time grows about linearly with the text.
 
     >>> apply_merges([1, 2, 1, 2, 2], {(1, 2): (0, 7), (7, 7): (1, 8)})
     [8, 2]
 
     Args:
         ids: The token ids of the chunk's bytes.
-        merges: By pair of ids, the rank of the merge and the id of the union.
+        merges: The merges.
 
     Returns:
         The token ids of the merged chunk.
@@ -338,7 +335,10 @@ def apply_merges(
 
 
 def in_ascii(text: str) -> str:
-    """Replace what is beyond ASCII, whose kind ``re`` can't tell, by an ASCII sign of its kind.
+    """Replace each character beyond ASCII by an ASCII character of the same category.
+
+    ``re`` has no classes for all letters, digits or punctuation marks of Unicode. Letters become
+    ``a``, numbers ``0``, white space a tab, all others ``!``.
 
     >>> in_ascii("né 9 ²…")
     'na 9 0!'
@@ -347,7 +347,7 @@ def in_ascii(text: str) -> str:
         text: Any text.
 
     Returns:
-        A text of the same length.
+        The replaced text, of the same length.
     """
     return text if text.isascii() else _NOT_ASCII.sub(_ascii_of_its_kind, text)
 

@@ -1,7 +1,7 @@
 """Byte-level byte-pair tokenizers of published models, with the ids of their vocabularies.
 
-``BytePairEncoding`` numbers its tokens in one order, and splits text as GPT-2 does. Published
-models have vocabularies in any order, special tokens within a text, and other ways to split.
+``BytePairEncoding`` orders its vocabulary by merges and splits text as GPT-2 does. Published models
+order their vocabularies freely, find special tokens within a text, and use other pre-tokenizers.
 """
 
 import re
@@ -14,10 +14,13 @@ from course_lib.tokenization.bpe import BYTES, SIGNS, Merges, apply_merges, in_a
 from course_lib.validation import check_not_string
 
 PreTokenizer = Literal["gpt-2", "smollm", "llama-bpe", "qwen2"]
-"""How text is split into chunks that no token may cross, by llama.cpp's names: ``smollm`` makes
-each digit a chunk, then splits as ``gpt-2``; ``llama-bpe`` keeps up to three digits together, any
-one sign with the letters after it, and signs with line ends after them; so does ``qwen2``, with
-single digits."""
+"""Pre-tokenizers, which split text into the chunks that no token may cross, by llama.cpp's names.
+
+``gpt-2`` is ``split_chunks``. ``smollm`` makes each digit a chunk, and splits the rest as ``gpt-2``
+does. ``llama-bpe`` makes chunks of up to three digits, joins letters with one punctuation mark or
+space before them, and joins punctuation marks with line ends after them. ``qwen2`` is ``llama-bpe``
+with single digits.
+"""
 
 _MOST_KNOWN = 10_000  # chunks whose tokens are kept
 _DIGIT = re.compile(r"([0-9])", re.ASCII)
@@ -41,7 +44,7 @@ def pre_tokenize(text: str, pre_tokenizer: PreTokenizer) -> list[str]:
 
     Args:
         text: Any text.
-        pre_tokenizer: How to split.
+        pre_tokenizer: The pre-tokenizer's name.
 
     Returns:
         The chunks.
@@ -63,7 +66,7 @@ def pre_tokenize(text: str, pre_tokenizer: PreTokenizer) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class ByteLevelTokenizer:
-    """A tokenizer from a file: its vocabulary, merges and special tokens.
+    """A byte-level byte-pair tokenizer with a given vocabulary, merges and special tokens.
 
     >>> tokens = ("<end>", "l", "o", "w", "lo", "low")
     >>> merges = (("l", "o"), ("lo", "w"))
@@ -74,15 +77,15 @@ class ByteLevelTokenizer:
     'lowlo'
 
     Attributes:
-        tokens: All tokens in the order of their ids, their bytes in the signs of ``merges.txt``;
-            special ones as they are.
-        merges: The pairs of tokens, first learned first.
-        specials: Those tokens that stay whole where a text has them, and stand for no text.
-        pre_tokenizer: How text is split into chunks.
+        tokens: The vocabulary in the order of ids. Ordinary tokens are written as in
+            ``merges.txt``, a character for each byte; special tokens as plain text.
+        merges: Pairs of tokens, in the order in which they were learned.
+        specials: Special tokens, such as ``<|im_end|>``; they are never split.
+        pre_tokenizer: Splits text into chunks.
 
     Raises:
-        TypeError: A list is one string.
-        ValueError: A special token is no token, a merge is of something else than tokens, or
+        TypeError: ``tokens``, ``merges`` or ``specials`` is one string.
+        ValueError: ``tokens`` lacks a special token, a part of a merge or its result, or
             ``pre_tokenizer`` is unknown.
 
     Source: Radford et al. (2019), section 2.2; the package ``tokenizers``.
@@ -94,7 +97,7 @@ class ByteLevelTokenizer:
     pre_tokenizer: PreTokenizer = "gpt-2"
 
     def __post_init__(self) -> None:
-        """Refuse special tokens and merges without ids."""
+        """Check that special tokens and merges have ids."""
         check_not_string(tokens=self.tokens, merges=self.merges, specials=self.specials)
         if self.pre_tokenizer not in get_args(PreTokenizer):
             raise ValueError(
@@ -114,9 +117,9 @@ class ByteLevelTokenizer:
         """Turn text into ids.
 
         Args:
-            text: Any text. Bytes for which the vocabulary has no token are left out.
-            specials: Whether special tokens in the text are such; if not, they are text like any
-                other, as for what a user writes.
+            text: Any text; bytes without a token in the vocabulary are skipped.
+            specials: Whether special tokens in the text get their own ids. With False they are
+                encoded as plain text, for messages of untrusted users.
 
         Returns:
             The ids.
@@ -136,7 +139,7 @@ class ByteLevelTokenizer:
             skip_specials: Leave out the special tokens.
 
         Returns:
-            The text; U+FFFD where bytes are no UTF-8, as when a letter is cut in the middle.
+            The text, with U+FFFD for bytes that are not valid UTF-8, such as half a letter.
 
         Raises:
             IndexError: An id is out of range.
@@ -144,7 +147,7 @@ class ByteLevelTokenizer:
         return self.decode_bytes(token_ids, skip_specials=skip_specials).decode(errors="replace")
 
     def decode_bytes(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> bytes:
-        """Turn ids into the bytes of text in UTF-8, as ``decode`` does."""
+        """Turn ids into bytes of UTF-8; the arguments and errors are those of ``decode``."""
         joined = bytearray()
         skipped = frozenset(self.specials if skip_specials else ())
         for token_id in token_ids:
@@ -159,7 +162,7 @@ class ByteLevelTokenizer:
         return bytes(joined)
 
     def id_of(self, token: str) -> int:
-        """Return the id of a token; of none a KeyError."""
+        """Return the id of a token; raise a KeyError if the vocabulary lacks it."""
         return self._ids[token]
 
     def _encode_plain(self, text: str) -> list[int]:
@@ -199,5 +202,5 @@ class ByteLevelTokenizer:
 def _bytes_of(token: str) -> bytes:
     try:
         return bytes(BYTES[sign] for sign in token)
-    except KeyError:  # a special token with other signs
+    except KeyError:  # a special token, in plain text
         return token.encode()

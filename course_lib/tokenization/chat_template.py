@@ -1,4 +1,4 @@
-"""Chat templates: a conversation becomes one text, in the form on which a model was trained."""
+"""Chat templates write a conversation as one text, in the format of a model's training."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,29 +15,28 @@ def render_chat(
     add_generation_prompt: bool = True,
     **others: Any,
 ) -> str:
-    """Write a conversation as a model was trained to read it.
+    """Render a conversation with a model's chat template.
 
-    The template comes with a model's file, from strangers: it runs in Jinja's sandbox, where it
-    reaches nothing but the arguments, and changes none of them.
+    The template comes with a model's file and is not trusted. It runs in Jinja's sandbox, can
+    access only the arguments, and cannot change them.
 
     >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
     >>> render_chat(template, [{"role": "user", "content": "Hello!"}])
     '<user>Hello!'
 
     Args:
-        template: In the language of Jinja, as ``tokenizer.chat_template`` of a GGUF file or
+        template: A Jinja template: ``tokenizer.chat_template`` of a GGUF file, or
             ``chat_template`` of Hugging Face's ``tokenizer_config.json``.
-        messages: First to last, each with its ``role``, ``system``, ``user`` or ``assistant``, and
-            its ``content``.
-        add_generation_prompt: End with the beginning of the assistant's answer.
-        **others: What the template may read besides, such as ``bos_token``.
+        messages: The messages in order, each with its ``role`` (``system``, ``user`` or
+            ``assistant``) and its ``content``.
+        add_generation_prompt: Whether to append the tokens that begin the assistant's answer.
+        **others: More variables for the template, such as ``bos_token``.
 
     Returns:
-        The text, special tokens written out.
+        The text, with special tokens written out.
 
     Raises:
-        ValueError: The template is broken, asks for what the sandbox forbids, or rejects the
-            messages.
+        ValueError: The template is broken, does what the sandbox forbids, or rejects the messages.
 
     Source: ``transformers``, utils/chat_template_utils.py.
     """
@@ -52,7 +51,7 @@ def render_chat(
         return environment.from_string(template).render(
             messages=messages, add_generation_prompt=add_generation_prompt, **others
         )
-    except Exception as error:  # a template can divide by zero, too
+    except Exception as error:  # a template may raise any error, such as ZeroDivisionError
         raise ValueError(f"the chat template can't write these messages: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""A conversation with a language model, whose cache keeps the tokens read so far.
+"""A conversation with a language model that caches the keys and values of earlier messages.
 
 Dimensions: batch is 1; length (tokens).
 """
@@ -19,15 +19,15 @@ from course_lib.tokenization.chat_template import render_chat
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """The result of one step of an answer.
+    """The text and the costs of one token of an answer.
 
     >>> Piece(text="Hello", cache_bytes=46_080, seconds=0.1).text
     'Hello'
 
     Attributes:
         text: The text that the token adds; empty while a character is incomplete.
-        cache_bytes: Bytes of keys and values of all tokens read so far.
-        seconds: Time of the step.
+        cache_bytes: Size of the cache of keys and values (bytes).
+        seconds: Time to compute the token.
     """
 
     text: str
@@ -37,10 +37,10 @@ class Piece:
 
 @dataclass(kw_only=True)
 class Conversation:
-    """Messages so far, and the model's cache of them.
+    """A chat: its messages, and a model with a cache of keys and values.
 
-    Each answer reads only the tokens since the last one. If the template now writes the earlier
-    messages differently, all tokens are read again.
+    For each answer the model reads only the tokens that its cache lacks. If the template renders
+    earlier messages differently than before, the model reads all tokens again.
 
     >>> from course_lib.models.llama import LlamaConfig
     >>> sizes = {"d_model": 8, "num_heads": 2, "num_kv_heads": 1, "d_ff": 8, "num_layers": 1}
@@ -57,13 +57,13 @@ class Conversation:
         tokenizer: Its tokenizer.
         template: Its chat template.
         end: The token that ends a message.
-        messages: First to last; a system message may stand there from the start.
-        temperature: Below 1 the probable tokens become more probable; 0 takes the most probable.
-        top_p: Draw from the fewest tokens whose probabilities sum to this.
-        generator: Source of the random numbers.
+        messages: The messages in order; it may start with a system message.
+        temperature: Divides the logits before sampling; 0 always takes the most probable token.
+        top_p: Sample from the fewest tokens whose probabilities sum to at least this.
+        generator: Random numbers for sampling; PyTorch's default generator if None.
 
     Raises:
-        ValueError: ``temperature`` is negative, or ``top_p`` not above 0 and at most 1.
+        ValueError: ``temperature`` is negative, or ``top_p`` is not in (0, 1].
 
     Source: Holtzman et al. (2020), section 3.1, top p; chapter "Caching keys and values".
     """
@@ -84,22 +84,23 @@ class Conversation:
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         self._steps = CachedDecoder(self.model)
-        self._read: list[int] = []  # the tokens whose keys and values the cache holds
+        self._read: list[int] = []  # ids of the tokens in the cache
 
     def answer(self, text: str, *, max_new_tokens: int) -> Iterator[Piece]:
-        """Send a message, and write the answer token by token.
+        """Send a message, and generate the answer token by token.
 
-        Special tokens in the message are read as plain text.
+        Special tokens in the message are encoded as plain text. ``messages`` gets the message and
+        the answer after the last piece.
 
         Args:
             text: The user's message.
-            max_new_tokens: Most tokens of the answer.
+            max_new_tokens: Maximum number of tokens of the answer.
 
         Yields:
-            The pieces of the answer; joined, they are the message that is added.
+            The pieces of the answer; joined, they are its text.
 
         Raises:
-            ValueError: The message makes the conversation longer than the model was trained on.
+            ValueError: Message and answer could exceed the model's ``max_length``.
         """
         began = time.perf_counter()
         messages = [*self.messages, {"role": "user", "content": text}]
@@ -122,7 +123,7 @@ class Conversation:
         self.messages = [*messages, {"role": "assistant", "content": answer}]
 
     def _encode(self, messages: list[dict[str, str]]) -> list[int]:
-        """Turn messages into ids: special tokens come from the template alone."""
+        """Encode messages; only the template can add special tokens."""
         marks = [f"\x00{number}\x00" for number in range(len(messages))]
         marked = [
             message | {"content": mark} for message, mark in zip(messages, marks, strict=True)
@@ -137,7 +138,7 @@ class Conversation:
         return ids + self.tokenizer.encode(rest)
 
     def _catch_up(self, ids: list[int], *, room: int) -> torch.Tensor:
-        """Read the tokens that the cache does not hold yet; return the logits after them."""
+        """Read the tokens that the cache lacks; return the logits of the next token."""
         longest = self.model.config.max_length
         if len(ids) + room > longest:
             raise ValueError(
