@@ -235,6 +235,10 @@ class BytePairEncoding:
         return {token: i for i, token in enumerate(self.tokens[first:], start=first)}
 
     @cached_property
+    def _byte_ids(self) -> dict[int, int]:
+        return {token[0]: self._ids[token] for token in ALPHABET}
+
+    @cached_property
     def _merges(self) -> Merges:
         return {
             (self._ids[left], self._ids[right]): (rank, self._ids[left + right])
@@ -243,7 +247,7 @@ class BytePairEncoding:
 
     @cached_property
     def _known(self) -> dict[str, list[int]]:
-        return {}  # words come again and again
+        return {}
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -254,15 +258,7 @@ class BytePairEncoding:
 
     def encode(self, text: str) -> list[int]:
         """Turn text into ids; special tokens in it are encoded as plain text."""
-        ids: list[int] = []
-        for chunk in split_chunks(text):
-            if chunk not in self._known:
-                if len(self._known) == _MOST_KNOWN:
-                    self._known.clear()
-                symbols = (self._ids[symbol] for symbol in _as_bytes(chunk))
-                self._known[chunk] = apply_merges([*symbols], self._merges)
-            ids += self._known[chunk]
-        return ids
+        return encode_chunks(split_chunks(text), self._byte_ids, self._merges, self._known)
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """Turn ids into text without special tokens.
@@ -278,6 +274,35 @@ class BytePairEncoding:
             if token_id >= len(self.specials):
                 joined += self.tokens[token_id]
         return joined.decode("utf-8", errors="replace")
+
+
+def encode_chunks(
+    chunks: Iterable[str], byte_ids: Mapping[int, int], merges: Merges, known: dict[str, list[int]]
+) -> list[int]:
+    """Encode the chunks of a text.
+
+    >>> known = {}
+    >>> encode_chunks(["ab", "ab"], {97: 1, 98: 2}, {(1, 2): (0, 7)}, known), known
+    ([7, 7], {'ab': [7]})
+
+    Args:
+        chunks: The chunks.
+        byte_ids: The token id of each byte; other bytes are skipped.
+        merges: The merges.
+        known: Token ids of earlier chunks, a cache that this function fills; words repeat.
+
+    Returns:
+        The token ids.
+    """
+    ids: list[int] = []
+    for chunk in chunks:
+        if chunk not in known:
+            if len(known) == _MOST_KNOWN:
+                known.clear()
+            symbols = [byte_ids[byte] for byte in chunk.encode() if byte in byte_ids]
+            known[chunk] = apply_merges(symbols, merges)
+        ids += known[chunk]
+    return ids
 
 
 def apply_merges(ids: Sequence[int], merges: Merges) -> list[int]:

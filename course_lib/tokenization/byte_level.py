@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from course_lib.tokenization.bpe import BYTES, SIGNS, Merges, apply_merges, in_ascii, split_chunks
+from course_lib.tokenization.bpe import BYTES, SIGNS, Merges, encode_chunks, in_ascii, split_chunks
 from course_lib.validation import check_not_string
 
 PreTokenizer = Literal["gpt-2", "smollm", "llama-bpe", "qwen2"]
@@ -22,7 +22,6 @@ space before them, and joins punctuation marks with line ends after them. ``qwen
 with single digits.
 """
 
-_MOST_KNOWN = 10_000  # chunks whose tokens are kept
 _DIGIT = re.compile(r"([0-9])", re.ASCII)
 _MODERN = (
     r"'(?:[sS]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])|[^\r\na-zA-Z0-9]?[a-zA-Z]+|DIGITS"
@@ -166,20 +165,16 @@ class ByteLevelTokenizer:
         return self._ids[token]
 
     def _encode_plain(self, text: str) -> list[int]:
-        ids: list[int] = []
-        for chunk in pre_tokenize(text, self.pre_tokenizer):
-            if chunk not in self._known:
-                if len(self._known) == _MOST_KNOWN:
-                    self._known.clear()
-                signs = (SIGNS[byte] for byte in chunk.encode())
-                known = [self._ids[sign] for sign in signs if sign in self._ids]
-                self._known[chunk] = apply_merges(known, self._merges)
-            ids += self._known[chunk]
-        return ids
+        chunks = pre_tokenize(text, self.pre_tokenizer)
+        return encode_chunks(chunks, self._byte_ids, self._merges, self._known)
 
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {token: number for number, token in enumerate(self.tokens)}
+
+    @cached_property
+    def _byte_ids(self) -> dict[int, int]:
+        return {byte: self._ids[sign] for byte, sign in SIGNS.items() if sign in self._ids}
 
     @cached_property
     def _merges(self) -> Merges:
@@ -196,7 +191,7 @@ class ByteLevelTokenizer:
 
     @cached_property
     def _known(self) -> dict[str, list[int]]:
-        return {}  # words come again and again
+        return {}
 
 
 def _bytes_of(token: str) -> bytes:

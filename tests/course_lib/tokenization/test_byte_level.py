@@ -122,7 +122,7 @@ def test_special_tokens_are_text_where_told(pair):
 
 
 def test_cache_of_earlier_texts_is_bounded(pair, monkeypatch):
-    monkeypatch.setattr("course_lib.tokenization.byte_level._MOST_KNOWN", 3)
+    monkeypatch.setattr("course_lib.tokenization.bpe._MOST_KNOWN", 3)
     ours = dataclasses.replace(pair[0])  # nothing known
     ours.encode("one two three four five six")
     assert 0 < len(ours._known) <= 3
