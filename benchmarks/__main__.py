@@ -7,6 +7,7 @@ All topics take about five minutes on an idle processor, and 4 GB of memory. Not
 weights and texts are random. A GPU is measured too if there is one. The judge and large classes
 have commands of their own, see their --help:
 
+    python -m benchmarks.language_model  # SmolLM2 and MiniLM; needs their weights
     python -m benchmarks.autograder      # the judge beside nbgrader; needs bubblewrap
     python -m benchmarks.endless         # a class with endless functions; needs bubblewrap
     python -m benchmarks.scale           # the time for 100,000 submissions; needs bubblewrap
@@ -61,15 +62,18 @@ def machine() -> str:
 
 def write_readme(found: dict[str, list[Comparison]]) -> None:
     """Replace the figures between the markers of the README."""
-    path = FOLDER / "README.md"
-    text = path.read_text("utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{path} needs the lines {BEGIN!r} and {END!r}")
     sections = [f"### {topic.replace('_', ' ')}\n\n{table(rows)}" for topic, rows in found.items()]
-    figures = "\n\n".join([machine(), *sections])
-    path.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}", "utf-8")
+    replace_section(BEGIN, END, "\n\n".join([machine(), *sections]))
+
+
+def replace_section(begin: str, end: str, text: str) -> None:
+    """Replace the text between two markers of the README; end the process if one is missing."""
+    path = FOLDER / "README.md"
+    before, found_begin, rest = path.read_text("utf-8").partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found_begin and found_end):
+        sys.exit(f"{path} needs the lines {begin!r} and {end!r}")
+    path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8")
 
 
 def main() -> None:

@@ -27,9 +27,9 @@ from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
 from autograder.homework_source.homework import CellKind
 from autograder.homework_source.source import load_homework
+from benchmarks.__main__ import replace_section
 from benchmarks.autograder import HOMEWORK, ROOT, write_class
 
-README = Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- endless: written by python -m benchmarks.endless -->", "<!-- end of endless -->"
 _ENDLESS = "\n\n\ndef endless(*args, **kwargs):\n    while True:\n        pass\n\n\n"
 
@@ -150,16 +150,6 @@ def table(found: dict[str, Spent], count: int, percent: float, workers: int) -> 
     return "\n".join(rows)
 
 
-def write_readme(text: str) -> None:
-    """Replace the table between its markers in the README."""
-    readme = README.read_text("utf-8")
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{README} needs the lines {BEGIN!r} and {END!r}")
-    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
-
-
 def main() -> None:
     """Measure and print, and write with ``--write``."""
     parser = argparse.ArgumentParser(
@@ -174,7 +164,7 @@ def main() -> None:
     text = table(measure(*how), *how)
     print(text)
     if given.write:
-        write_readme(text)
+        replace_section(BEGIN, END, text)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,7 +20,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, LlamaForCausalLM
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
-from benchmarks.__main__ import machine
+from benchmarks.__main__ import machine, replace_section
 from benchmarks.measure import Comparison, compare, table
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import CachedDecoder, store_by_columns
@@ -33,7 +32,6 @@ from course_lib.models.pretrained.gguf import GGUFFile
 from course_lib.models.pretrained.installed import minilm_folder, smollm2_file
 from course_lib.tokenization.byte_level import ByteLevelTokenizer
 
-README = Path(__file__).parent / "README.md"
 BEGIN = "<!-- language model: written by python -m benchmarks.language_model -->"
 END = "<!-- end of language model -->"
 
@@ -264,17 +262,7 @@ def main() -> None:
     text = "\n\n".join([machine(), numbers, table(speed_rows(*pair, new_tokens=32))])
     print(text)
     if given.write:
-        write_readme(text)
-
-
-def write_readme(text: str) -> None:
-    """Replace the tables between their markers in the README."""
-    readme = README.read_text("utf-8")
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{README} needs the lines {BEGIN!r} and {END!r}")
-    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
+        replace_section(BEGIN, END, text)
 
 
 if __name__ == "__main__":
