@@ -259,7 +259,7 @@ def changed_inputs(
     """Call a function on copies of its arguments and name those that it changes.
 
     Args:
-        function: What to call.
+        function: The function to call.
         args: Its positional arguments; tensors, lists, tuples and dataclasses are copied, and so is
             what these hold.
         kwargs: Its keyword arguments; likewise.
@@ -304,13 +304,13 @@ def _is_record(value: Any) -> bool:
 def assert_raises(
     error: type[Exception], function: Callable[..., Any], *args: Any, hint: str = "", **kwargs: Any
 ) -> None:
-    """Check that a call is refused with the error that its docstring promises.
+    """Check that a call raises the error that its docstring documents.
 
     Args:
-        error: The promised exception type.
-        function: What to call.
+        error: The documented exception type.
+        function: The function to call.
         *args: Its arguments.
-        hint: What to look at when it does not refuse.
+        hint: A likely cause if it does not raise.
         **kwargs: Its keyword arguments.
 
     Raises:
@@ -320,7 +320,7 @@ def assert_raises(
     raised, cause, is_promised = "", None, False
     try:
         function(*args, **kwargs)
-    except NotImplementedError:  # to Python a RuntimeError; here a stub, which promises nothing
+    except NotImplementedError:  # a subclass of RuntimeError, raised by unwritten exercises
         raise
     except error:
         is_promised = True
@@ -628,7 +628,7 @@ def fix_weights(layer: Any) -> Any:
 
 
 def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
-    """Check that in training a layer drops the same numbers as the reference, by the same dice.
+    """Check that in training a layer drops the same numbers as the reference with the same seed.
 
     Args:
         layer: An ``nn.Module`` with dropout, and with the parameters of the reference.
@@ -722,7 +722,7 @@ def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int]
     ``call_beside(call_strided, function, ...)``.
 
     Args:
-        function: What to call.
+        function: The function to call.
         *args: Its arguments; a tensor of a single dimension has but one order, a number has none.
         dims: Which two dimensions have changed places; (1, 2) where heads have been split off.
 
@@ -739,13 +739,13 @@ def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int]
 
 
 def call_seeded(function: Callable[..., Any], seed: int, *args: Any) -> Any:
-    """Call a function by known dice.
+    """Call a function with a fixed random seed.
 
     Under the judge this must run where the function does: ``call_beside(call_seeded, ...)``.
 
     Args:
-        function: What to call.
-        seed: Of PyTorch's own dice.
+        function: The function to call.
+        seed: For ``torch.manual_seed``.
         *args: Its arguments.
 
     Returns:
@@ -762,7 +762,7 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
     ``call_beside(call_without_dropout, function, ...)``.
 
     Args:
-        function: What to call.
+        function: The function to call.
         *args: Its arguments.
         **kwargs: Its keyword arguments.
 

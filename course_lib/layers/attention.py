@@ -1,7 +1,7 @@
-"""Scaled dot-product attention and its layers: multi-head, with a cache, with shared keys.
+"""Scaled dot-product attention and its layers: multi-head, cached and grouped-query attention.
 
 Dimensions: batch; num_heads; num_kv_heads; query_len, key_len (tokens); head_dim;
-d_model = num_heads * head_dim if nothing else is said. Masks are boolean, True where a query may
+d_model = num_heads * head_dim unless stated otherwise. Masks are boolean, True where a query may
 attend to a key; see ``masks.py``.
 """
 
@@ -295,11 +295,11 @@ class CachedAttention(MultiHeadAttention):
 
 
 class GroupedQueryAttention(CachedAttention):
-    """Cached attention whose query heads share key-value heads: the cache is as much smaller.
+    """Cached attention in which a group of query heads shares one key-value head.
 
-    Query heads ``g * i`` to ``g * i + g - 1`` read the key-value head i, where g is ``num_heads //
-    num_kv_heads``. With one key-value head it is multi-query attention, with ``num_heads`` of them
-    multi-head attention.
+    The group size g is ``num_heads // num_kv_heads``, and the cache is g times smaller. Query heads
+    ``g * i`` to ``g * i + g - 1`` read the key-value head i. With one key-value head this is
+    multi-query attention, with ``num_heads`` of them multi-head attention.
 
     >>> from course_lib.layers.kv_cache import GrowingCache
     >>> attention = GroupedQueryAttention(d_model=8, num_heads=4, num_kv_heads=2).eval()
@@ -317,10 +317,10 @@ class GroupedQueryAttention(CachedAttention):
         num_kv_heads: Number of heads of keys and values.
         head_dim: Width of a head; ``d_model // num_heads`` if None.
         bias: Whether the projections of queries, keys and values have biases.
-        output_bias: Whether the output projection has one.
-        rotary: Turns queries and keys by their positions; None turns nothing.
-        query_key_norm: Whether queries and keys are RMS-normalised, head by head, as in Qwen3.
-        eps: Of these normalisations.
+        output_bias: Whether the output projection has a bias.
+        rotary: Rotary positions of queries and keys; None for none.
+        query_key_norm: Whether each head's queries and keys are RMS-normalised, as in Qwen3.
+        eps: Added to the denominator of these normalisations.
 
     Attributes:
         query_projection: ``nn.Linear(d_model, num_heads * head_dim)``.
@@ -331,7 +331,7 @@ class GroupedQueryAttention(CachedAttention):
         head_dim: Width of a head.
 
     Raises:
-        ValueError: A size is not positive, or does not divide as it must.
+        ValueError: A size is not positive, or not divisible as stated above.
 
     Source: Ainslie et al. (2023), section 2.2; Shazeer (2019), section 3, for one key-value head.
     """
@@ -373,7 +373,7 @@ class GroupedQueryAttention(CachedAttention):
 
 
 class NormalizedHeads(nn.Linear):
-    """A projection to heads, each of which is then RMS-normalised: scores can't grow large.
+    """A projection to heads that RMS-normalises each head, which bounds the scores of attention.
 
     >>> NormalizedHeads(8, 6, head_dim=3)(torch.randn(2, 5, 8)).shape
     torch.Size([2, 5, 6])
@@ -383,7 +383,7 @@ class NormalizedHeads(nn.Linear):
         out_features: Width of all heads together; divisible by ``head_dim``.
         head_dim: Width of a head.
         bias: Whether the projection has a bias.
-        eps: Of the normalisation.
+        eps: Added to the denominator of the normalisation.
 
     Attributes:
         norm: ``RMSNorm(head_dim)``, one weight for all heads.

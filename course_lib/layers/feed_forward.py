@@ -82,11 +82,11 @@ class FeedForward(nn.Module):
 
 
 class GatedFeedForward(nn.Module):
-    """Let one projection open and close the other: ``W3 (f(W1 x) * W2 x)``.
+    """A feed-forward layer in which one projection gates the other: ``W3 (f(W1 x) * W2 x)``.
 
-    With ``silu`` it is SwiGLU, the layer of Llama; with ``gelu`` or ``gelu_tanh`` GeGLU. A third
-    matrix has to be paid for: with ``d_ff`` of 8/3 ``d_model`` there are as many parameters as in
-    a ``FeedForward`` of 4 ``d_model``.
+    With ``silu`` it is SwiGLU, the layer of Llama; with ``gelu`` or ``gelu_tanh`` GeGLU. With
+    ``d_ff`` of 8/3 ``d_model`` its three matrices have as many parameters as the two of a
+    ``FeedForward`` with ``d_ff`` of 4 ``d_model``.
 
     >>> import torch
     >>> layer = GatedFeedForward(d_model=4, d_ff=10)
@@ -96,7 +96,7 @@ class GatedFeedForward(nn.Module):
     Args:
         d_model: Width of input and output.
         d_ff: Width inside.
-        activation: The function f, which bends the gate.
+        activation: The function f, applied to the gate.
         bias: Whether the projections have biases.
 
     Attributes:

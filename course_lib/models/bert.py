@@ -170,11 +170,11 @@ class Pooler(nn.Module):
 
 
 def mean_pooling(hidden: Tensor, is_real: Tensor) -> Tensor:
-    """Sum texts up by the mean of their tokens' vectors, padding left out.
+    """Return the mean of each text's token vectors, without padding.
 
     Args:
         hidden: ``(batch, length, d_model)``, the last layer's vectors.
-        is_real: Boolean ``(batch, length)``, True where there is no padding; at least one in a row.
+        is_real: Boolean ``(batch, length)``, False at padding; each row has a True.
 
     Returns:
         ``(batch, d_model)``.

@@ -66,7 +66,7 @@ class MaskedLanguageModelHead(nn.Module):
 
 
 class BertForMaskedLM(nn.Module):
-    """BERT with the head that guesses masked tokens, without that for the next sentence.
+    """BERT with the masked-language-model head alone.
 
     >>> import torch
     >>> config = BertConfig(vocab_size=9, num_layers=1, d_model=8, num_heads=2, d_ff=16)

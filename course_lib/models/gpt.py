@@ -232,7 +232,7 @@ class DecoderLM(nn.Module):
         return self.norm(x)
 
     def _initialise(self) -> None:
-        """Start as GPT-2 did: small, and the more layers add to the residual, the smaller."""
+        """Initialise as GPT-2 does; in deeper models the last projections start smaller."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=0.02)
