@@ -106,7 +106,7 @@ def position_angles(positions, width, *, base=10_000.0, dtype=torch.float64):
     return (positions.double()[..., None] * speeds).to(dtype)
 ''')
 ANGLES = "positions.to(dtype)[:, None] * frequencies"
-SPEEDS = "torch.exp(evens * (-math.log(base) / width))"
+SPEEDS = "1 / base ** (evens / width)"
 EVENS = "torch.arange(0, width, 2,"
 OWN = "position / base^(2i / width)."
 DIGITS = "You lose digits; make positions, exponents and the logarithm in dtype before you compute with them."
@@ -117,15 +117,15 @@ for name, answer in (
     wrong(f"{name} at every position", (ANGLES, answer), lost="*",
         hint=f"You return the same angles for every position; an angle is {OWN}")
 for name, edit, hint in (
-    ("hands that get faster", ("-math.log(base)", "math.log(base)"),
+    ("hands that get faster", ("1 / base", "base"),
      f"You let the hands get faster; divide: {OWN}"),
     ("the exponent is i / width", (EVENS, "torch.arange(0, width // 2,"),
      "You take i / width as exponent; it is 2i / width: 0, 2/width, 4/width, ..."),
-    ("the exponent is divided by half the width", ("(-math.log(base) / width)", "(-math.log(base) / (width // 2))"),
+    ("the exponent is divided by half the width", ("evens / width", "evens / (width // 2)"),
      "You divide the exponent by width / 2; divide it by width."),
     ("the hands are numbered from 1", (EVENS, "torch.arange(2, width + 2, 2,"),
      "You number the hands from 1; from 0 on, the first one turns a radian a token."),
-    ("the base is fixed", ("math.log(base)", "math.log(10_000.0)"),
+    ("the base is fixed", ("base **", "10_000.0 **"),
      "You fix the base; use the argument base."),
     ("natural exponents without the logarithm", (SPEEDS, "torch.exp(-evens / width)"),
      "You raise e, not base, to the exponent; multiply the exponent by log(base)."),

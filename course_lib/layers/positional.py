@@ -7,7 +7,6 @@ Dimensions: batch; length (tokens); d_model; head_dim. The position of the first
 ``offset``: 0, or the number of tokens that a cache already holds.
 """
 
-import math
 from typing import Literal, get_args
 
 import torch
@@ -41,7 +40,7 @@ def position_angles(
     """
     _check_even("width", width)
     evens = torch.arange(0, width, 2, device=positions.device, dtype=dtype)  # 2i: (width / 2,)
-    frequencies = torch.exp(evens * (-math.log(base) / width))  # radians a token
+    frequencies = 1 / base ** (evens / width)  # radians a token
     return positions.to(dtype)[:, None] * frequencies  # (length, width / 2)
 
 

