@@ -14,10 +14,11 @@ from course_lib.models.bert_heads import (
 )
 from course_lib.models.pretrained.huggingface import (
     drop_repeated,
+    in_order,
     load_exactly,
     read_config,
-    read_json_object,
     read_tensors,
+    read_tokenizer_json,
     rename,
     require,
 )
@@ -164,10 +165,7 @@ def read_tokenizer(folder: Path | str) -> WordPiece:
 
     Source: chapter "BERT".
     """
-    path = Path(folder) / "tokenizer.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"folder must hold tokenizer.json, {folder} does not")
-    content = read_json_object(path)
+    path, content = read_tokenizer_json(folder)
     model, normalizer = content.get("model") or {}, content.get("normalizer") or {}
     require(model, {"type": "WordPiece", "continuing_subword_prefix": "##"}, path)
     require(
@@ -177,9 +175,7 @@ def read_tokenizer(folder: Path | str) -> WordPiece:
     )
     if not isinstance(model.get("vocab"), dict) or model.get("unk_token") not in model["vocab"]:
         raise ValueError(f"model in {path} must have a vocab with its unk_token in it")
-    tokens = tuple(sorted(model["vocab"], key=model["vocab"].__getitem__))
-    if [model["vocab"][token] for token in tokens] != list(range(len(tokens))):
-        raise ValueError(f"vocab in {path} must number its tokens from 0 on")
+    tokens = in_order(model["vocab"], path)
     specials = tuple(t["content"] for t in content.get("added_tokens", ()) if t["special"])
     return WordPiece(
         vocabulary=Vocabulary(tokens=tokens, specials=specials, unknown=model["unk_token"]),

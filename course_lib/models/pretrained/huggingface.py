@@ -104,6 +104,22 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return content
 
 
+def read_tokenizer_json(folder: Path | str) -> tuple[Path, dict[str, Any]]:
+    """Read ``tokenizer.json``, a file of the package ``tokenizers``; return its path too."""
+    path = Path(folder) / "tokenizer.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"folder must hold tokenizer.json, {folder} does not")
+    return path, read_json_object(path)
+
+
+def in_order(vocab: Mapping[str, int], path: Path) -> tuple[str, ...]:
+    """Return the tokens of a vocabulary in the order of their ids, which must leave no gap."""
+    tokens = tuple(sorted(vocab, key=vocab.__getitem__))
+    if [vocab[token] for token in tokens] != list(range(len(tokens))):
+        raise ValueError(f"vocab in {path} must number its tokens from 0 on")
+    return tokens
+
+
 def _read_tensor_file(path: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":

@@ -9,12 +9,16 @@ import torch
 from course_lib.models.llama import Biases, Llama, LlamaConfig
 from course_lib.models.pretrained.huggingface import (
     drop_repeated,
+    in_order,
     load_exactly,
     read_config,
+    read_json_object,
     read_tensors,
+    read_tokenizer_json,
     rename,
     require,
 )
+from course_lib.tokenization.byte_level import ByteLevelTokenizer, PreTokenizer
 
 # Their names, as patterns, and ours.
 _NAMES = {
@@ -51,6 +55,19 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "qwen2": {"use_sliding_window": False},
     "qwen3": {"use_sliding_window": False, "head_dim": 128},
     "smollm3": {"tie_word_embeddings": True, "rope_theta": 2e6, "use_sliding_window": False},
+}
+
+_WORDS, _BYTES = (("ByteLevel", use_regex) for use_regex in (True, False))
+_MODERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|DIGITS"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+# Pre-tokenizers of the package ``tokenizers``, by the result of ``_outline``.
+_PRE_TOKENIZERS: dict[tuple[object, ...], PreTokenizer] = {
+    (_WORDS,): "gpt-2",
+    (("Digits", True), _WORDS): "smollm",
+    (("Split", _MODERN.replace("DIGITS", r"\p{N}{1,3}")), _BYTES): "llama-bpe",
+    (("Split", _MODERN.replace("DIGITS", r"\p{N}")), _BYTES): "qwen2",
 }
 
 
@@ -91,6 +108,79 @@ def empty_model(config: LlamaConfig) -> Llama:
     with torch.device("meta"):
         model = Llama(config)
     return model.to_empty(device="cpu")
+
+
+def read_tokenizer(folder: Path | str) -> ByteLevelTokenizer:
+    """Read the byte-level tokenizer of a language model; it adds no special tokens to a text.
+
+    Args:
+        folder: Holds ``tokenizer.json``, as the package ``tokenizers`` writes it.
+
+    Returns:
+        The tokenizer; all added tokens are special.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is not byte-level byte-pair encoding, or it has a setting that
+            ``ByteLevelTokenizer`` does not support, such as a normalizer.
+
+    Source: huggingface/tokenizers, models/bpe/model.rs.
+    """
+    path, content = read_tokenizer_json(folder)
+    model = content.get("model") or {}
+    require(content, {"normalizer": None}, path)
+    require(model, {"type": "BPE", "byte_fallback": False, "ignore_merges": False}, path)
+    parts = content.get("pre_tokenizer") or {}
+    outline = tuple(_outline(part) for part in parts.get("pretokenizers", [parts]))
+    if outline not in _PRE_TOKENIZERS:
+        raise ValueError(
+            f"pre_tokenizer in {path} must be one of {(*_PRE_TOKENIZERS.values(),)}, got {parts}"
+        )
+    added = {token["content"]: token["id"] for token in content.get("added_tokens", ())}
+    merges = (pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"])
+    return ByteLevelTokenizer(
+        tokens=in_order(model["vocab"] | added, path),
+        merges=tuple((left, right) for left, right in merges),
+        specials=tuple(added),
+        pre_tokenizer=_PRE_TOKENIZERS[outline],
+    )
+
+
+def read_chat_template(folder: Path | str) -> str:
+    """Read a model's chat template from ``chat_template.jinja`` or ``tokenizer_config.json``.
+
+    Args:
+        folder: Holds one of them, as ``save_pretrained`` of ``transformers`` writes it.
+
+    Returns:
+        The template, for ``render_chat``.
+
+    Raises:
+        FileNotFoundError: There is neither file.
+        ValueError: The model has no chat template.
+
+    Source: ``transformers``, tokenization_utils_base.py.
+    """
+    path = Path(folder) / "chat_template.jinja"
+    if path.is_file():
+        return path.read_text(encoding="utf-8")
+    path = path.with_name("tokenizer_config.json")
+    if not path.is_file():
+        raise FileNotFoundError(f"folder must hold tokenizer_config.json, {folder} does not")
+    template = read_json_object(path).get("chat_template")
+    if not isinstance(template, str):
+        raise ValueError(f"chat_template in {path} must be a template, got {template!r}")
+    return template
+
+
+def _outline(part: dict[str, Any]) -> tuple[object, ...]:
+    """Return the settings of a pre-tokenizer that decide how it splits."""
+    match part:
+        case {"type": "ByteLevel", "add_prefix_space": False}:
+            return "ByteLevel", part.get("use_regex", True)
+        case {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}:
+            return "Split", pattern
+    return part.get("type"), part.get("individual_digits")
 
 
 def _our_config(theirs: dict[str, Any], folder: Path) -> LlamaConfig:

@@ -1,71 +1,23 @@
 """Does a tokenizer from a file turn text into ids and back as `tokenizers` does?"""
 
 import dataclasses
-import json
 import random
 
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from course_lib.models.pretrained.gguf import GGUFFile
 from course_lib.tokenization.byte_level import ByteLevelTokenizer, pre_tokenize
 from tests.course_lib.tokenization.random_texts import draw_text
+from tests.course_lib.tokenization.trained_pairs import PEERS, SPECIALS, peer_of, trained_pair
 from tests.daily import with_proofs
 from tests.processor_time import limited_to
 
-SPECIALS = ("<|im_start|>", "<|im_end|>", "<|im_start|>user")
-BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
-MODERN = (  # copied from the tokenizer.json of Llama 3 and Qwen2
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|DIGITS"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-NO_REGEX = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-
-
-def modern(digits: str):
-    split = pre_tokenizers.Split(Regex(MODERN.replace("DIGITS", digits)), behavior="isolated")
-    return pre_tokenizers.Sequence([split, NO_REGEX])
-
-
-PEERS = {
-    "gpt-2": BYTES,
-    "smollm": pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), BYTES]),
-    "llama-bpe": modern(r"\p{N}{1,3}"),
-    "qwen2": modern(r"\p{N}"),
-}
 COUNTS = with_proofs([1500, 100_000], [100_000])
 
 
-def peer_of(tokens, merges, specials, pre_tokenizer) -> Tokenizer:
-    ids = {token: number for number, token in enumerate(tokens)}
-    peer = Tokenizer(models.BPE(vocab=ids, merges=list(merges)))
-    peer.pre_tokenizer, peer.decoder = PEERS[pre_tokenizer], decoders.ByteLevel()
-    peer.add_special_tokens([AddedToken(token, normalized=False) for token in specials])
-    return peer
-
-
-@pytest.fixture(scope="module", params=PEERS)
+@pytest.fixture(params=PEERS)
 def pair(request):
-    """A tokenizer with a vocabulary of its own order, in which some bytes are missing."""
-    rng = random.Random(1)
-    peer = Tokenizer(models.BPE())
-    peer.pre_tokenizer = PEERS[request.param]
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())[:250],
-        limit_alphabet=250,
-        special_tokens=list(SPECIALS),
-        show_progress=False,
-    )
-    peer.train_from_iterator([draw_text(rng) for _ in range(2000)], trainer)
-    model = json.loads(peer.to_str())["model"]
-    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
-    rng.shuffle(tokens)
-    merges = tuple(map(tuple, model["merges"]))
-    ours = ByteLevelTokenizer(
-        tokens=tuple(tokens), merges=merges, specials=SPECIALS, pre_tokenizer=request.param
-    )
-    return ours, peer_of(tokens, merges, SPECIALS, request.param)
+    return trained_pair(request.param)
 
 
 def assert_alike(ours, peer, count: int) -> None:

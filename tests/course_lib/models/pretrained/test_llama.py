@@ -1,13 +1,17 @@
 """Is a Llama-shaped model that `transformers` saved read as it was written, and others refused?"""
 
+import json
+
 import pytest
 import torch
 import transformers
 
 from course_lib.models.llama import LlamaConfig
-from course_lib.models.pretrained.llama import from_huggingface
+from course_lib.models.pretrained.llama import from_huggingface, read_chat_template, read_tokenizer
+from course_lib.tokenization.chat_template import render_chat
 from tests.course_lib.parity import randomise
 from tests.course_lib.saved_folder import change_config, change_tensors
+from tests.course_lib.tokenization.trained_pairs import PEERS, trained_pair
 
 TOKEN_IDS = torch.randint(13, (2, 17), generator=torch.Generator().manual_seed(5))
 SIZES = {
@@ -146,3 +150,63 @@ def test_mismatched_checkpoint_is_named(folder, change, message):
     change_tensors(folder, change)
     with pytest.raises(ValueError, match=message):
         from_huggingface(folder)
+
+
+TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}<|im_end|>{% endfor %}"
+MESSAGES = [{"role": "user", "content": "Hello, 42!"}]
+
+
+def save_tokenizer(folder, name="gpt-2", **changes):
+    """Save a tokenizer of the package `tokenizers`, with other settings for BPE; return ours."""
+    ours, peer = trained_pair(name)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=peer, chat_template=TEMPLATE
+    ).save_pretrained(folder)
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text())
+    content["model"] |= changes
+    path.write_text(json.dumps(content))
+    return ours
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_tokenizer_is_read_as_saved(name, tmp_path):
+    ours = save_tokenizer(tmp_path, name)
+    read = read_tokenizer(tmp_path)
+    assert (read.tokens, read.merges) == (ours.tokens, ours.merges)
+    assert set(read.specials) == set(ours.specials)
+    assert read.pre_tokenizer == ours.pre_tokenizer
+    pairs = [" ".join(pair) for pair in ours.merges]  # as older versions write them
+    save_tokenizer(tmp_path, name, merges=pairs)
+    assert read_tokenizer(tmp_path) == read
+
+
+@pytest.mark.parametrize("name", ["normalizer", "pre_tokenizer"])
+def test_unsupported_part_of_a_tokenizer_is_named(name, tmp_path):
+    save_tokenizer(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: {"type": "NFC"}}))
+    with pytest.raises(ValueError, match=f"{name} in .*tokenizer.json must be .*, got .*NFC"):
+        read_tokenizer(tmp_path)
+
+
+def test_unsupported_setting_of_a_tokenizer_is_named(tmp_path):
+    save_tokenizer(tmp_path, ignore_merges=True)
+    with pytest.raises(ValueError, match=r"ignore_merges in .*tokenizer\.json must be False"):
+        read_tokenizer(tmp_path)
+
+
+def test_chat_template_is_that_of_transformers(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"must hold tokenizer_config\.json"):
+        read_chat_template(tmp_path)
+    save_tokenizer(tmp_path)
+    peer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    rendered = render_chat(read_chat_template(tmp_path), MESSAGES)
+    assert rendered == peer.apply_chat_template(MESSAGES, tokenize=False)
+    (tmp_path / "chat_template.jinja").unlink()
+    path = tmp_path / "tokenizer_config.json"  # the only file in older versions
+    path.write_text(json.dumps({"chat_template": TEMPLATE}))
+    assert read_chat_template(tmp_path) == TEMPLATE
+    path.write_text("{}")
+    with pytest.raises(ValueError, match=r"chat_template in .* must be a template, got None"):
+        read_chat_template(tmp_path)
