@@ -20,7 +20,7 @@
       this.bench = make("div", { class: "living-bench" });
       this.own = new window.courseOwnModel((text) => this.open(text), { homework: 5, file: "my-model.json" });
       const asked = document.getElementById("living-questions");
-      this.questions = asked && new window.courseQuestions(JSON.parse(asked.textContent), () => this.shown && this.ask());
+      this.questions = asked && new window.courseFigureQuestions(JSON.parse(asked.textContent), () => this.shown && this.ask());
       el.className = "living living-whole";
       this.known = this.makeKnown(model.kinds);
       el.append(...(asked ? [this.questions.element] : []), this.form.element, this.known, this.own.mine, this.bench, this.own.element);

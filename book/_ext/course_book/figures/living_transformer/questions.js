@@ -54,5 +54,5 @@
     }
   }
 
-  window.courseQuestions = Questions;
+  window.courseFigureQuestions = Questions;
 })();
