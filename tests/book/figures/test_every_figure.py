@@ -26,7 +26,7 @@ def test_every_figure_has_a_page():
     assert PAGES.keys() == FIGURES.keys()
 
 
-BEGINS = {"living-transformer", "training-scrubber"}  # by itself, or with a question
+BEGINS = {"living-transformer", "training-scrubber"}  # one asks questions, one plays by itself
 
 
 def test_every_figure_suggests_a_first_action():
