@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from course_book.figures import assets
 
 from tests.book.conftest import build_tiny_book
+from tests.book.contents import ROOT
 
 DATA = {
     "words": ["a", "<b>"],
@@ -133,3 +134,11 @@ def test_a_wrong_figure_is_an_error_of_the_build(warnings, name):
     start = f"{name}.md:7: ERROR:"
     (place,) = (number for number, line in enumerate(warnings) if start in line)
     assert message in " ".join(warnings[place : place + 3])
+
+
+def test_no_two_scripts_set_the_same_global_name():
+    files = [file for kind in ("js", "py") for file in (ROOT / "book").rglob(f"*.{kind}")]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    names = [name for text in texts for name in {*re.findall(r"window\.(course\w+) = ", text)}]
+    assert len(names) > 30
+    assert sorted(names) == sorted(set(names))
