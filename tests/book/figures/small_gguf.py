@@ -3,10 +3,10 @@
 Dimensions: length (tokens); width; head_width; inner (inside the feed-forward layers).
 """
 
-import struct
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,76 +40,31 @@ SETTINGS = {
     "tokenizer.ggml.merges": MERGES,
     "tokenizer.ggml.eos_token_id": 2,
 }
-NUMBERS = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8}
+UNSIGNED = gguf.GGUFValueType.UINT32
 
 
-def quantised(x: Array, kind: str) -> tuple[bytes, Array]:
-    """Return a matrix in the blocks of a type, and the numbers that they stand for."""
-    if kind in ("F32", "F16"):
-        stored = x.astype("<f4" if kind == "F32" else "<f2")
-        return stored.tobytes(), stored.astype(float)
-    blocks = x.reshape(-1, 32)
-    if kind == "Q8_0":
-        scale = _half(np.abs(blocks).max(1) / 127)
-        codes = np.rint(blocks / scale[:, None]).clip(-128, 127)
-        data = np.hstack([_bytes(scale), codes.astype("i1").view("u1")])
-        return data.tobytes(), (codes * scale[:, None]).reshape(x.shape)
-    low = _half(blocks.min(1))
-    scale = _half((blocks.max(1) - low) / 15)
-    if kind == "Q4_0":
-        low = -8 * scale
-    codes = np.rint((blocks - low[:, None]) / scale[:, None]).clip(0, 15)
-    packed = (codes[:, :16] + 16 * codes[:, 16:]).astype("u1")
-    head = [_bytes(scale)] if kind == "Q4_0" else [_bytes(scale), _bytes(low)]
-    return np.hstack([*head, packed]).tobytes(), (codes * scale[:, None] + low[:, None]).reshape(
-        x.shape
-    )
+def write_small_gguf(path: Path, **settings: Any) -> dict[str, Array]:
+    """Write a random model with matrices of all types, and return its weights by name."""
+    given = SETTINGS | settings
+    writer = gguf.GGUFWriter(path, given.pop("general.architecture"))
+    for name, value in given.items():
+        kind = gguf.GGUFValueType.get_type(value)
+        writer.add_key_value(name, value, UNSIGNED if isinstance(value, int) else kind)
+    weights = {}
+    for name, (kind, drawn) in _random_tensors().items():
+        blocks = gguf.quantize(drawn, kind)
+        weights[name] = gguf.dequantize(blocks, kind).reshape(drawn.shape).astype(float)
+        writer.add_tensor(name, blocks, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return weights
 
 
-def _half(x: Array) -> Array:
-    return x.astype("<f2").astype(float)
-
-
-def _bytes(x: Array) -> NDArray[np.uint8]:
-    return x.astype("<f2").view("u1").reshape(len(x), 2)
-
-
-def _string(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack("<Q", len(data)) + data
-
-
-def _value(value: Any) -> bytes:
-    """Return a setting's type and value as a file has them."""
-    if isinstance(value, str):
-        return struct.pack("<I", 8) + _string(value)
-    if isinstance(value, float):
-        return struct.pack("<If", 6, value)
-    if isinstance(value, int):
-        return struct.pack("<II", 4, value)
-    kind = _value(value[0])[:4]
-    return struct.pack("<I", 9) + kind + struct.pack("<Q", len(value)) + b"".join(
-        _value(item)[4:] for item in value
-    )  # fmt: skip
-
-
-def gguf_bytes(settings: dict[str, Any], tensors: dict[str, tuple[str, Array, bytes]]) -> bytes:
-    """Return a GGUF file of settings and of tensors: type, numbers and their blocks, by name."""
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(settings))
-    head += b"".join(_string(name) + _value(value) for name, value in settings.items())
-    data = b""
-    for name, (kind, numbers, blocks) in tensors.items():
-        data += bytes(-len(data) % 32)
-        sizes = numbers.shape[::-1]
-        head += _string(name) + struct.pack(f"<I{len(sizes)}Q", len(sizes), *sizes)
-        head += struct.pack("<IQ", NUMBERS[kind], len(data))
-        data += blocks
-    return head + bytes(-len(head) % 32) + data
-
-
-def random_tensors(seed: int = 0) -> dict[str, tuple[str, Array, bytes]]:
-    """Draw a model whose matrices have all types, as ``gguf_bytes`` takes it."""
-    generator = np.random.default_rng(seed)
+def _random_tensors() -> dict[str, tuple[gguf.GGMLQuantizationType, NDArray[np.float32]]]:
+    """Draw the numbers of each tensor, and name their type in the file."""
+    generator = np.random.default_rng(0)
     width, inner = SIZES["width"], SIZES["inner"]
     shared = width * SIZES["key_heads"] // SIZES["heads"]
     shapes = {"token_embd": (len(TOKENS), width, "Q8_0"), "output_norm": (width, "F32")}
@@ -125,16 +80,8 @@ def random_tensors(seed: int = 0) -> dict[str, tuple[str, Array, bytes]]:
     tensors = {}
     for name, (*shape, kind) in shapes.items():
         drawn = generator.normal(size=shape) * 0.3 + (len(shape) == 1)
-        blocks, numbers = quantised(drawn, kind)
-        tensors[f"{name}.weight"] = (kind, numbers, blocks)
+        tensors[f"{name}.weight"] = (gguf.GGMLQuantizationType[kind], drawn.astype(np.float32))
     return tensors
-
-
-def write_small_gguf(path: Path, **settings: Any) -> dict[str, Array]:
-    """Write a random model into a file, and return its weights by name."""
-    tensors = random_tensors()
-    path.write_bytes(gguf_bytes(SETTINGS | settings, tensors))
-    return {name: numbers for name, (_, numbers, _) in tensors.items()}
 
 
 class NumpyLlama:

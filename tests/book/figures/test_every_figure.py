@@ -5,7 +5,7 @@ from course_book.figures.registry import FIGURES
 
 from tests.book import living_figures as living
 from tests.book.contents import ROOT
-from tests.book.figures.conftest import FIGURE, PAGES, figure_test
+from tests.book.figures.conftest import FIGURE, PAGES, copied, figure_test
 from tests.book.watched_page import depends_on_page, lift_veils, opened
 
 DAILY = ("living-transformer", "query-key-value", "label-smoothing")
@@ -122,9 +122,7 @@ def test_a_button_has_the_colour_of_all_buttons(figure):
 def test_link_holds_dragged_values(figure, chromium):
     figure.locator(".course-handle").nth(1).press("ArrowUp")
     table = figure.locator(".bend-table").inner_text()
-    figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
-    figure.get_by_role("button", name="Copy link").click()
-    with opened(chromium, figure.page.evaluate("window.clip")) as again:
+    with opened(chromium, copied(figure, "Copy link")) as again:
         assert again.page.locator(".bend-table").inner_text() == table
 
 

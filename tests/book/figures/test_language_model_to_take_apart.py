@@ -56,13 +56,6 @@ PROMPT = "hello the"
 IDS = [TOKENS.index("hello"), TOKENS.index("\u0120the")]
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """A file with a small model, and its weights."""
-    path = tmp_path_factory.mktemp("small") / "small.gguf"
-    return path, write_small_gguf(path)
-
-
 def press(figure, name):
     figure.get_by_role("button", name=name).click()
 

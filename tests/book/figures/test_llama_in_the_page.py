@@ -15,15 +15,7 @@ from course_lib.generation.sampling import keep_top_p
 from course_lib.models.pretrained.installed import smollm2_file
 from tests.book.contents import ROOT
 from tests.book.figures.conftest import NODE
-from tests.book.figures.small_gguf import (
-    MERGES,
-    SETTINGS,
-    TOKENS,
-    NumpyLlama,
-    gguf_bytes,
-    random_tensors,
-    write_small_gguf,
-)
+from tests.book.figures.small_gguf import MERGES, TOKENS, NumpyLlama, write_small_gguf
 
 pytestmark = pytest.mark.depends_on(
     "book/_ext", "course_lib", "tests/book/figures", "benchmarks/runs"
@@ -69,13 +61,6 @@ return {
 """
 IDS = [5, 77, 250, 9, 77, 250, 31, 8, 261, 40, 5, 77, 100, 3, 90, 41, 17, 66, 23]
 NO_CUTS: dict[str, Any] = {"heads": [], "layers": [], "rotary": False, "sink": False}
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """A file with a small model, and its weights."""
-    path = tmp_path_factory.mktemp("small") / "small.gguf"
-    return path, write_small_gguf(path)
 
 
 @pytest.mark.parametrize("pieces", [[IDS], [IDS[:1], IDS[1:6], IDS[6:]], [[i] for i in IDS]])
@@ -202,10 +187,8 @@ def test_files_that_are_not_whole_or_of_other_types_are_refused(small, tmp_path)
     ):
         path.write_bytes(data)
         assert message in run_llama(path, REFUSE)
-    tensors = random_tensors()
-    data = gguf_bytes(SETTINGS, tensors)
-    at = data.index(b"blk.0.attn_q.weight") + len(b"blk.0.attn_q.weight") + 4 + 16
-    path.write_bytes(data[:at] + (12).to_bytes(4, "little") + data[at + 4 :])
+    at = whole.index(b"blk.0.attn_q.weight") + len(b"blk.0.attn_q.weight") + 4 + 16
+    path.write_bytes(whole[:at] + (12).to_bytes(4, "little") + whole[at + 4 :])
     assert "of type Q4_K" in run_llama(path, REFUSE)
 
 

@@ -15,7 +15,7 @@ from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.generation.step_models import CachedTransformer
 from course_lib.models.transformer import Transformer
 from tests.book import living_figures as living
-from tests.book.figures.conftest import figure_test, numbers
+from tests.book.figures.conftest import copied, figure_test, numbers
 from tests.book.living_models import (
     computed,
     drawn_sources,
@@ -35,13 +35,6 @@ def translate(figure, sentence):
 
 def written(figure, model="French"):
     return figure.locator(".living-result", has_text=model).get_attribute("data-written")
-
-
-def copied(figure, name):
-    """Press a tool that copies, and return what it copied."""
-    figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
-    figure.get_by_role("button", name=name).click()
-    return figure.page.evaluate("window.clip")
 
 
 def choose_question(figure, index):
