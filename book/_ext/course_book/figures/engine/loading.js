@@ -6,11 +6,14 @@
   const { makeButton } = window.courseControls;
   const loaded = new Map(); // promises by address: figures of a page share loaded scripts
 
+  /** The whole address of a file of the site. */
+  const addressOf = (path) => new URL(document.documentElement.dataset.content_root + path, location.href).href;
+
   function load(address) {
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.async = false; // they run in the order in which they are asked for
-      script.src = document.documentElement.dataset.content_root + address;
+      script.src = addressOf(address);
       script.addEventListener("load", resolve);
       script.addEventListener("error", () => {
         loaded.delete(address); // another try may succeed
@@ -24,6 +27,8 @@
     if (!loaded.has(address)) loaded.set(address, load(address));
     return loaded.get(address);
   }
+
+  window.courseAddress = addressOf;
 
   /** Load scripts, given by their addresses from the root of the site. */
   window.courseLoad = (addresses) => Promise.all(addresses.map(loadOnce));

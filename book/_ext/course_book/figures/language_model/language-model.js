@@ -126,14 +126,13 @@
     }
 
     /** Read the prompt, then write. */
-    async run() {
+    run() {
       this.look.reset();
-      this.stopped = this.ended = false;
-      this.setBusy(true);
-      this.bar.hidden = false;
+      this.ended = false;
       this.active = this.writers;
-      const onShare = (share) => (this.bar.value = share);
-      try {
+      return this.work(async () => {
+        this.bar.hidden = false;
+        const onShare = (share) => (this.bar.value = share);
         const chat = this.model.canChat && this.kind.get() === 1;
         [this.whole, this.cut].forEach((writer) => writer.text.clear());
         for (const writer of this.active) {
@@ -146,19 +145,24 @@
         }
         this.bar.hidden = true;
         await this.stream();
+      });
+    }
+
+    goOn() {
+      return this.work(() => this.stream());
+    }
+
+    /** Let the model work while only "Stop" can be pressed; the summary tells an error. */
+    async work(steps) {
+      this.stopped = false;
+      this.setBusy(true);
+      try {
+        await steps();
       } catch (error) {
         this.ended = true;
         this.summary.say(error.message);
       }
       this.bar.hidden = true;
-      this.setBusy(false);
-      (this.ended ? this.write : this.more).focus();
-    }
-
-    async goOn() {
-      this.stopped = false;
-      this.setBusy(true);
-      await this.stream();
       this.setBusy(false);
       (this.ended ? this.write : this.more).focus();
     }

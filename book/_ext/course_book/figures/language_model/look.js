@@ -23,6 +23,16 @@
     return bar;
   }
 
+  /** A label and its list of numbers in one line. */
+  const makeField = ({ label, select }) => make("span", { class: "model-field" }, label, select);
+
+  /** Offer numbers, counted from 1; the one that was chosen stays so if it is among them. */
+  function offerNumbers({ select }, numbers) {
+    const before = Number(select.value);
+    select.replaceChildren(...numbers.map((number) => make("option", { value: number }, String(number + 1))));
+    if (numbers.includes(before)) select.value = before;
+  }
+
   const withBar = (p) => make("span", { class: "model-share" }, makeBar(p), percent(p));
 
   class Look {
@@ -35,10 +45,9 @@
       this.lensButton = makeButton("What would each layer say?", () => this.readLens());
       this.lens = make("div", {});
       this.summary = new Summary();
-      const field = ({ label, select }) => make("span", { class: "model-field" }, label, select);
       this.parts = make("div", { class: "model-parts" },
         make("section", { "aria-label": "Alternatives" }, this.alternatives),
-        make("section", { "aria-label": "Attention" }, make("div", { class: "course-pills" }, field(this.layer), field(this.head)), this.attention),
+        make("section", { "aria-label": "Attention" }, make("div", { class: "course-pills" }, makeField(this.layer), makeField(this.head)), this.attention),
         make("section", { "aria-label": "Logit lens" }, this.lensButton, this.lens));
       this.parts.hidden = true;
       this.element = make("div", { class: "model-look" }, this.heading, this.parts, this.summary.element);
@@ -70,19 +79,12 @@
     }
 
     fillLayers() {
-      this.offer(this.layer.select, Object.keys(this.run.heads).map(Number));
+      offerNumbers(this.layer, Object.keys(this.run.heads).map(Number));
       this.fillHeads();
     }
 
-    /** Offer numbers, counted from 1; the one that was chosen stays so if it is among them. */
-    offer(select, numbers) {
-      const before = Number(select.value);
-      select.replaceChildren(...numbers.map((number) => make("option", { value: number }, String(number + 1))));
-      if (numbers.includes(before)) select.value = before;
-    }
-
     fillHeads() {
-      this.offer(this.head.select, this.run.heads[this.layer.select.value]);
+      offerNumbers(this.head, this.run.heads[this.layer.select.value]);
       if (this.found) this.drawAttention();
     }
 
@@ -128,5 +130,5 @@
     }
   }
 
-  window.courseModelLook = { Look, makeTable };
+  window.courseModelLook = { Look, makeField, makeTable, offerNumbers };
 })();

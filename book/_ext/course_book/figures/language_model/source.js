@@ -54,7 +54,7 @@
     }
 
     get address() {
-      return new URL(document.documentElement.dataset.content_root + this.weights.file, location.href).href;
+      return window.courseAddress(this.weights.file);
     }
 
     async update() {

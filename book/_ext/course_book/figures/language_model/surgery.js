@@ -1,13 +1,14 @@
 /* Cuts into the model, and the search for induction heads, which offers the best to be cut.
  *
- * new Surgery({ onChange, search }): search(onShare, cuts) gives a result of the laboratory's induction.
+ * new Surgery({ onChange, search }): search(onShare, cuts) gives a result of the laboratory's induction; of the
+ * whole model without cuts.
  */
 (function () {
   "use strict";
 
   const { make } = window.courseElements;
   const { Summary, makeButton, makeSelect } = window.courseControls;
-  const { makeTable } = window.courseModelLook;
+  const { makeField, makeTable, offerNumbers } = window.courseModelLook;
   const { percent } = window.courseModelText;
 
   const nameOf = (key) => {
@@ -29,10 +30,9 @@
       this.bar.hidden = true;
       this.ranking = make("div", { class: "model-ranking" });
       this.summary = new Summary();
-      const field = ({ label, select }) => make("span", { class: "model-field" }, label, select);
       this.element = make("div", { class: "model-surgery" },
         make("p", { class: "model-heading" }, "Surgery"),
-        make("div", { class: "course-pills" }, ...Object.values(this.switches), field(this.layer), field(this.head),
+        make("div", { class: "course-pills" }, ...Object.values(this.switches), makeField(this.layer), makeField(this.head),
           makeButton("Switch this head off", () => this.cut(this.heads, `${this.layer.select.value}.${this.head.select.value}`)),
           makeButton("Switch this layer off", () => this.cut(this.layers, Number(this.layer.select.value)))),
         this.list,
@@ -51,9 +51,8 @@
 
     /** Offer the layers and heads of a model. */
     offer({ layers, heads }) {
-      const numbers = (count) => Array.from({ length: count }, (_, i) => make("option", { value: i }, String(i + 1)));
-      this.layer.select.replaceChildren(...numbers(layers));
-      this.head.select.replaceChildren(...numbers(heads));
+      offerNumbers(this.layer, [...Array(layers).keys()]);
+      offerNumbers(this.head, [...Array(heads).keys()]);
       this.found = null;
       this.ranking.replaceChildren();
       this.healAll();
@@ -104,9 +103,8 @@
       this.searchButton.disabled = true;
       this.bar.hidden = false;
       const onShare = (share) => (this.bar.value = share);
-      const whole = { heads: [], layers: [], rotary: false, sink: false };
       try {
-        this.found ??= await this.search(onShare, whole);
+        this.found ??= await this.search(onShare);
         const now = this.isWhole ? this.found : await this.search(onShare, this.cuts);
         this.drawRanking();
         const nats = (x) => x.toFixed(2);

@@ -8,11 +8,10 @@
 
   const SLICE = 30; // milliseconds of work, after which the page may draw
 
-  const root = () => document.documentElement.dataset.content_root;
   const untilDrawn = () => new Promise((resolve) => setTimeout(resolve));
 
   function startWorker(addresses) {
-    const absolute = addresses.map((address) => new URL(root() + address, location.href).href);
+    const absolute = addresses.map(window.courseAddress);
     const worker = new Worker(absolute.at(-1));
     worker.postMessage({ scripts: absolute.slice(0, -1) });
     const open = new Map();
