@@ -24,7 +24,7 @@ RMS_NORM = About(section="rms-norm", code=f"{LAYERS}.normalization.RMSNorm")
 
 @diagram(
     "transformer",
-    rows=17,
+    rows=14,
     columns=24,
     legend="Norms",
     variants={"post-norm": ("post",), "pre-norm": ("pre",)},
