@@ -15,6 +15,7 @@
   const FALL = 1000; // milliseconds for a step
   const ROUND = 96; // points of a circle
   const AXIS = 2.3; // length of an axis that is drawn
+  const BEYOND = 1.18; // part of an axis at which its name stands, outside the sphere
   const FLOOR = 2.4; // radius of the floor that is drawn
 
   const mean = (x) => x.reduce((sum, at) => sum + at, 0) / x.length;
@@ -44,7 +45,8 @@
       }));
       this.arrow = makeSvg("line", { class: "sphere-x" });
       this.svg = makeSvg("svg", { viewBox: `0 0 ${SIZE[0]} ${SIZE[1]}`, "aria-hidden": "true" },
-        this.floor, this.floorName, ...this.axes.flatMap(({ line, name }) => [line, name]), ...parts, this.arrow, this.ball);
+        this.floor, ...this.axes.map(({ line }) => line), ...parts, this.arrow, this.ball,
+        this.floorName, ...this.axes.map(({ name }) => name));
       this.stage = make("div", { class: "course-plane" }, this.svg);
       this.element = make("div", {}, make("p", { class: "course-chart-title" }, title), this.stage);
     }
@@ -83,10 +85,10 @@
       this.axes.forEach(({ line, name }, i) => {
         const tip = [0, 0, 0].map((_, j) => (i === j ? AXIS : 0));
         this.line(line, [0, 0, 0], tip);
-        this.label(name, tip, 0, -6);
+        this.label(name, tip.map((at) => at * BEYOND), 0, 5);
       });
-      const front = this.view.vector({ right: 0, away: -0.86 * FLOOR, up: 0 });
-      this.label(this.floorName, front, 0, 6);
+      const front = this.view.vector({ right: 0, away: -FLOOR, up: 0 });
+      this.label(this.floorName, front, 0, 18);
       this.line(this.arrow, [0, 0, 0], x);
     }
   }
@@ -245,9 +247,17 @@
       layer.dot(parts.normal, normal);
       layer.dot(parts.output, affine(normal));
       layer.label(parts.fallName, x.map((at, i) => 0.3 * at + 0.7 * centred[i]), 10, 5);
-      layer.label(parts.slideName, centred.map((at, i) => (at + normal[i]) / 2), 0, 24);
+      this.labelSlide(centred, normal);
       layer.put(this.handles[0], x, this.say(x));
       layer.put(this.foot, centred, this.say(centred));
+    }
+
+    /** Write the label of the slide below it, or to its left where it runs up or down. */
+    labelSlide(centred, normal) {
+      const [[x1, y1], [x2, y2]] = [centred, normal].map((x) => this.view.place(x));
+      const isFlat = Math.abs(x2 - x1) > 2 * Math.abs(y2 - y1);
+      this.parts.slideName.setAttribute("text-anchor", isFlat ? "middle" : "end");
+      this.layer.label(this.parts.slideName, centred.map((at, i) => (at + normal[i]) / 2), isFlat ? 0 : -16, isFlat ? 26 : 6);
     }
 
     drawRms(x, pulled) {
