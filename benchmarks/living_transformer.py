@@ -60,7 +60,7 @@ WORDS_IN_PAGE = """(sources) => {
 FRAMES_IN_PAGE = """async () => {
   const times = [];
   const deeper = ["[data-head='1']", ".living-weights .course-word", ".living-scores .course-word"];
-  for (const choice of [...deeper, ".living-crumb"]) {
+  for (const choice of [...deeper, ".living-crumb + .living-crumb"]) {
     const begin = performance.now();
     document.querySelector(choice).click();
     document.body.getBoundingClientRect(); // laid out as well

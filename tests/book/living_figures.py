@@ -58,7 +58,9 @@ def figure_of(page: Page, name: str) -> Locator:
 def start(page: Page, name: str) -> Locator:
     """Start the model of a figure in a page, wait until it has run, and return the figure."""
     figure = figure_of(page, name)
-    figure.get_by_role("button", name=FIGURES[name].start).click()
+    button = figure.get_by_role("button", name=FIGURES[name].start)
+    # The button disappears where the model starts by itself meanwhile.
+    button.evaluate_all("buttons => buttons.forEach((button) => button.click())")
     figure.locator(FIGURES[name].shown).first.wait_for()
     return figure
 

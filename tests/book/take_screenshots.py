@@ -31,7 +31,9 @@ def take_prediction(browser: Browser, file: Path) -> None:
 
 def take_model(browser: Browser, file: Path) -> None:
     """Take the model in the middle of a translation."""
-    page = browser.new_page(viewport={"width": 1440, "height": 1100}, device_scale_factor=1.5)
+    page = browser.new_page(
+        viewport={"width": 1440, "height": 1100}, device_scale_factor=1.5, reduced_motion="reduce"
+    )
     page.goto((BOOK / "living-transformer.html").as_uri())
     page.get_by_role("button", name="Start the model").click()
     press = page.locator(".living-bench").get_by_role("button")

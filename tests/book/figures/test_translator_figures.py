@@ -23,7 +23,7 @@ from tests.book.living_models import (
     rebuilt,
     run_in_page,
 )
-from tests.book.watched_page import expect, opened
+from tests.book.watched_page import depends_on_page, expect, opened
 
 SENTENCE = "the man sees the dog."
 
@@ -159,7 +159,8 @@ def test_a_link_holds_a_state_and_a_figure_can_be_saved_and_embedded(figure, chr
             again.page.locator(part).inner_html() for part in (".living-results", ".living-path")
         ]
         assert after == before
-    with opened(chromium, re.search('src="([^"]*)"', line)[1]) as alone:
+    address = re.search('src="([^"]*)"', line)[1]
+    with opened(chromium, address, reduced_motion="reduce") as alone:
         assert alone.page.locator("body > *").count() == 1
         expect(alone.page.get_by_role("button", name="Start the model")).to_be_visible()
     figure.get_by_role("button", name="Put all back").click()
@@ -186,8 +187,54 @@ def test_the_keyboard_leads_from_the_whole_to_one_dot_product_and_back(figure):
     assert figure.page.evaluate(focused) == "\u201cdog\u201d answers"
     figure.page.keyboard.press("Escape")
     assert figure.page.evaluate(focused) == "\u201cman\u201d asks"
-    figure.locator(".living-path").get_by_role("button").first.press("Enter")
+    figure.locator(".living-path").get_by_role("button").nth(1).press("Enter")
     assert figure.locator(".living-head").count() == 4
+    figure.page.keyboard.press("Escape")
+    stage = "document.activeElement.dataset.stage"
+    assert figure.page.evaluate(stage) == "encoder.layers.1.attention_residual"
+
+
+MOVES = """(lens, [part, key]) => {
+  const body = lens.querySelector(".living-lens-body");
+  if (key) lens.dispatchEvent(new KeyboardEvent("keydown", { key }));
+  else lens.querySelector(part).click();
+  const [move] = body.getAnimations();
+  if (!move) return { leaving: lens.querySelectorAll(".living-leaving").length };
+  const scale = new DOMMatrix(move.effect.getKeyframes()[0].transform).a;
+  document.getAnimations().forEach((one) => one.finish());
+  return { scale, leaving: lens.querySelectorAll(".living-leaving").length };
+}"""
+
+
+@figure_test("living-transformer")
+def test_the_lens_zooms_in_and_out_unless_less_motion_is_asked_for(figure):
+    translate(figure, SENTENCE)
+    figure.locator("[data-stage='encoder.layers.1.attention_residual']").press("Enter")
+    lens = figure.locator(".living-lens")
+    parts = ("[data-head='2']", ".living-weights .course-word", ".living-scores .course-word")
+    for part in parts:
+        moved = lens.evaluate(MOVES, [part, None])
+        assert moved["scale"] < 1, part  # the new level grows
+        assert moved["leaving"] == 1
+    for _ in parts:
+        assert lens.evaluate(MOVES, [None, "Escape"])["scale"] > 1  # the level above shrinks
+    expect(lens.locator(".living-leaving")).to_have_count(0)
+    figure.page.emulate_media(reduced_motion="reduce")
+    assert lens.evaluate(MOVES, [parts[0], None]) == {"leaving": 0}
+    figure.page.emulate_media(reduced_motion="no-preference")
+
+
+@pytest.mark.browser
+@depends_on_page("living-transformer", "tests/book/figures")
+def test_the_translator_starts_by_itself_once_it_is_in_view(chromium, served):
+    address = f"{served}/book/living-transformer.html"
+    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+        figure = living.figure_of(watched.page, "living-transformer")
+        figure.locator(".living-bench").scroll_into_view_if_needed()
+        expect(figure.locator(".living-player output")).to_contain_text("word 3 of")
+        expect(figure.get_by_role("button", name="Start the model")).to_have_count(0)
+        assert watched.page.evaluate("document.activeElement === document.body")
+    assert watched.problems == []
 
 
 @figure_test("living-transformer")

@@ -41,6 +41,18 @@
     return makeSvg("text", { class: "course-chart-label", x, y, dy, "text-anchor": anchor }, words);
   }
 
+  /** Act once, when an element is in view and the page is loaded; never for readers who asked for less motion. */
+  function whenSeen(element, act) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      observer.disconnect();
+      act();
+    }, { threshold: 0.5 });
+    if (document.readyState === "complete") observer.observe(element);
+    else window.addEventListener("load", () => observer.observe(element));
+  }
+
   /** A number with its sign; a true minus, and no "-0.00". */
   function signed(number, digits = 2) {
     const text = Math.abs(number).toFixed(digits);
@@ -66,7 +78,7 @@
   }
 
   window.courseElements = {
-    make, makeScroller, makeSvg, makeChart, makeChartLabel, signed, grouped, powerOfTen, scientific,
+    make, makeScroller, makeSvg, makeChart, makeChartLabel, whenSeen, signed, grouped, powerOfTen, scientific,
   };
   window.courseFigures = {};
 })();

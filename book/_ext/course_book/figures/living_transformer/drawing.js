@@ -130,8 +130,12 @@
     /** Bring a stage into view, unless the reader has gone on below the drawing; `bar` is what sticks above. */
     follow(stage, bar) {
       if (this.element.getBoundingClientRect().bottom < bar.getBoundingClientRect().bottom + ROW) return;
+      this.labelOf(stage).scrollIntoView({ block: "nearest" });
+    }
+
+    labelOf(stage) {
       const panel = this[stage.side];
-      panel.labels[panel.stages.indexOf(stage)].scrollIntoView({ block: "nearest" });
+      return panel.labels[panel.stages.indexOf(stage)];
     }
 
     point(panel, row, word) {

@@ -1,13 +1,14 @@
 /* The figure "living-transformer": a Transformer runs in the page, open to the last number.
  *
  * model: { model: id of its file, right, examples, kinds, opening, note }; see figure.py. Its scripts, the engine and
- * the workbench, are loaded with it, once the reader starts it. The reader may open a model of
- * their own in its place. A page may ask questions of it: JSON with the id "living-questions", see questions.js.
+ * the workbench, are loaded with it. It starts by
+ * itself once it is in view, unless the reader has asked for less motion or less data. The reader may open a
+ * model of their own in its place. A page may ask questions of it: JSON with the id "living-questions", see questions.js.
  */
 (function () {
   "use strict";
 
-  const { make, grouped } = window.courseElements;
+  const { make, grouped, whenSeen } = window.courseElements;
 
   /** Words as a text: nothing before a full stop. */
   const join = (words) => words.join(" ").replaceAll(" .", ".");
@@ -29,11 +30,18 @@
         says: "Where it looked while it translated. Start it, and every number is computed here, in your browser.",
         name: "Start the model",
       }, async () => {
-        await (asked ? this.ask() : this.read());
-        this.shown?.greet();
+        await this.begin();
+        this.shown.greet();
       });
       start.append(window.courseMakeOpening(model.opening));
       this.bench.append(start);
+      if (!navigator.connection?.saveData) whenSeen(start, () => el.contains(document.activeElement) || this.begin());
+    }
+
+    /** Show the first question, or the sentence of a link, and play it. */
+    async begin() {
+      await (this.questions && !this.linked ? this.ask() : this.read());
+      this.shown.play();
     }
 
     /** The words that the course's model knows, by their kind. */
@@ -61,8 +69,8 @@
     }
 
     async wake() {
-      if (this.shown) return;
-      await this.load(this.file.file);
+      if (!this.shown) await this.load(this.file.file);
+      if (this.shown) return; // another press may have started it meanwhile
       const { config, words, parameters } = window.courseModels[this.model.model];
       this.show({ config, words, parameters: window.courseEngine.unpack(parameters) }, this.model.examples);
       this.shown.question = this.questions?.asked ?? null;
@@ -92,6 +100,7 @@
     /** Set the scene that a link holds; one of a model that was not started holds its sentence alone. */
     async restore({ sentence, ...state }) {
       this.form.text = sentence;
+      this.linked = true;
       if (state.place === undefined) return;
       await this.read();
       this.shown.restore(state);

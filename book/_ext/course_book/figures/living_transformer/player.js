@@ -54,6 +54,7 @@
 
     /** Play to the end, moment by moment or in other strides. */
     start(stride = () => this.go(this.now + 1)) {
+      this.stop();
       if (this.now === this.list.length - 1) this.go(0);
       this.play.textContent = "\u275A\u275A Pause";
       this.timer = setInterval(() => {

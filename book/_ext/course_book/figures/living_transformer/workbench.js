@@ -32,7 +32,7 @@
       this.why = make("div", { class: "living-whys", "aria-live": "polite" });
       this.player = new Player((moment) => this.arrive(moment), () => this.lens.element.scrollIntoView());
       this.drawing = new Drawing(this.stages, {
-        onStage: (stage) => this.visit(stage),
+        onStage: (stage) => this.enter(stage),
         onWord: (stage, word) => this.choose(stage, word),
       });
       this.lens = new Lens();
@@ -173,11 +173,15 @@
       this.verdict.scrollIntoView({ block: "nearest" });
     }
 
-    /** Show the drawing and its controls once the model is started, and play, word by word. */
+    /** Bring the drawing and its controls into view. */
     greet() {
       this.results.scrollIntoView();
       this.player.play.focus({ preventScroll: true });
-      if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.start(() => this.player.nextWord());
+    }
+
+    /** Play word by word, for readers who have not asked for less motion. */
+    play() {
+      if (this.ready && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.start(() => this.player.nextWord());
     }
 
     /** Set the scene of a question: a sentence, where in the model, at which word, and with the truth or without. */
@@ -240,6 +244,18 @@
       this.player.stop();
       const list = this.player.list;
       this.player.go(list.findIndex((moment) => moment.stage === stage && (stage.side === "encoder" || moment.step === step)));
+    }
+
+    /** Choose a stage in the drawing; the lens opens it. */
+    enter(stage) {
+      this.visit(stage);
+      this.lens.growFrom(this.drawing.labelOf(stage));
+    }
+
+    /** Leave the lens for its stage in the drawing. */
+    leave() {
+      this.zoom({ level: "layer" }, false);
+      this.drawing.labelOf(this.moment.stage).focus();
     }
 
     stepFor(stage) {
@@ -312,6 +328,7 @@
         isOff: (head) => this.isOff(stage, head),
         trueKeys: (i) => trueKeys(this.example, written, stage, i),
         zoom: (change) => this.zoom(change),
+        leave: () => this.leave(),
         partButton: (cut, name) => this.partButton(cut, name),
       };
     }

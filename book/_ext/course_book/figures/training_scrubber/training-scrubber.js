@@ -1,13 +1,13 @@
 /* The figure "training-scrubber": a model learns to read backwards, on letters that the reader types.
  *
  * model: { model: id of its file, steps, letters, first, sample, written, weights, note }; see figure.py.
- * The sample plays from the page, once it is in view; the file with the parameters at each step is loaded
- * for letters of the reader's own.
+ * The sample plays once it is in view, from outputs and weights in the page. The file with the parameters at
+ * each step is loaded when the reader types other letters.
  */
 (function () {
   "use strict";
 
-  const { make, makeScroller } = window.courseElements;
+  const { make, makeScroller, whenSeen } = window.courseElements;
   const { Slider, Summary, makeButton } = window.courseControls;
   const FILLING = "\u00B7";
   const PACE = 600; // milliseconds a step while it plays
@@ -31,21 +31,10 @@
           make("label", { class: "course-label", for: "scrubber-letters" }, `${this.long} letters of your own`), this.input, this.play, this.odd),
         this.slider.element, makeScroller("Where the model looks", this.table), this.summary.element);
       this.draw();
-      this.playInView(el);
+      whenSeen(el, () => this.touched || this.start());
     }
 
-    /** Play once when it comes into view, for readers who have not asked for less motion. */
-    playInView(el) {
-      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-      const seen = new IntersectionObserver((entries) => {
-        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-        seen.disconnect();
-        if (!this.touched) this.start();
-      }, { threshold: 0.5 });
-      seen.observe(el);
-    }
-
-    /** Letters of the reader's own: load the model at all its steps, and say what it makes of odd ones. */
+    /** Read the letters that the reader typed: explain those that the model can't read, and load the model. */
     async read() {
       this.touched = true;
       this.odd.textContent = this.complaint();
@@ -78,7 +67,7 @@
       return [...this.known(this.input.value), ...FILLING.repeat(this.long)].slice(0, this.long);
     }
 
-    /** What it writes at a step, and its weights: kept in the page for the sample. */
+    /** Return the output and the weights after a step: from the page for the sample, else computed. */
     look(letters, place) {
       const { letters: alphabet, first, sample, written, weights } = this.model;
       if (letters.join("") === sample) return { written: [...written[place]], weights: weights[place] };
@@ -113,7 +102,7 @@
     draw() {
       const { letters } = this;
       const step = this.slider.get();
-      if (!this.states && letters.join("") !== this.model.sample) return; // being loaded
+      if (!this.states && letters.join("") !== this.model.sample) return; // the model is still loading
       const { written, weights } = this.look(letters, this.model.steps.indexOf(step));
       const due = [...letters].reverse();
       this.slider.show();
