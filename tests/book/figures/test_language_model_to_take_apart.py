@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.book import living_figures as living
-from tests.book.figures.conftest import PAGES, figure_test
+from tests.book.figures.conftest import PAGES, as_number, figure_test
 from tests.book.figures.small_gguf import TOKENS, NumpyLlama, write_small_gguf
 from tests.book.watched_page import depends_on_page, expect, opened
 
@@ -155,7 +155,7 @@ def test_model_with_cuts_writes_beside_the_whole_one(figure, small):
     press(surgery, "Search for induction heads")
     expect(surgery.locator(".model-heads tbody tr")).to_have_count(8)
     weights_shown = [
-        float(x.split("\u00a0")[0].lstrip("<>"))
+        as_number(x.lstrip("<>"))
         for x in surgery.locator(".model-heads td:nth-child(2)").all_inner_texts()
     ]
     assert weights_shown == sorted(weights_shown, reverse=True)

@@ -12,7 +12,7 @@
     return named || "\u2205";
   }
 
-  const percent = (p) => (p >= 0.9995 ? ">99.9\u00A0%" : p < 0.0005 ? "<0.1\u00A0%" : `${(100 * p).toFixed(1)}\u00A0%`);
+  const percent = (p) => (p >= 0.9995 ? ">99.9%" : p < 0.0005 ? "<0.1%" : `${(100 * p).toFixed(1)}%`);
 
   class TokenText {
     constructor(name, onChoose) {
