@@ -1,8 +1,8 @@
 /* Below each figure: a link that holds its state, the line that embeds it in another page, a picture of it.
  *
- * courseFigureTools(figure, el, shown): shown is the figure's object. Its state is that of its controls,
- * unless it has `state` and `restore(state)` of its own. ?state=JSON#id restores the state of a figure,
- * ?embed=id leaves nothing of the page but the figure.
+ * courseFigureTools(figure, el, shown): `shown` is the object of the figure's class. Its state is a list of
+ * its controls' values, unless the class has `state` and `restore(state)`. ?state=JSON#id restores a figure's
+ * state; ?embed=id removes everything from the page but the figure.
  */
 (function () {
   "use strict";
@@ -47,7 +47,7 @@
 
   function restore(el, shown, state) {
     if (shown.restore) shown.restore(state);
-    // A control may be made anew by another's change, so each is looked up when it is due.
+    // Writing one control may replace others, so each is looked up just before it is written.
     else state.forEach((value, place) => write(el.querySelectorAll(CONTROLS)[place], value));
   }
 
@@ -60,7 +60,7 @@
 
   // ---- its picture ----
 
-  /** A copy that needs no stylesheet; null for what is not displayed. */
+  /** Copy an element with its computed styles written into it; null if it is not displayed. */
   function still(element) {
     const style = getComputedStyle(element);
     if (style.display === "none" || element.matches(".course-tools, script")) return null;
@@ -100,7 +100,7 @@
         await navigator.clipboard.writeText(text);
         said.textContent = done;
       } catch (error) {
-        said.textContent = text; // refused: to be copied by hand
+        said.textContent = text; // the browser refused: the reader can copy it by hand
       }
     };
     return make("div", { class: "course-tools" },

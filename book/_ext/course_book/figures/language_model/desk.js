@@ -1,6 +1,6 @@
-/* The desk's model: a text streams, token by token, and with cuts the same text from the model that has them.
+/* The two texts of the figure: one that the whole model writes, and one that the model with cuts writes.
  *
- * A run of the laboratory and the recorded run of the page look the same to the views; see look.js.
+ * A recorded run and a run of the model in the page have the same fields and methods; see look.js.
  */
 (function () {
   "use strict";

@@ -1,4 +1,4 @@
-/* The figure "language-model": a real language model runs in the page, and can be looked into and cut.
+/* The figure "language-model": a real language model runs in the page, and the reader can inspect it and switch parts off.
  *
  * model: a recorded run, { date, command, name, layers, tokens, heads, note }; see figure.py. It is in view
  * until the reader loads the model itself.
@@ -67,7 +67,7 @@
       return { temperature: this.temperature.get(), topP: this.topP.get(), seed: Number(this.seed.value) || 0 };
     }
 
-    /** What a link to the figure keeps: the prompt and the chosen token, no model. */
+    /** The state that a link to the figure holds: the prompt and the chosen token, but no model. */
     get state() {
       return { prompt: this.prompt.value, place: this.whole.text.chosen };
     }
@@ -77,7 +77,7 @@
       if (place >= 0 && place < this.whole.text.tokens.length) this.whole.text.choose(place);
     }
 
-    /** Open a file's bytes in a laboratory of its own; the old one goes on if that fails. */
+    /** Open a file's bytes in a new laboratory. If that fails, the old one stays in use. */
     async open(buffer, onShare) {
       const parts = [this.desk, this.surgery.element];
       parts.forEach((part) => (part.inert = true));
@@ -152,7 +152,7 @@
       return this.work(() => this.stream());
     }
 
-    /** Let the model work while only "Stop" can be pressed; the summary tells an error. */
+    /** Run some steps of the model. Meanwhile only "Stop" can be pressed; the summary shows an error. */
     async work(steps) {
       this.stopped = false;
       this.setBusy(true);

@@ -1,7 +1,7 @@
-/* What the model did at a token: its alternatives, a head's attention, and what each layer would say next.
+/* Three tables about one token: the alternatives to it, a head's attention, and each layer's next token.
  *
- * A run is { tokens, layers, heads, look(place), lens(place, onShare) }; heads lists the heads of each layer;
- * look gives { alternatives, own, weights(layer, head) }.
+ * A run is { tokens, layers, heads, look(place), lens(place, onShare) }. `heads` lists the heads of each layer;
+ * `look` returns { alternatives, own, weights(layer, head) }.
  */
 (function () {
   "use strict";
@@ -26,7 +26,7 @@
   /** A label and its list of numbers in one line. */
   const makeField = ({ label, select }) => make("span", { class: "model-field" }, label, select);
 
-  /** Offer numbers, counted from 1; the one that was chosen stays so if it is among them. */
+  /** Fill a list with numbers, shown counted from 1. Keep the reader's choice if the new list has it. */
   function offerNumbers({ select }, numbers) {
     const before = Number(select.value);
     select.replaceChildren(...numbers.map((number) => make("option", { value: number }, String(number + 1))));
@@ -53,7 +53,7 @@
       this.element = make("div", { class: "model-look" }, this.heading, this.parts, this.summary.element);
     }
 
-    /** Forget what is in view; the next run has other heads. */
+    /** Hide the tables until a token of the next run is chosen. */
     reset() {
       this.run = null;
       this.parts.hidden = true;
@@ -118,7 +118,7 @@
     async readLens() {
       const { run, place } = this;
       this.lensButton.disabled = true;
-      const rows = await run.lens(place, (share) => (this.lensButton.textContent = `Reading \u2026 ${Math.round(100 * share)}\u00A0%`));
+      const rows = await run.lens(place, (share) => (this.lensButton.textContent = `Reading \u2026 ${Math.round(100 * share)}%`));
       this.lensButton.disabled = false;
       this.lensButton.textContent = "What would each layer say?";
       if (this.run !== run || this.place !== place) return;

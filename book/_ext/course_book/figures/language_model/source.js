@@ -14,7 +14,7 @@
 
   const megabytes = (bytes) => `${Math.round(bytes / 1e6)}\u00A0MB`;
 
-  /** Fetch with progress; the browser's own cache of pages is not asked to hold so much. */
+  /** Download a file and report the progress, past the browser's cache of pages, which is too small for it. */
   async function download(address, bytes, onShare) {
     const response = await fetch(address, { cache: "no-store" });
     if (!response.ok) throw new Error(`The server answered with ${response.status}.`);
@@ -72,7 +72,7 @@
       this.start.textContent = kept ? "Start SmolLM2" : `Load SmolLM2 (${megabytes(weights.bytes)})`;
     }
 
-    /** Do some work with the progress bar in view; a failure is told. */
+    /** Do some work and show its progress; show the message if it fails. */
     async busy(work) {
       this.problem.textContent = "";
       this.bar.hidden = false;

@@ -1,7 +1,8 @@
-/* Cuts into the model, and the search for induction heads, which offers the best to be cut.
+/* The controls that switch parts of the model off, and the search for induction heads, whose list has buttons
+ * to switch them off too.
  *
- * new Surgery({ onChange, search }): search(onShare, cuts) gives a result of the laboratory's induction; of the
- * whole model without cuts.
+ * new Surgery({ onChange, search }): search(onShare, cuts) returns the laboratory's result of `induction`. Without
+ * `cuts` it searches in the whole model.
  */
 (function () {
   "use strict";
@@ -23,7 +24,7 @@
       this.switch("sink", "Sink off");
       this.layer = makeSelect("Layer", [], () => {});
       this.head = makeSelect("Head", [], () => {});
-      this.list = make("div", { class: "course-pills", role: "group", "aria-label": "What is switched off" });
+      this.list = make("div", { class: "course-pills", role: "group", "aria-label": "Parts that are switched off" });
       this.heal = makeButton("Heal all", () => this.healAll());
       this.searchButton = makeButton("Search for induction heads", () => this.find());
       this.bar = make("progress", { max: 1, value: 0, "aria-label": "Searching" });
@@ -98,7 +99,7 @@
       if (this.found) this.drawRanking();
     }
 
-    /** Search in the whole model; with cuts, measure again what repeating costs. */
+    /** Search in the whole model. With parts switched off, also measure the loss of the cut model. */
     async find() {
       this.searchButton.disabled = true;
       this.bar.hidden = false;

@@ -52,7 +52,7 @@
   }
 
   class Laboratory {
-    /** Open a file's bytes; an Error says why it can't be computed. */
+    /** Open a file's bytes; throw an Error with the reason if this code can't run the model. */
     *open({ buffer }) {
       const file = readGGUF(buffer);
       yield 0.5;
@@ -89,7 +89,7 @@
       return { tokens: ids.map((id) => this.tokenOf(id)), ms: performance.now() - began, bytes: model.cacheBytes(session) };
     }
 
-    /** Draw the next token, and read it; the seed and the place settle what chance does. */
+    /** Draw the next token, and read it. The same seed draws the same token at the same place. */
     *next({ name, temperature, topP, seed }) {
       const { bpe, model } = this;
       const session = this.sessions[name];
@@ -113,7 +113,7 @@
       return { chances, best: topOf(chances, count).map((id) => ({ ...this.tokenOf(id), probability: chances[id] })) };
     }
 
-    /** What might have stood in a token's place, and where the model looked from it. */
+    /** Return the likeliest alternatives to a token, and the attention weights of all heads at its place. */
     *look({ name, place }) {
       const session = this.sessions[name];
       const weights = session.weights[place];
@@ -123,7 +123,7 @@
       return { weights, alternatives: best, own: chances[session.tokens[place]] };
     }
 
-    /** What each layer would say next, if it were the last: the embeddings first. */
+    /** Return the likeliest next tokens after each layer, as if it were the last; the embeddings come first. */
     *lens({ name, place }) {
       const { layers } = this.model.config;
       const session = this.sessions[name];

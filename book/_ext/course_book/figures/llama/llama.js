@@ -1,8 +1,8 @@
 /* Llama: a decoder with RMSNorm, rotary positions, grouped queries, a gated feed-forward layer and a cache.
  *
- * A Session is a text that the model reads, with what it keeps of it, and with the cuts made into the model.
- * Reading is a generator that pauses after each layer, so that a page without a worker can draw in between.
- * The rows of queries and keys lie as llama.cpp has them: neighbours are turned together.
+ * A Session holds a text, the cache of its keys and values, and the parts of the model that are switched off.
+ * `read` is a generator that pauses after each layer, so that a page without a worker can draw in between.
+ * Queries and keys are in llama.cpp's order: rotary positions turn neighbouring entries as a pair.
  */
 (function () {
   "use strict";
@@ -56,7 +56,7 @@
     for (let i = 0; i < x.length; i += 1) x[i] += change[i];
   }
 
-  /** Scores to weights, in place. */
+  /** Replace scores by weights, in place: the softmax. */
   function softmax(scores) {
     let top = -Infinity;
     for (let i = 0; i < scores.length; i += 1) top = Math.max(top, scores[i]);
@@ -69,7 +69,8 @@
     return scores;
   }
 
-  /** Cuts: heads are named "layer.head", layers by number; whether to leave out positions or the first token. */
+  /** cuts: { heads, layers, rotary, sink }. Heads are named "layer.head", layers by number; `rotary` switches
+   * rotary positions off, `sink` the attention to the first token. */
   const NO_CUTS = { heads: [], layers: [], rotary: false, sink: false };
 
   class Session {
@@ -198,7 +199,7 @@
       return softmax(scores);
     }
 
-    /** Turn each pair of neighbours by its place times its speed, in each head. */
+    /** Rotate each pair of neighbouring entries, in each head, by the token's position times the pair's frequency. */
     turn(vector, place) {
       const { speeds } = this;
       for (let i = 0; i < vector.length; i += 2) {
@@ -218,12 +219,12 @@
       layer.down.times(gated).forEach((change, t) => addTo(xs[t], change));
     }
 
-    /** Logits from vectors of the residual stream, of the last layer or of any. */
+    /** Compute logits from vectors of the residual stream after any layer. */
     logits(vectors) {
       return this.head.times(vectors.map((x) => rmsNorm(Float64Array.from(x), this.norm, this.config.epsilon)));
     }
 
-    /** The vector of a token after so many layers; after all of them by default. */
+    /** Return a token's vector after `layer` layers; by default after all. */
     state(session, place, layer = this.config.layers) {
       return session.states[place].subarray(layer * this.config.width, (layer + 1) * this.config.width);
     }
