@@ -93,8 +93,8 @@ chapter-named:
 preview: chapter-named $(BOOK) ## build one chapter into the last built book (CHAPTER=decoding)
 	@$(PY) -m scripts.preview_chapter '$(CHAPTER)'
 
-pdf: $(SITE)/index.html $(TEST) ## print the whole book into build/book/book.pdf
-	$(PY) -m scripts.print_book build/book/book.pdf
+pdf: $(SITE)/index.html $(TEST) ## print the whole book into build/book/_build/html/book.pdf
+	$(PY) -m scripts.print_book $(SITE)/book.pdf
 
 slides: $(SITE)/index.html $(TEST) ## make slides with notes for each chapter, in build/slides (CHAPTER=decoding: one)
 	$(PY) -m scripts.slides build/slides $(CHAPTER)

@@ -2,10 +2,12 @@
 
 Chromium lays the pages out as the style sheet for paper says. Scripts are off, so every figure
 stands as its table or still picture, and nothing is folded. Links between pages lead to the place
-in the PDF; the outline lists chapters and sections.
+in the PDF; the outline lists chapters and sections. A PDF in the site's folder is linked from the
+title page.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -94,6 +96,20 @@ def print_book(site: Path, pages: list[str], file: Path) -> None:
             tagged=True,
         )
         browser.close()
+    if file.resolve().is_relative_to(site.resolve()):
+        link_from_title_page(site, file)
+
+
+def link_from_title_page(site: Path, file: Path) -> None:
+    """Link the PDF below the heading of the built title page, in place of an earlier link."""
+    title_page = site / "book" / f"{book_pages(ROOT)[0]}.html"
+    text = re.sub('<p class="course-pdf">.*?</p>', "", title_page.read_text("utf-8"))
+    address = file.resolve().relative_to(site.resolve()).as_posix()
+    size = f"{file.stat().st_size / 1e6:.0f} MB"
+    link = f'<p class="course-pdf"><a href="../{address}">The whole book as one PDF</a>, {size}</p>'
+    before, article = text.split('class="bd-article"', 1)  # the page has a heading for paper before
+    article = article.replace("</h1>", f"</h1>{link}", 1)
+    title_page.write_text(f'{before}class="bd-article"{article}', "utf-8")
 
 
 def assembled(browser: Browser, site: Path, pages: list[str]) -> Page:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from scripts.contents import book_pages
-from scripts.print_book import ROOT, assembled, print_book
+from scripts.print_book import ROOT, assembled, link_from_title_page, print_book
 from tests.book.watched_page import opened
 
 pytestmark = pytest.mark.browser
@@ -73,6 +73,19 @@ def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_picture
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert page.locator(".course-answers").count() == 0
     assert watched.problems == []
+
+
+def test_a_pdf_in_the_site_is_linked_from_its_title_page_once(tmp_path):
+    title_page = tmp_path / "book" / "intro.html"
+    title_page.parent.mkdir()
+    before, after = '<h1>On paper</h1><article class="bd-article"><h1>Title</h1>', "<p>Text</p>"
+    title_page.write_text(before + after, "utf-8")
+    file = tmp_path / "book.pdf"
+    for megabytes in (1, 2):
+        file.write_bytes(bytes(megabytes * 1_000_000))
+        link_from_title_page(tmp_path, file)
+    link = '<p class="course-pdf"><a href="../book.pdf">The whole book as one PDF</a>, 2 MB</p>'
+    assert title_page.read_text("utf-8") == before + link + after
 
 
 def test_a_page_that_is_not_built_is_named(site, tmp_path):

@@ -1,5 +1,5 @@
 /* How many questions of a chapter are answered, beside its name: in the contents and on the map. The
- * title page, which has the map, also leads to the section where the reader was, and forgets all.
+ * title page, which has the map, also draws it, leads to the section where the reader was, and forgets all.
  *
  * window.courseQuestions, which the build writes, names the questions of each page. The answers are
  * kept in this browser (memory.js); where nothing can be kept, nothing is counted.
@@ -22,6 +22,7 @@
   function show(link) {
     const questions = questionsBehind(link);
     const answered = questions.filter(isAnswered).length;
+    link.style.setProperty("--answered", answered / questions.length || 0);
     let count = link.querySelector(".course-count");
     if (!answered) {
       count?.remove();
@@ -57,6 +58,33 @@
     return { page: location.pathname.split("/").pop(), id: heading.parentElement.id, words };
   }
 
+  /** Draw a part of the contents as a line with a station for each chapter that asks something. */
+  function drawLine(caption) {
+    const stations = [...caption.nextElementSibling.querySelectorAll("a")]
+      .filter((link) => questionsBehind(link).length)
+      .map((link) => {
+        const station = document.createElement("a");
+        Object.assign(station, { href: link.href, textContent: link.textContent, className: "course-station" });
+        const item = document.createElement("li");
+        item.append(station);
+        return item;
+      });
+    if (!stations.length) return [];
+    const name = document.createElement("p");
+    name.textContent = caption.textContent;
+    const line = document.createElement("ol");
+    line.append(...stations);
+    return [name, line];
+  }
+
+  /** Draw the course: its parts as lines, whose stations fill with the answers to their questions. */
+  function drawCourse(map) {
+    const drawing = document.createElement("div");
+    drawing.className = "course-lines";
+    drawing.append(...[...document.querySelectorAll("nav.bd-links .caption")].flatMap(drawLine));
+    map.prepend(drawing);
+  }
+
   function offerToContinue(map) {
     const last = window.courseMemory.get("place");
     if (last) {
@@ -80,8 +108,10 @@
   }
 
   const map = document.querySelector(".course-map");
-  if (map) offerToContinue(map);
-  else if (questionsBehind(location).length) window.addEventListener("pagehide", () => window.courseMemory.set("place", placeInSight()));
+  if (map) {
+    drawCourse(map);
+    offerToContinue(map);
+  } else if (questionsBehind(location).length) window.addEventListener("pagehide", () => window.courseMemory.set("place", placeInSight()));
 
   document.addEventListener("course:answered", update);
   window.addEventListener("storage", update); // answered in another tab

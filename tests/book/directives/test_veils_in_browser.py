@@ -108,4 +108,10 @@ def test_answered_questions_are_counted_in_the_contents_and_on_the_map(chromium,
         page.goto(f"{served}/book/intro.html")
         row = page.locator(".course-map tr", has_text="What attention learns")
         assert row.locator(".course-count").text_content() == counted
+        station = page.locator(".course-station", has_text="What attention learns")
+        assert station.locator(".course-count").text_content() == counted
+        filled = "station => station.style.getPropertyValue('--answered')"
+        assert float(station.evaluate(filled)) == pytest.approx(1 / questions)
+        others = page.locator(".course-station:not(:has(.course-count))")
+        assert {*others.evaluate_all(f"all => all.map({filled})")} == {"0"}
     assert watched.problems == []
