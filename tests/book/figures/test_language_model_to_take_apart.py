@@ -63,6 +63,7 @@ def press(figure, name):
 def open_file(figure, path):
     figure.get_by_label("Open a .gguf file").set_input_files(path)
     expect(figure.locator(".model-facts")).to_contain_text("A small random one")
+    expect(figure.locator(".model-source-says")).to_contain_text("small.gguf is open")
 
 
 def write(figure, prompt=PROMPT):

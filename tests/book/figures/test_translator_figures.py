@@ -142,6 +142,21 @@ def test_a_stage_its_words_and_its_explanation_share_one_screen(figure):
 
 
 @figure_test("living-transformer")
+def test_the_whole_screen_shows_the_drawing_and_the_lens_and_is_left_again(figure):
+    choose_question(figure, 0)
+    figure.get_by_role("button", name="Whole screen").click()
+    leave = figure.get_by_role("button", name="Leave the whole screen")
+    expect(leave).to_be_visible()
+    stage = figure.locator(".course-interactive__stage")
+    assert stage.evaluate("stage => stage === document.fullscreenElement")
+    assert stage.evaluate("stage => stage.scrollWidth <= innerWidth")
+    assert stage.bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 900}
+    leave.click()
+    expect(figure.get_by_role("button", name="Whole screen", exact=True)).to_be_visible()
+    assert figure.page.evaluate("document.fullscreenElement") is None
+
+
+@figure_test("living-transformer")
 def test_a_link_holds_a_state_and_a_figure_can_be_saved_and_embedded(figure, chromium):
     choose_question(figure, 0)
     translate(figure, SENTENCE)

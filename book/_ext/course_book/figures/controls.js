@@ -117,6 +117,7 @@
     }
 
     say(sentence) {
+      clearTimeout(this.pause);
       this.element.textContent = sentence;
     }
 

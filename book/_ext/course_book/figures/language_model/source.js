@@ -63,7 +63,7 @@
       this.start.hidden = !weights;
       this.forget.hidden = !kept;
       if (!weights) {
-        this.says.textContent = `The model is not loaded. Open ${FILE} (98\u00A0MB) from your computer; the text below says where it comes from. The file is read in your browser and goes nowhere else.`;
+        this.says.textContent = this.opened ? `${this.opened} is open. You can open another file in its place.` : `The model is not loaded. Open ${FILE} (98\u00A0MB) from your computer; the text below says where it comes from. The file is read in your browser and goes nowhere else.`;
         return;
       }
       this.says.textContent = kept
@@ -112,6 +112,7 @@
       await this.busy(async (onShare) => {
         if (file.size > MOST_BYTES) throw new Error(`It has ${megabytes(file.size)}; this page takes ${megabytes(MOST_BYTES)} at most.`);
         await this.onBuffer(await file.arrayBuffer(), onShare);
+        this.opened = file.name;
       });
       this.input.value = ""; // the same file may be chosen again
     }

@@ -33,7 +33,8 @@
       this.summary = new Summary();
       this.element = make("div", { class: "model-surgery" },
         make("p", { class: "model-heading" }, "Surgery"),
-        make("div", { class: "course-pills" }, ...Object.values(this.switches), makeField(this.layer), makeField(this.head),
+        make("div", { class: "course-pills" }, ...Object.values(this.switches)),
+        make("div", { class: "course-pills" }, makeField(this.layer), makeField(this.head),
           makeButton("Switch this head off", () => this.cut(this.heads, `${this.layer.select.value}.${this.head.select.value}`)),
           makeButton("Switch this layer off", () => this.cut(this.layers, Number(this.layer.select.value)))),
         this.list,

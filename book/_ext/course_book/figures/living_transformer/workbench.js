@@ -70,7 +70,9 @@
     makeFull() {
       if (!document.fullscreenEnabled) return [];
       const stage = this.el.closest(".course-interactive__stage");
-      return [makeButton("Whole screen", () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen()))];
+      const button = makeButton("Whole screen", () => (document.fullscreenElement ? document.exitFullscreen() : stage.requestFullscreen()));
+      stage.onfullscreenchange = () => (button.textContent = document.fullscreenElement ? "Leave the whole screen" : "Whole screen");
+      return [button];
     }
 
     makeSurgery() {
