@@ -9,6 +9,7 @@ import pytest
 
 from autograder.homework_source.cell_text import ANSWER_STUB
 from autograder.homework_source.homework import CellKind
+from autograder.judging import notebook_file
 from autograder.judging.notebook_file import (
     MAX_FILE_BYTES,
     MAX_NOTEBOOK_BYTES,
@@ -59,18 +60,19 @@ def test_long_output_counts_as_one_value(text, encoding):
     read_submission(long, DOUBLE)
 
 
-MIB_24 = 24 << 20
+MIB_2 = 2 << 20
 OUTPUTS = {
-    "picture": {"data": {"image/png": "A" * MIB_24}},
-    "page": {"data": {"text/html": ['<td class="}">\n'] * (MIB_24 // 20)}},
-    "numbers": {"data": {"application/vnd.plotly.v1+json": {"x": [0.125] * (MIB_24 // 7)}}},
-    "text": {"output_type": "stream", "text": '\\"]}' * (MIB_24 // 7)},
-    "lists": {"data": {"application/json": [[[]]] * (MIB_24 // 6)}},
+    "picture": {"data": {"image/png": "A" * MIB_2}},
+    "page": {"data": {"text/html": ['<td class="}">\n'] * (MIB_2 // 20)}},
+    "numbers": {"data": {"application/vnd.plotly.v1+json": {"x": [0.125] * (MIB_2 // 7)}}},
+    "text": {"output_type": "stream", "text": '\\"]}' * (MIB_2 // 7)},
+    "lists": {"data": {"application/json": [[[]]] * (MIB_2 // 6)}},
 }
 
 
 @pytest.mark.parametrize("kind", [*OUTPUTS, "attachments", "widgets"])
-def test_outputs_are_ignored(kind):
+def test_outputs_are_ignored(kind, monkeypatch):
+    monkeypatch.setattr(notebook_file, "MAX_NOTEBOOK_BYTES", 1 << 20)
     light = json.loads(notebook(("double", 'x = {"outputs": [1]}\ndef double(x):\n    return x')))
     heavy = copy.deepcopy(light)
     heavy["cells"].append({"cell_type": "markdown", "source": "my note", "attachments": {}})
@@ -78,12 +80,12 @@ def test_outputs_are_ignored(kind):
     if kind in OUTPUTS:
         heavy["cells"][0]["outputs"] = [OUTPUTS[kind]]
     elif kind == "widgets":
-        heavy["metadata"]["widgets"] = {"state": {"text/plain": "x" * MIB_24}}
+        heavy["metadata"]["widgets"] = {"state": {"text/plain": "x" * MIB_2}}
     else:
-        heavy["cells"][-1]["attachments"] = {"a.png": {"image/png": "A" * MIB_24}}
+        heavy["cells"][-1]["attachments"] = {"a.png": {"image/png": "A" * MIB_2}}
     for indent in (None, 1):
         data = json.dumps(heavy, indent=indent).encode()
-        assert len(data) > 20 << 20
+        assert len(data) > notebook_file.MAX_NOTEBOOK_BYTES
         assert len(without_outputs(data)) < 2_000
         expected = read_submission(json.dumps(light).encode(), DOUBLE)
         assert read_submission(data, DOUBLE) == expected
@@ -95,7 +97,8 @@ def test_for_students_page_names_the_size_limit():
         assert f"{limit >> 20} MiB" in page
 
 
-def test_outputs_with_too_many_values_are_rejected():
+def test_outputs_with_too_many_values_are_rejected(monkeypatch):
+    monkeypatch.setattr(notebook_file, "_MAX_OUTPUT_PARTS", 2_000_000)
     data = b'{"cells": [{"outputs": [' + b"{}," * 11_000_000
     with limited_to(seconds=20), pytest.raises(SubmissionError, match="outputs hold more than"):
         read_submission(data, DOUBLE)
