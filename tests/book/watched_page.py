@@ -47,8 +47,11 @@ class Watched:
 
     def settle(self) -> None:
         """Wait for all answers: a script may run in the page before its file is recorded."""
-        while self.awaited:
+        for _ in range(PATIENCE // 10):
+            if not self.awaited:
+                return
             self.page.wait_for_timeout(10)
+        pytest.fail(f"no answer came for {', '.join(sorted(self.awaited))}")
 
 
 @contextmanager
@@ -104,8 +107,8 @@ def opened(
 
     page.on("console", log)
     page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
-    page.on("requestfailed", fail)
-    page.on("requestfinished", lambda request: weigh(request.response()))
+    context.on("requestfailed", fail)  # of other windows too
+    context.on("requestfinished", lambda request: weigh(request.response()))
     page.goto(address, wait_until="load")
     try:
         yield watched

@@ -60,8 +60,10 @@ def test_judges_serve_until_closed_and_import_ahead(tmp_path):
     judges.prepare(isolated=True, device="cpu")
     judges.preload(dataclasses.replace(DOUBLE, cells=AHEAD))
     (server,) = judges._servers.values()
-    while not server._preloaded:
-        time.sleep(0.01)  # until it has begun
+    end = time.monotonic() + 300
+    while not server._preloaded:  # until it has begun
+        assert time.monotonic() < end
+        time.sleep(0.01)
     with server._lock:  # and has ended
         assert server._preloaded == ["fractions", "turtle"]
     judge = judges.open(COURSE, GradingOptions())
