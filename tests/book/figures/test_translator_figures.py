@@ -26,6 +26,7 @@ from tests.book.living_models import (
 from tests.book.watched_page import depends_on_page, expect, opened
 
 SENTENCE = "the man sees the dog."
+SCROLL_BAR = 15  # pixels that a window's scroll bar takes, which Playwright's Chromium hides
 
 
 def translate(figure, sentence):
@@ -139,6 +140,12 @@ def test_a_stage_its_words_and_its_explanation_share_one_screen(figure):
         assert word.evaluate(style) == "horizontal-tb"
     for label in figure.locator(".living-label, .living-form select").all():
         assert label.evaluate("label => label.scrollWidth <= label.clientWidth + 1")
+    figure.page.set_viewport_size({"width": 1280 - SCROLL_BAR, "height": 900})
+    figure.page.wait_for_function(
+        "drawing => drawing.scrollWidth <= drawing.clientWidth",
+        arg=figure.locator(".living-drawing").element_handle(),
+    )
+    figure.page.set_viewport_size({"width": 1280, "height": 900})
 
 
 @figure_test("living-transformer")
