@@ -130,6 +130,18 @@ def test_rows_of_queries_and_keys_are_put_back(tmp_path, monkeypatch):
     assert (logits - theirs(TOKEN_IDS).logits).abs().max() > 0.1
 
 
+@torch.no_grad()
+def test_weights_have_the_names_and_values_of_the_model(tmp_path):
+    write(tmp_path / "model.gguf", build("Llama"), "Llama")
+    file = ours.GGUFFile(tmp_path / "model.gguf")
+    config, weights = file.load_weights()
+    model = file.load_model()
+    assert config == model.config
+    expected = model.state_dict()
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+
+
 @pytest.mark.parametrize("kind", ["Qwen2", "Qwen3"])
 @torch.no_grad()
 def test_rows_of_other_architectures_stay(kind, tmp_path):
