@@ -79,7 +79,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.pretrained.marian", "decoder-only-language-models"),
     MapRow("models.pretrained.huggingface", "decoder-only-language-models"),
     MapRow("layers.kv_cache", "kv-caching", "hw06-kv-cache"),
-    MapRow("models.llama", "modern-language-model"),
+    MapRow("models.llama", "modern-language-model", "hw09-modern-decoder"),
     MapRow("models.pretrained.llama", "modern-language-model"),
     MapRow("models.pretrained.gguf", "modern-language-model"),
     MapRow("models.pretrained.installed", "modern-language-model"),

@@ -13,7 +13,7 @@ from scripts import contents
 
 ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).parent / "templates"
-MODEL = "hw09-angles"
+MODEL = "hw10-angles"
 CHAPTER = "language-models"
 """The section of the book that the template's checks name."""
 
@@ -22,7 +22,7 @@ def homework_id(name: str, root: Path) -> str:
     """Return the id of a new homework, with the next free number unless the name has one.
 
     Args:
-        name: Its name, ``angles``, or its id, ``hw09-angles``.
+        name: Its name, ``angles``, or its id, ``hw10-angles``.
         root: The project's folder.
 
     Raises:
@@ -48,7 +48,7 @@ def adapted(template: Path, homework: str) -> str:
     number, _, name = homework.partition("-")
     text = template.read_text(encoding="utf-8").replace(MODEL.partition("-")[0], number)
     heading = f"Homework {int(number[2:])}: {contents.title_of(name)}"
-    return text.replace("Homework 9: Angles", heading)
+    return text.replace("Homework 10: Angles", heading)
 
 
 def begin_homework(name: str, root: Path) -> str:

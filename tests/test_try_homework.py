@@ -68,14 +68,14 @@ def test_missing_time_or_points_give_an_error_with_an_example() -> None:
 
 def test_homework_on_contributors_page_is_the_complete_template() -> None:
     page = (ROOT / "book" / "for-contributors.md").read_text(encoding="utf-8")
-    template = "scripts/templates/hw09-angles.py"
+    template = "scripts/templates/hw10-angles.py"
     assert f"```{{literalinclude}} ../{template}\n" in page
     cells = read_source(ROOT / template)
     assert {cell.kind for cell in cells} == {*CellKind} - {CellKind.FETCH}
     assert sum(cell.points for cell in cells) == 7
     source = (ROOT / template).read_text(encoding="utf-8")
     assert try_homework.missing_places(source, ROOT) == []
-    assert try_homework.unsaid("hw09-angles", source) == []
+    assert try_homework.unsaid("hw10-angles", source) == []
 
 
 def test_unknown_homework_is_rejected_by_name() -> None:

@@ -65,7 +65,7 @@ def tabled_homeworks() -> list[str]:
     return all_homeworks(ROOT)
 
 
-LAST_OF_THE_COURSE = "hw08"
+LAST_OF_THE_COURSE = "hw09"
 
 
 def course_homeworks() -> list[str]:

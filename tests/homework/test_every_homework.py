@@ -143,8 +143,8 @@ def test_a_variant_costs_what_it_says_whatever_the_seed(homework, seed):
 
 def test_the_template_that_a_homework_begins_with_holds(tmp_path):
     (tmp_path / "solutions").mkdir()
-    shutil.copy(ROOT / "scripts" / "templates" / "hw09-angles.py", tmp_path / "solutions")
-    template = source.load_homework("hw09", tmp_path)
+    shutil.copy(ROOT / "scripts" / "templates" / "hw10-angles.py", tmp_path / "solutions")
+    template = source.load_homework("hw10", tmp_path)
     kernel = Kernel(template)
     for variant in template.variants:
         results = kernel.grade({variant.exercise: variant.source})

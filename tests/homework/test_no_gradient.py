@@ -18,17 +18,19 @@ NO_LAYERS = {  # what they return is no part of what a model computes from its p
     "position_angles", "shift_matrix", "layer_norm_backward", "diagnose_layer_norm",
     "translation_masks", "inverse_sqrt", "FixedCache", "keep_top_k", "keep_top_p", "sample",
     "kv_cache_bytes", "split_word", "corrupt_tokens", "mask_tokens", "next_sentence_pairs",
+    "next_token_probabilities", "generate",
 }  # fmt: skip
 NOTHING_TO_CUT = {
     "no_grad": {"GrowingCache"},  # takes nothing that asks for gradients
     "inputs": {  # token ids
         "Transformer", "training_step", "TextModel", "BertEmbeddings", "SentenceClassifier",
-        "fine_tune",
+        "fine_tune", "LlamaDecoder",
     },
     "results": {"training_step", "fine_tune", "GrowingCache"},  # floats; no gradients are let in
     "parameters": {
         "read_both_ways", "scaled_dot_product_attention", "SinusoidalPositions", "RotaryPositions",
         "layer_norm", "rms_norm", "Residual", "label_smoothed_cross_entropy", "GrowingCache",
+        "rotate_halves",
     },
 }  # fmt: skip
 UNTRAINED = ("hw07-bleu",)  # numbers without tensors

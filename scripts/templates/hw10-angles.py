@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Homework 9: Angles
+# # Homework 10: Angles
 #
 # | part | what you write | points |
 # |---|---|---|
