@@ -58,6 +58,11 @@ def test_labels_between_dollar_signs_are_mathematics():
 
 
 @EACH
+def test_a_drawing_fits_a_window_below_the_pages_header_and_its_choice(diagram):
+    assert lay_out(diagram).size.y <= 900 - 100
+
+
+@EACH
 def test_a_drawing_has_a_title_a_description_and_links_named_by_their_labels(diagram):
     svg = draw(diagram, "here", {box.id: f"#{box.id}" for box in diagram.boxes})
     root = ElementTree.fromstring(svg)
