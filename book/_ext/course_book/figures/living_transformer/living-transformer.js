@@ -1,9 +1,9 @@
 /* The figure "living-transformer": a Transformer runs in the page, open to the last number.
  *
  * model: { model: id of its file, right, examples, kinds, opening, note }; see figure.py. Its scripts, the engine and
- * the workbench, are loaded with it. It starts by
- * itself once it is in view, unless the reader has asked for less motion or less data. The reader may open a
- * model of their own in its place. A page may ask questions of it: JSON with the id "living-questions", see questions.js.
+ * the workbench, are loaded with it. It starts by itself once it is in view, unless it is on a slide or the reader
+ * has asked for less motion or less data. The reader may open a model of their own in its place. A page may ask
+ * questions of it: JSON with the id "living-questions", see questions.js.
  */
 (function () {
   "use strict";
@@ -35,7 +35,8 @@
       });
       start.append(window.courseMakeOpening(model.opening));
       this.bench.append(start);
-      if (!navigator.connection?.saveData) whenSeen(start, () => el.contains(document.activeElement) || this.begin());
+      const isPage = "content_root" in document.documentElement.dataset; // on a slide it keeps its size
+      if (isPage && !navigator.connection?.saveData) whenSeen(start, () => el.contains(document.activeElement) || this.begin());
     }
 
     /** Show the first question, or the sentence of a link, and play it. */
