@@ -253,7 +253,8 @@ def test_the_translator_starts_by_itself_once_it_is_in_view(chromium, served):
     with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
         figure = living.figure_of(watched.page, "living-transformer")
         figure.locator(".living-bench").scroll_into_view_if_needed()
-        expect(figure.locator(".living-player output")).to_contain_text("word 3 of")
+        later = re.compile(r"word ([2-9]|1\d) of")
+        expect(figure.locator(".living-player output")).to_contain_text(later)
         expect(figure.get_by_role("button", name="Start the model")).to_have_count(0)
         assert watched.page.evaluate("document.activeElement === document.body")
     assert watched.problems == []
