@@ -222,7 +222,7 @@ def test_target_installs_its_groups(arguments: list[str], groups: str, tmp_path:
 
 @pytest.fixture
 def ordinary_user(tmp_path: Path) -> Path:
-    """A folder for $PATH of a user who is not root and has neither sudo nor bubblewrap."""
+    """A folder for $PATH of an ordinary user without sudo and bubblewrap."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "bash").symlink_to(shutil.which("bash"))

@@ -1,4 +1,4 @@
-"""A small graded class, with every status in it, for the tests of what is shown."""
+"""A small graded class, with every status in it, for tests of reports."""
 
 import dataclasses
 

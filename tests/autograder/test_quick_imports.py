@@ -1,4 +1,4 @@
-"""What the command line does not import; and that those who would import it do without."""
+"""The command line does not import slow packages, and works without them."""
 
 import ast
 import importlib.util

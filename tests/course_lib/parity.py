@@ -40,7 +40,7 @@ def assert_every_parameter_gets_a_gradient(model: nn.Module, logits: Tensor, tgt
 
 
 def logits_of_steps(decoder: nn.Module, encoded, tgt: Tensor, chunks: list[int]) -> Tensor:
-    """What a decoder says of a target that it is given in pieces."""
+    """Return a decoder's logits for a target that it reads in pieces."""
     state, steps = decoder.start(encoded), []
     for part in tgt.split(chunks, dim=1):
         logits, state = decoder.step(part, state)

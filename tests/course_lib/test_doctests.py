@@ -1,4 +1,4 @@
-"""Each public class has an example in its docstring, and each example gives what it shows."""
+"""Each public class has an example in its docstring, and each example gives the printed result."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""What a student sees under a test cell."""
+"""The output under a test cell."""
 
 import nbformat
 import pytest
@@ -37,7 +37,7 @@ def outputs():
     }
     cells = [nbformat.v4.new_code_cell(source) for source in sources.values()]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    client = NotebookClient(  # what is printed may come in pieces, on a busy machine
+    client = NotebookClient(  # printed text may come in pieces on a busy machine
         notebook, kernel_name="python3", allow_errors=True, coalesce_streams=True
     )
     client.execute()
@@ -92,7 +92,7 @@ def test_other_errors_keep_their_traceback(outputs):
 
 
 def test_a_usual_error_of_pytorch_has_a_hint_beneath_it(outputs):
-    error, told, *_ = outputs["of torch"]  # what follows may come by itself
+    error, told, *_ = outputs["of torch"]  # later output may come by itself
     assert error.ename == "RuntimeError"
     assert told.text.startswith("Hint: (..., n, k) @ (..., k, m) needs the same k in both factors")
 

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     except HomeworkError as error:
         print(error, file=sys.stderr)
         return 2
-    for student in students:  # what an earlier call wrote, and nothing else
+    for student in students:  # the files of an earlier call only
         shutil.rmtree(folder / student.student, ignore_errors=True)
     write_class(students, homework, released_notebook(homework_id), folder)
     for student in students:

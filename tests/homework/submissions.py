@@ -25,7 +25,7 @@ class Submission:
 
     Attributes:
         student: Name of the student's folder.
-        what: What is special about it, in words.
+        what: Its special property, in words.
         edits: For each cell that differs from the solution, how.
         extra: Source of a cell that the student added at the top; empty for none.
         lost: For each exercise, the checks that must be lost, separated by spaces; ``*`` for all.
@@ -92,7 +92,7 @@ def wrapped_cell(cell: Cell, wrapper: str, how: str) -> Cell:
 
     Args:
         cell: The solution cell.
-        wrapper: Defines ``_wrapped(function, how)``, which returns what runs in its place.
+        wrapper: Defines ``_wrapped(function, how)``, which returns its replacement.
         how: Handed to it.
     """
     name = cell.grade_id

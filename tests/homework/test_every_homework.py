@@ -1,4 +1,4 @@
-"""Each homework: what is right gets full marks, each mistake loses its own checks alone.
+"""In each homework right answers get full marks, and each mistake loses its own checks alone.
 
 Here without the judge, in one process. ``make test`` grades for each check a variant that loses it,
 and a right style of each exercise; ``make proof`` grades all, on all checks, with more seeds.
@@ -363,7 +363,7 @@ SIBLINGS = (
 
 @each_homework
 def test_who_forbids_a_layer_forbids_what_stands_for_it(homework):
-    """What they are made of, other code runs too: they are known by their names."""
+    """Other code uses their parts too, so they are recognised by name."""
     for cell in load_homework(homework).cells:
         for together in SIBLINGS:
             assert together & {*cell.forbids} in (set(), together), cell.grade_id

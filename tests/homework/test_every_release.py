@@ -121,7 +121,7 @@ def _words_of_definitions(text: str) -> dict[str, frozenset[str]]:
 
 
 def _kept(text: str, withheld: set[str]) -> set[str]:
-    """The definitions that stay, the private ones that they use, and what a module imports."""
+    """The definitions that stay, the private ones that they use, and the module's imports."""
     imports, defined = _imports_and_definitions(text)
     definitions = {name: body for name, body in defined.items() if name not in withheld}
     words = _words_of_definitions(text)
@@ -160,7 +160,7 @@ def test_the_search_for_leaks_would_find_one(made):
     assert all(json.dumps(line, ensure_ascii=False)[1:-1] in text for line in secrets(made))
 
 
-# ---- what the text names ----
+# ---- names in the text ----
 
 INVITATION = re.compile(r"\b([Cc]ompar\w+|[Ii]mport\w*|[Ll]ook (at|into))\b")
 

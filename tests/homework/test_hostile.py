@@ -104,7 +104,7 @@ def told(result: SubmissionResult) -> str:
 
 
 def secrets() -> set[str]:
-    """Lines of hidden tests that stand nowhere in what the student has."""
+    """Lines of hidden tests that occur in none of the student's files."""
     cells = [cell for cell in load_homework(HOMEWORK).cells if cell.kind is CellKind.TEST]
     public = "\n".join(cell.source for cell in read_released(HOMEWORK).cells)
     lines = {
@@ -117,7 +117,7 @@ def secrets() -> set[str]:
 
 
 def problems(attack: Attack, result: SubmissionResult) -> list[str]:
-    """What this attack reached, in words."""
+    """Describe the attack's success."""
     homework = load_homework(HOMEWORK)
     lost = {c.check for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)}
     flags = [f"{flag.text} {flag.where}" for flag in result.flags]

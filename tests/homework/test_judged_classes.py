@@ -48,7 +48,7 @@ def graded(homework_id, students, folder, judges, seconds):
 
 
 def amiss(student, result, homework):
-    """Say what is not as the table has it; all rows are looked at before the test ends."""
+    """List all rows that differ from the table, not the first alone."""
     lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
     words = "\n".join(f"{c.check}: {c.message} {c.hint}" for c in lost)
     is_right = (

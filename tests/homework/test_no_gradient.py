@@ -1,4 +1,4 @@
-"""Through what is meant to be trained, gradients flow: who cuts them loses a point there.
+"""Layers pass gradients on, and an answer that cuts them loses a point.
 
 Each solution is run, and its results are right: only the way back is cut.
 """
@@ -13,7 +13,7 @@ from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
 from tests.homework.submissions import solved_sources, wrapped_cell
 from tests.homework.tables import course_homeworks, load_homework
 
-NO_LAYERS = {  # what they return is no part of what a model computes from its parameters
+NO_LAYERS = {  # their results do not depend on a model's parameters
     "greedy_search", "beam_search", "diagnose", "alignment_error", "causal_mask", "padding_mask",
     "position_angles", "shift_matrix", "layer_norm_backward", "diagnose_layer_norm",
     "translation_masks", "inverse_sqrt", "FixedCache", "keep_top_k", "keep_top_p", "sample",

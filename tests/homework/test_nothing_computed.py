@@ -1,4 +1,4 @@
-"""Answers of the right shape that compute nothing earn what asks for no computing, no more.
+"""Answers of the right shape that compute nothing earn only checks that need no computing.
 
 Each solution is run, and of what it returns only the form is kept: so its errors, its parameters,
 and what it does beside returning something are right.
@@ -14,7 +14,7 @@ from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
 from tests.homework.submissions import solved_sources, wrapped_cell
 from tests.homework.tables import course_homeworks, load_homework
 
-EARNED = {  # by what is right all the same
+EARNED = {  # by checks that pass all the same
     "GRUCell-parameters",
     "AdditiveAttention-parameters",
     "scaled_dot_product_attention-shape", "scaled_dot_product_attention-errors",

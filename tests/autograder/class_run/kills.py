@@ -1,4 +1,4 @@
-"""Kills the processes of class runs at random moments and looks at what is left in the end.
+"""Kills the processes of class runs at random moments and checks the files that remain.
 
     python -m tests.autograder.class_run.kills 40            # so many kills, with seed 0
     python -m tests.autograder.class_run.kills 40 --seed 7
@@ -38,7 +38,7 @@ _SECONDS = 120
 
 
 def grade(folder: Path, scheduler: str) -> None:
-    """Grade the class in a folder: what the command line does, without its reports."""
+    """Grade the class in a folder as the command line does, without reports."""
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.result_store import ResultStore
     from autograder.class_run.run import grade_class
@@ -113,7 +113,7 @@ class Round:
             return run.wait(timeout=_SECONDS) == 0
 
     def _said(self) -> str:
-        """Return the last lines of what the round's processes had to say."""
+        """Return the last lines that the round's processes printed."""
         lines = (self._folder / "log").read_text(errors="replace").splitlines()
         return "\n".join(lines[-20:])
 

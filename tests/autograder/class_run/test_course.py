@@ -1,4 +1,4 @@
-"""The hash of all that marks depend on: it changes with what a homework uses, and with no more."""
+"""The hash of a homework's dependencies changes with each of these files, and no other."""
 
 import pytest
 
@@ -80,7 +80,11 @@ def test_digest_is_the_same_after_an_edit_elsewhere(before, edit, name, added):
     ("name", "new", "old"),
     [
         ("course_lib/layers/doubling.py", "FACTOR * 1 *", "FACTOR *"),
-        ("course_lib/layers/factor.py", "WIDTH = 3\n", ""),  # imported by what a test imports
+        (
+            "course_lib/layers/factor.py",
+            "WIDTH = 3\n",
+            "",
+        ),  # imported by a module that a test imports
         ("course_lib/layers/__init__.py", "WIDTH = 3\n", ""),  # the package of both
         ("course_lib/testing.py", "WIDTH = 3\n", ""),  # imported by the setup cell
         ("course_lib/usual_errors.py", "WIDTH = 3\n", ""),  # used by the judge

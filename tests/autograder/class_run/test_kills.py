@@ -47,7 +47,7 @@ def recorded_class(tmp_path):
 
 @pytest.mark.parametrize("kilobytes", with_proofs([1, 40, 132, 150], [1, 132, 150]))
 def test_a_full_disk_is_told_and_mended_by_another_run(recorded_class, monkeypatch, kilobytes):
-    """No file may grow beyond a limit: what a full disk does, at several places."""
+    """Limit the size of files, at several places, in the place of a full disk."""
     monkeypatch.setattr(writer, "_PATIENCE_SECONDS", 0.1)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, hard))

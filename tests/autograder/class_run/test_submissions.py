@@ -1,4 +1,4 @@
-"""The notebooks of a class: which file counts, whose it is, and what can't be read."""
+"""The notebooks of a class: the file that counts, its student, and unreadable files."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What comes into a class's folder: told when it is whole, and again when it has changed."""
+"""Submissions that arrive in a class's folder are reported when whole, and again after a change."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ class Folder:
         self.path = path
 
     def told(self, *happens) -> list[list[str]]:
-        """Who is told to have arrived: a list for each time before, between and after."""
+        """Return the reported students: a list for each time before, between and after."""
         arrivals = Arrivals(self.path, DOUBLE)
         told = [list(arrivals.look())]
         for happen in happens:

@@ -1,4 +1,4 @@
-"""The command line: what it refuses, what it writes, what it shows."""
+"""The command line rejects wrong arguments, writes files and prints results."""
 
 import io
 import shutil

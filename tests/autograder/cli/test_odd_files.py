@@ -1,4 +1,4 @@
-"""What a full disk, a hand or a program has left in the folders of a class: named, never lost."""
+"""Files left in a class's folders by a full disk, a person or a program are named and kept."""
 
 import dataclasses
 from datetime import UTC, datetime
@@ -146,7 +146,7 @@ def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
 
 @pytest.mark.parametrize("command", ["report", "feedback", "export"])
 def test_a_gradebook_that_is_gone_is_not_taken_for_none(out, command):
-    """A link whose disk isn't there, or ``--db`` forgotten: what was given by hand is not known."""
+    """With a dangling link, or without ``--db``, points given by hand are unknown."""
     gradebook = out / "nbgrader" / "gradebook.db"
     gradebook.unlink()
     gradebook.symlink_to("nowhere")

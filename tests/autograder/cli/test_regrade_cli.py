@@ -27,7 +27,7 @@ SIMILAR = Flag(kind=FlagKind.SIMILAR, text="99% the same as cho: double")
 
 
 def flag_similar(results, *rest):
-    """Ben, once more in each run: what is noticed when the whole class is there."""
+    """Ben submits again in each run, seen by a run over the whole class."""
     return [
         dataclasses.replace(made, flags=(SIMILAR,)) if made.student == "ben" else made
         for made in results

@@ -1,4 +1,4 @@
-"""``grade --watch``: what arrives is graded, whatever else arrives, and a kill loses nothing."""
+"""``grade --watch`` grades each submission that arrives, and a kill loses nothing."""
 
 import contextlib
 import csv
@@ -22,7 +22,7 @@ from tests.autograder import small_course
 from tests.autograder.small_course import HOMEWORK, write_course
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 120  # to wait for what comes at once on a machine that is not busy
+SECONDS = 120  # to wait; on an idle machine it takes no time
 COMMAND = """
 import sys
 from pathlib import Path

@@ -15,7 +15,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 def missing_postgres() -> str:
-    """Say what is missing to start a server; empty if nothing."""
+    """Name the program that is missing to start a server; empty if none is."""
     return "" if _program("initdb") else "no PostgreSQL server: apt-get install postgresql"
 
 

@@ -90,7 +90,7 @@ def page(chromium):
 
 
 def open_submission(formgrader, page, student: str) -> list[str]:
-    """Open the page on which a TA grades by hand; returns what it asked other hosts for."""
+    """Open the page on which a TA grades by hand; return its requests to other hosts."""
     asked = []
     page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))

@@ -44,7 +44,7 @@ def made(tmp_path_factory, homework) -> Path:
 
 @pytest.fixture
 def course(tmp_path, made, homework, monkeypatch) -> Path:
-    """The same, where the judge finds that every check has passed; what it is given is kept."""
+    """The same with a judge that passes every check and keeps its arguments."""
     folder = tmp_path / "course"
     shutil.copytree(made, folder)
     checks = tuple(

@@ -1,4 +1,4 @@
-"""nbgrader's configuration: what it needs is there, however Python was started."""
+"""nbgrader's configuration finds its modules, however Python was started."""
 
 import shutil
 import subprocess

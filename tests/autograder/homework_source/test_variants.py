@@ -1,4 +1,4 @@
-"""Variants in a homework's source: what they make, and what is rejected with its place."""
+"""Variants in a homework's source make answers; malformed ones are rejected with their place."""
 
 import pytest
 

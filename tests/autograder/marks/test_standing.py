@@ -139,7 +139,7 @@ def test_comments_of_a_grader_reach_gradescope_and_the_lms():
 
 
 def test_marks_from_formgrader_are_read(tmp_path):
-    """Found in the gradebook's rows: the points, what is on top, who waits, what was said."""
+    """The gradebook's rows give points, extra points, waiting students and comments."""
     for student, answer in (("ada", "Because."), ("ben", "")):
         folder = tmp_path / "class" / student / HOMEWORK.id
         folder.mkdir(parents=True)

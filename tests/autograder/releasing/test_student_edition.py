@@ -60,7 +60,7 @@ def given(x):
 
 
 def stack(x):
-    """Given, but for what it stands on."""
+    """Given, without the layer that it uses."""
     return [late(x)]
 
 

@@ -28,7 +28,7 @@ GITHUB = "https://github.com/dept/course"
 
 
 def settings(root, repository="", hub="", students=""):
-    """Write what the project says of where it lives."""
+    """Write the project's own address."""
     launch = {"jupyterhub_url": hub, "notebook_interface": "jupyterlab"}
     config = {"repository": {"url": repository}, "launch_buttons": launch}
     (root / "_config.yml").write_text(yaml.safe_dump(config))

@@ -1,4 +1,4 @@
-"""Opens pages in Chromium and says what they ask for, what they log and what axe finds."""
+"""Opens pages in Chromium; reports requests, console messages and findings of axe."""
 
 import contextlib
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def opened(
     assert told == [file.as_uri()]
 
 
-# Only what is wrong is described, and nothing that the page asks for is asked for again.
+# Describe failures only, and repeat none of the page's requests.
 LEAN = {"preload": False, "resultTypes": ["violations"]}
 
 

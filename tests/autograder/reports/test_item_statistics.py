@@ -48,7 +48,7 @@ def test_discrimination_is_the_correlation_with_the_rest():
 
 
 def test_the_report_says_it_beside_the_class_before():
-    now = with_points([(0, 2), (1, 0)] * 6)  # who has the one has not the other
+    now = with_points([(0, 2), (1, 0)] * 6)  # each student has one of the two
     before = with_points([(1, 1)] * 4)
     words = words_of(render_report(standings_of(now), HOMEWORK, before=before))
     assert "50 % of the points, 100 % in the class before; discrimination -1.00" in words

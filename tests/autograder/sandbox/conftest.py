@@ -1,4 +1,4 @@
-"""Workers of the real sandbox, and what they run."""
+"""Workers of the real sandbox, and code for them."""
 
 import pytest
 
@@ -21,6 +21,6 @@ def worker(sandbox):
 
 
 def run(peer, source):
-    """Run statements in the worker; returns what they left in ``found``."""
+    """Run statements in the worker; return their value of ``found``."""
     peer.call("course_worker.shell:run_cell", ("probe", source))
     return peer.call("course_worker.shell:lookup", ("found",))

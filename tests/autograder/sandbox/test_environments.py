@@ -1,4 +1,4 @@
-"""Python environments that are more than one plain folder: workers find what the judge finds."""
+"""Python environments that are more than one plain folder: workers find the judge's packages."""
 
 import os
 import subprocess
@@ -119,7 +119,7 @@ def test_course_in_a_linked_environment_is_covered(tree, monkeypatch):
 
 
 def test_link_that_occurs_twice_is_made_once(tree, monkeypatch):
-    """As /usr/local/lib64 where Python lies in /usr/local: bubblewrap refuses what is there."""
+    """As /usr/local/lib64 where Python lies in /usr/local: bubblewrap refuses an existing path."""
     (tree / "lib").mkdir()
     (tree / "lib64").symlink_to("lib")
     places = [tree / "lib", tree / "lib64", tree / "lib64"]

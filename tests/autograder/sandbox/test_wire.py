@@ -1,4 +1,4 @@
-"""Frames: what goes in comes out, and nothing malformed gets through."""
+"""Frames arrive as they were sent, and malformed ones are rejected."""
 
 import json
 import socket

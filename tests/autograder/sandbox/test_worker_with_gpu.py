@@ -1,4 +1,4 @@
-"""What a worker has for a GPU and others have not; whether there is one does not matter to it."""
+"""A worker for a GPU gets devices that other workers do not, with or without a GPU."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""dates.toml: what it says is what every mark shows, and what it can't mean is refused."""
+"""Every mark shows the dates of dates.toml, and malformed dates are rejected."""
 
 import dataclasses
 import json

@@ -34,7 +34,7 @@ const finish = (steps) => { for (const _ of steps); };
 
 
 def run_llama(file: Path, body: str, data: Any = None) -> Any:
-    """Return what a function body returns in node, given ``file`` and ``data``."""
+    """Run a function body in node with ``file`` and ``data``; return its result."""
     assets = figure_assets()
     scripts = "\n".join(assets[f"llama/{part}.js"].read_text("utf-8") for part in ENGINE)
     program = (

@@ -1,4 +1,4 @@
-"""What the hostile submissions of hw03 are made of: one dishonest exercise, the others solved.
+"""Parts of hw03's hostile submissions: one dishonest exercise, the others solved.
 
 Each earns what its solved exercises are worth, and nothing for the dishonest one.
 """
@@ -20,7 +20,7 @@ EVERYTHING = dict.fromkeys((ATTENTION, CAUSAL, PADDING, LAYER), "*")
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """A submission that wants what it did not earn.
+    """A submission that tries to get undeserved points.
 
     Attributes:
         submission: The notebook. The exercises in ``lost`` must earn nothing.
@@ -66,7 +66,7 @@ def attack(
 
     Args:
         name: The folder's name.
-        tries: What it tries, in words.
+        tries: The attempt, in words.
         edits: As ``Submission``.
         extra: As ``Submission``.
         lost: As ``Submission``; the exercises that ``edits`` names if None.

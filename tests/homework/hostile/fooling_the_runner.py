@@ -1,4 +1,4 @@
-"""Attacks on what runs cells, and on the wire between the student's process and the judge."""
+"""Attacks on the runner of cells, and on the wire between the student's process and the judge."""
 
 # ruff: noqa: E501 -- one line an attack
 

@@ -1,4 +1,4 @@
-"""Notebooks in which what is the instructor's was changed.
+"""Notebooks in which the instructor's cells were changed.
 
 A file that is no regular file, or 2 GB long, is another test's:
 ``test_a_class_is_graded_and_nobody_is_left_out`` of ``tests/autograder/class_run/test_run.py``.
