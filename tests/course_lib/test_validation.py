@@ -23,8 +23,9 @@ from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForSequenceClassification
 from course_lib.models.captioning import ConvEncoder
-from course_lib.models.gpt import DecoderLMConfig
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig, SequenceClassifier
 from course_lib.models.llama import LlamaConfig
+from course_lib.models.neural_lm import NeuralLanguageModel
 from course_lib.models.rnn_lm import RecurrentLanguageModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
 from course_lib.models.transformer import TransformerConfig
@@ -136,6 +137,7 @@ def test_two_values_go_together():
 SMALL_BERT = BertConfig(
     vocab_size=7, max_length=4, num_layers=1, d_model=4, num_heads=2, d_ff=4, dropout=0.0
 )
+SMALL_DECODER = DecoderLMConfig(vocab_size=7, num_layers=1, d_model=4, num_heads=2, d_ff=4)
 CONSTRUCTORS = [
     (MultiHeadAttention, {"d_model": 8, "num_heads": 2}),
     (CachedAttention, {"d_model": 8, "num_heads": 2}),
@@ -161,9 +163,20 @@ CONSTRUCTORS = [
         for stack in (Encoder, Decoder)
     ),
     (AttentionDecoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4}),
-    (RecurrentEncoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3}),
-    (RecurrentDecoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4}),
-    (RecurrentLanguageModel, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3}),
+    (RecurrentEncoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "num_layers": 1}),
+    (
+        RecurrentDecoder,
+        {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4, "num_layers": 1},
+    ),
+    (RecurrentLanguageModel, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "num_layers": 1}),
+    (
+        lambda **sizes: NeuralLanguageModel(**sizes, bos_id=0),
+        {"vocab_size": 5, "context_size": 2, "d_embedding": 2, "d_hidden": 3},
+    ),
+    (
+        lambda **sizes: SequenceClassifier(DecoderLM(SMALL_DECODER), **sizes, pad_id=0),
+        {"num_labels": 2},
+    ),
     (lambda **sizes: BertForSequenceClassification(SMALL_BERT, **sizes), {"num_labels": 2}),
     (ConvEncoder, {"d_memory": 4, "channels": 2}),
     (SkipGram, {"vocab_size": 5, "d_embedding": 2}),
@@ -175,11 +188,15 @@ CONSTRUCTORS = [
     ("build", "sizes", "name"),
     [(build, sizes, name) for build, sizes in CONSTRUCTORS for name in sizes],
 )
-def test_constructors_name_a_size_that_is_no_int(build, sizes, name):
+def test_constructors_reject_a_size_that_is_no_positive_int(build, sizes, name):
     build(**sizes)
     for wrong in ((sizes[name],), float(sizes[name]), str(sizes[name]), None):
         with pytest.raises(TypeError, match=rf"^(d_\w+|{name}) must be of type int, got "):
             build(**sizes | {name: wrong})
+    with pytest.raises(
+        ValueError, match=rf"^(d_\w+|{name}) must be (at least 1|positive).*, got 0"
+    ):
+        build(**sizes | {name: 0})
 
 
 @pytest.mark.parametrize(

@@ -86,18 +86,6 @@ def test_too_long_a_sequence_is_refused():
         build()(torch.ones(1, 6, dtype=torch.long), torch.ones(1, 2, dtype=torch.long))
 
 
-@pytest.mark.parametrize("name", ["vocab_size", "max_length", "d_model", "num_heads"])
-def test_sizes_must_be_positive(name):
-    sizes = {"vocab_size": 4, "max_length": 4, "d_model": 4, "num_heads": 2} | {name: 0}
-    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
-        AttentionReaderConfig(**sizes)
-
-
-def test_heads_must_divide_the_width():
-    with pytest.raises(ValueError, match="d_model=4 must be divisible by num_heads=3"):
-        AttentionReaderConfig(vocab_size=4, max_length=4, d_model=4, num_heads=3)
-
-
 def test_a_reading_is_judged_without_its_padding():
     model = build(d_model=8)
     batch = draw_reverse(

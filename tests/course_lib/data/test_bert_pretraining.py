@@ -56,7 +56,7 @@ def test_shares_are_those_of_the_recipe(probability):
     changed, labels = mask(TOKEN_IDS, seeded(), probability=probability)
     chosen = labels != NOT_MASKED
     assert_share(int(chosen.sum()), int((~SPECIAL).sum()), probability)
-    # What is left of tokens that were no [MASK] before: 80 % masked, 10 % kept, 10 % replaced, and
+    # Chosen tokens that were no [MASK] before: 80 % masked, 10 % kept, 10 % replaced, and
     # of these one in 16 by itself.
     plain = chosen & (TOKEN_IDS != MASK)
     total = int(plain.sum())

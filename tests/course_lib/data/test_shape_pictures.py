@@ -88,10 +88,6 @@ def test_noise_is_small_seeded_and_stays_a_picture():
     assert noisy.max() <= 1
 
 
-def test_same_seed_same_scene():
-    assert scenes(5) == scenes(5)
-
-
 def test_shapes_differ_do_not_touch_and_stay_inside():
     for first, second in scenes():
         assert (first.kind, first.color, first.size) != (second.kind, second.color, second.size)

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.hypothesis import Hypothesis
 from course_lib.generation.step_models import RecurrentStepModel, UncachedModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
@@ -35,16 +34,6 @@ def test_equals_a_plain_loop(seed):
         assert hypothesis.score == hypothesis.log_probability
 
 
-def test_each_sequence_alone_gives_the_same():
-    language = LanguageTable(6, seed=3)
-    prompts = torch.tensor([[2], [3], [4], [5]])
-    together = greedy(language.begin(), prompts, eos_id=EOS, max_new_tokens=8)
-    assert len({h.tokens for h in together}) > 1
-    for hypothesis, prompt in zip(together, prompts, strict=True):
-        (alone,) = greedy(language.begin(), prompt[None], eos_id=EOS, max_new_tokens=8)
-        assert alone == hypothesis
-
-
 def test_stops_reading_when_all_have_ended():
     language = LanguageTable(4)
     language.logits[:, :, EOS] = 20.0
@@ -61,14 +50,6 @@ def test_never_ends_without_an_end_token():
     (found,) = greedy(language.begin(), torch.tensor([[2]]), eos_id=None, max_new_tokens=7)
     assert found.tokens == (EOS,) * 7
     assert not found.finished
-
-
-def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
-    size = 50
-    language = LanguageTable(size, spread=0.0)  # each token has probability 1 / 50
-    (found,) = greedy(language.begin(), torch.tensor([[2]]), eos_id=None, max_new_tokens=1000)
-    assert (1 / size) ** 1000 == 0.0  # what a product of probabilities would say
-    assert found.log_probability == pytest.approx(-1000 * math.log(size), rel=1e-12)
 
 
 def test_adds_up_in_float64_what_a_float32_model_says():
@@ -97,35 +78,6 @@ def test_drives_a_recurrent_model():
         assert tuple(logits.argmax(-1).tolist()) == hypothesis.tokens
         total = logits.log_softmax(-1).gather(1, tgt[0, 1:, None]).sum().item()
         assert hypothesis.log_probability == pytest.approx(total, rel=1e-5)
-
-
-def test_leaves_no_graph_behind():
-    torch.manual_seed(0)
-    encoder = RecurrentEncoder(9, 4, 5)
-    model = Seq2Seq(encoder, RecurrentDecoder(7, 4, 6, encoder.d_memory))
-    stepped = RecurrentStepModel(model.decoder, model.encoder(torch.randint(9, (1, 3))))
-    greedy(stepped, torch.tensor([[START]]), eos_id=EOS, max_new_tokens=4)
-    assert torch.is_grad_enabled()
-    seen = []
-
-    def watched(tokens):
-        seen.append(torch.is_grad_enabled())
-        return LanguageTable(3)(tokens)
-
-    greedy(UncachedModel(watched), torch.tensor([[START]]), eos_id=None, max_new_tokens=2)
-    assert seen == [False, False]
-
-
-def test_hypotheses_cannot_be_changed():
-    hypothesis = Hypothesis(tokens=(1,), log_probability=-1.0, score=-1.0, finished=False)
-    with pytest.raises(AttributeError):
-        hypothesis.score = 0.0
-
-
-@pytest.mark.parametrize("prompt", [torch.tensor([1, 2]), torch.empty(0, 1), torch.empty(1, 0)])
-def test_refuses_empty_prompts(prompt):
-    with pytest.raises(ValueError, match="prompt must be"):
-        greedy(LanguageTable(3).begin(), prompt.long(), eos_id=EOS, max_new_tokens=3)
 
 
 def test_refuses_to_write_nothing():

@@ -43,11 +43,22 @@ def stepped(model):
     return RecurrentStepModel(model.decoder, model.encoder(PROMPT))
 
 
+def transformer():
+    sizes = {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 3, "d_ff": 20}
+    config = TransformerConfig(src_vocab_size=11, tgt_vocab_size=11, d_model=12, **sizes)
+    return Transformer(config)
+
+
+def cached_transformer(model):
+    return CachedTransformer(model, *model.encode(PROMPT))
+
+
 STEP_MODELS = {
     "uncached": lambda dtype: UncachedModel(language_model(dtype)),
     "cached": lambda dtype: CachedDecoder(language_model(dtype)),
     "static": lambda dtype: StaticDecoder(language_model(dtype), batch=2, capacity=6),
     "recurrent": lambda dtype: stepped(translator(dtype)),
+    "transformer": lambda dtype: cached_transformer(transformer().eval().to(dtype)),
 }
 
 
@@ -96,17 +107,32 @@ def test_model_that_is_no_step_model_is_rejected(search, model):
         search(model, PROMPT[:1], eos_id=None)
 
 
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+def test_search_builds_no_graph(search):
+    seen = []
+
+    def language_model(tokens):
+        seen.append(torch.is_grad_enabled())
+        return torch.zeros(*tokens.shape, 11)
+
+    search(UncachedModel(language_model), PROMPT[:1], eos_id=None)
+    assert seen
+    assert not any(seen)
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("prompt", [PROMPT[0], PROMPT[:0], PROMPT[:, :0]])
+def test_prompt_of_another_shape_is_rejected(search, prompt):
+    with pytest.raises(ValueError, match="prompt must be"):
+        search(UncachedModel(language_model(torch.float32)), prompt, eos_id=None)
+
+
 @pytest.mark.parametrize("name", ["beam", "diagnose"])
 def test_exponent_for_a_length_penalty_is_rejected(name):
     model = CachedDecoder(language_model(torch.float32))
     with pytest.raises(TypeError, match=r"such as PowerPenalty\(alpha=0.6\), got 0.6"):
         SEARCHES[name](model, PROMPT[:1], eos_id=None, length_penalty=0.6)
-
-
-def transformer():
-    sizes = {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 3, "d_ff": 20}
-    config = TransformerConfig(src_vocab_size=11, tgt_vocab_size=11, d_model=12, **sizes)
-    return Transformer(config)
 
 
 def translator_with_dropout():
@@ -121,7 +147,7 @@ def translator_with_dropout():
         (language_model(torch.float32), CachedDecoder),
         (language_model(torch.float32), UncachedModel),
         (language_model(torch.float32), partial(StaticDecoder, batch=2, capacity=6)),
-        (transformer(), lambda model: CachedTransformer(model, *model.encode(PROMPT))),
+        (transformer(), cached_transformer),
         (translator_with_dropout(), stepped),
     ],
     ids=["cached", "uncached", "static", "transformer", "recurrent"],

@@ -4,9 +4,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.sampling import sample
 from course_lib.generation.step_models import CachedDecoder, StaticDecoder, UncachedModel
 from course_lib.layers.masks import left_padding
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
@@ -86,46 +84,6 @@ def test_greedy_search_equals_that_of_each_prompt_alone(begin, positions):
         for p in PROMPTS
     ]
     assert_same(greedy(begin(model), PADDED, eos_id=9, max_new_tokens=NEW), alone)
-
-
-@pytest.mark.parametrize(("begin", "positions"), WAYS[:-1])
-def test_beam_search_equals_that_of_each_prompt_alone(begin, positions):
-    model, options = build(positions), {"beam_size": 3, "num_results": 3, "eos_id": 9}
-    found = beam_search(begin(model), PADDED, max_new_tokens=NEW, **options)
-    for beams, prompt in zip(found, PROMPTS, strict=True):
-        (alone,) = beam_search(
-            CachedDecoder(model), torch.tensor([prompt]), max_new_tokens=NEW, **options
-        )
-        assert_same(beams, alone)
-
-
-@each_way
-def test_samples_equal_those_of_each_prompt_alone(begin, positions):
-    """The dice fall alike for prompts of one length too, if their logits are the same."""
-    model = build(positions)
-    draws = []
-    for steps, prompts in ((begin(model), PADDED), (OneByOne(model), PADDED)):
-        dice = torch.Generator().manual_seed(3)
-        draws.append(sample(steps, prompts, eos_id=None, max_new_tokens=NEW, generator=dice))
-    assert_same(*draws)
-
-
-class OneByOne:
-    """A step model that reads each row by itself, without its padding."""
-
-    def __init__(self, model):
-        self.model = model
-        self.rows = None
-
-    def advance(self, tokens):
-        if self.rows is None:
-            self.rows = [CachedDecoder(self.model) for _ in tokens]
-            tokens = PROMPTS
-        logits = [
-            steps.advance(torch.as_tensor(row)[None])
-            for steps, row in zip(self.rows, tokens, strict=True)
-        ]
-        return torch.cat(logits)
 
 
 def test_padded_step_is_one_graph_for_every_length():

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.generation.step_models import CachedDecoder, CachedTransformer
-from course_lib.layers.attention import CachedAttention, MultiHeadAttention
+from course_lib.layers.attention import CachedAttention
 from course_lib.layers.kv_cache import FixedCache, GrowingCache, KVCache
 from course_lib.layers.masks import causal_mask
 from course_lib.layers.positional import RotaryPositions
@@ -93,25 +93,6 @@ def test_transformer_in_chunks_equals_transformer_at_once(chunks, positions, nor
 
 
 @torch.no_grad()
-@with_each_kind_of_position
-def test_cached_decoder_gives_the_last_logits_of_each_step(positions):
-    model = build_decoder(positions)
-    steps, uncached = CachedDecoder(model, capacity=1), model(IDS)
-    end = 0
-    for piece in IDS.split([4, 1, 1, 3, 3], dim=1):
-        end += piece.size(1)
-        assert_equal(steps.advance(piece), uncached[:, end - 1])
-
-
-@torch.no_grad()
-def test_cached_transformer_gives_the_last_logits_of_each_step():
-    model = build_transformer()
-    steps, uncached = CachedTransformer(model, *model.encode(SRC), capacity=1), model(SRC, IDS)
-    for end, token in enumerate(IDS.split(1, dim=1), start=1):
-        assert_equal(steps.advance(token), uncached[:, end - 1])
-
-
-@torch.no_grad()
 def test_cached_transformer_without_padding_needs_no_mask():
     model = build_transformer()
     memory, _ = model.encode(SRC[:1])
@@ -147,58 +128,13 @@ def test_reordered_transformer_takes_the_source_along(indices, when):
         assert_equal(logits, model(SRC[indices], rows[:, :end])[:, -1])
 
 
-def test_half_precision_logits_come_as_float32():
-    steps = CachedDecoder(build_decoder().bfloat16())
-    assert steps.advance(IDS).dtype == torch.float32
-    transformer = build_transformer().bfloat16()
-    memory, mask = transformer.encode(SRC)
-    assert CachedTransformer(transformer, memory, mask).advance(IDS).dtype == torch.float32
-
-
 def test_steps_build_no_graph():
     assert not CachedDecoder(build_decoder()).advance(IDS).requires_grad
     model = build_transformer()
     assert not CachedTransformer(model, *model.encode(SRC)).advance(IDS).requires_grad
 
 
-@torch.no_grad()
-def test_more_than_the_longest_sequence_is_refused():
-    steps = CachedDecoder(build_decoder())
-    steps.advance(IDS)
-    with pytest.raises(ValueError, match=f"positions end at max_length={LENGTH}, got a sequence"):
-        steps.advance(IDS[:, :1])
-
-
 # --- the caching layer ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("return_weights", [False, True])
-def test_without_a_cache_the_layer_is_multi_head_attention(return_weights):
-    plain = randomise(MultiHeadAttention(D_MODEL, HEADS)).double()
-    cached = CachedAttention(D_MODEL, HEADS).double()
-    cached.load_state_dict(plain.state_dict())
-    query, memory = torch.randn(2, 4, D_MODEL).double(), torch.randn(2, 5, D_MODEL).double()
-    mask = causal_mask(4, 5)
-    actual = cached(query, memory, memory, mask, return_weights=return_weights)
-    expected = plain(query, memory, memory, mask, return_weights=return_weights)
-    torch.testing.assert_close(actual, expected)
-
-
-def test_layer_turns_queries_and_keys_but_no_values():
-    rotary = RotaryPositions(HEAD_DIM)
-    layer = randomise(CachedAttention(D_MODEL, HEADS, rotary=rotary)).double()
-    x = torch.randn(2, 5, D_MODEL).double()
-
-    def heads(projection):
-        return projection(x).view(2, 5, HEADS, HEAD_DIM).transpose(1, 2)
-
-    query, key = rotary(heads(layer.query_projection)), rotary(heads(layer.key_projection))
-    weights = (query @ key.mT / HEAD_DIM**0.5).softmax(-1)
-    joined = (weights @ heads(layer.value_projection)).transpose(1, 2).flatten(-2)
-    output, actual_weights = layer(x, x, x, return_weights=True)
-    assert_equal(output, layer.output_projection(joined))
-    assert_equal(actual_weights, weights)
-    assert_equal(layer(x, x, x), output)
 
 
 @torch.no_grad()
@@ -388,16 +324,3 @@ def test_gradients_are_refused(which):
     pair[which].requires_grad_()
     with pytest.raises(ValueError, match=r"use it under torch\.no_grad\(\)"):
         GrowingCache().update(*pair)
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: GrowingCache(capacity=0), "capacity must be at least 1, got 0"),
-        (lambda: KVCache(0), "num_layers must be at least 1, got 0"),
-        (lambda: KVCache(2, capacity=0), "capacity must be at least 1, got 0"),
-    ],
-)
-def test_bad_sizes_are_refused(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()

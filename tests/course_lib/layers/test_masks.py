@@ -41,14 +41,6 @@ def test_padding_mask_refuses_what_is_not_token_ids(dtype):
         padding_mask(torch.zeros(2, 3, dtype=dtype), PAD)
 
 
-def test_causal_mask_shows_each_query_itself_and_its_past():
-    assert causal_mask(3)[0, 0].tolist() == [
-        [True, False, False],
-        [True, True, False],
-        [True, True, True],
-    ]
-
-
 @pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (2, 5), (1, 7), (4, 4), (0, 3), (0, 0)])
 def test_causal_mask_follows_its_definition(query_len, key_len):
     mask = causal_mask(query_len, key_len)
@@ -57,11 +49,6 @@ def test_causal_mask_follows_its_definition(query_len, key_len):
     for i in range(query_len):
         for j in range(key_len):
             assert mask[0, 0, i, j].item() == (j <= i + key_len - query_len), (i, j)
-
-
-@pytest.mark.parametrize("cached", range(6))
-def test_causal_mask_of_the_last_queries_is_the_end_of_the_whole_mask(cached):
-    assert torch.equal(causal_mask(6 - cached, 6), causal_mask(6)[:, :, cached:])
 
 
 def test_causal_mask_refuses_fewer_keys_than_queries():

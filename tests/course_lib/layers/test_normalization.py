@@ -75,19 +75,6 @@ def test_default_epsilon_is_the_one_documented(kind, way):
     torch.testing.assert_close(actual, expected)
 
 
-def test_layer_norm_makes_mean_0_and_variance_1():
-    y = LayerNorm(D_MODEL, eps=1e-12).double()(draw())
-    torch.testing.assert_close(y.mean(-1), torch.zeros(2, 3).double())
-    torch.testing.assert_close(y.var(-1, correction=0), torch.ones(2, 3).double())
-
-
-def test_rms_norm_makes_mean_square_1_and_keeps_direction():
-    x = draw()
-    y = RMSNorm(D_MODEL, eps=1e-12).double()(x)
-    torch.testing.assert_close(y.square().mean(-1), torch.ones(2, 3).double())
-    torch.testing.assert_close(torch.cosine_similarity(x, y, dim=-1), torch.ones(2, 3).double())
-
-
 @pytest.mark.parametrize("way", ["kernel", "formula"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
@@ -96,12 +83,6 @@ def test_half_precision_keeps_its_dtype_and_holds_what_it_could_not_square(kind,
     layer = kind(4).to(dtype)
     function = layer if way == "kernel" else formula_of(layer)
     torch.testing.assert_close(function(x), torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=dtype))
-
-
-@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
-def test_no_token_sees_another(kind):
-    layer, x = kind(D_MODEL).double(), draw()
-    torch.testing.assert_close(layer(x)[1, 2], layer(x[1, 2]))
 
 
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])

@@ -10,9 +10,6 @@ from course_lib.data.shape_captions import (
     true_captions,
 )
 from course_lib.data.shape_pictures import SIDE, render
-from course_lib.generation.beam_search import beam_search
-from course_lib.generation.greedy_search import greedy
-from course_lib.generation.step_models import RecurrentStepModel
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.captioning import CaptionModel, ConvEncoder
 from course_lib.models.seq2seq import RecurrentDecoder
@@ -97,18 +94,13 @@ def test_refuses_an_empty_batch():
 # --- model ---------------------------------------------------------------------------------------
 
 
-def test_regions_are_rows_of_the_picture_and_the_context_is_their_mean():
+def test_context_is_the_mean_of_all_regions():
     encoder = ConvEncoder(6, channels=4)
     encoded = encoder(torch.rand(2, 3, 32, 16))
     assert encoded.memory.shape == (2, 8 * 4, 6)
     assert encoded.mask.shape == (2, 32)
     assert encoded.mask.all()
     torch.testing.assert_close(encoded.context, encoded.memory.mean(1))
-    picture = torch.rand(1, 3, 32, 16)
-    changed = picture.clone()
-    changed[:, :, :4, 12:] = 0  # the corner at the top right: row 0, column 3
-    moved = (encoder(changed).memory - encoder(picture).memory)[0].norm(dim=-1)
-    assert moved[3] > 3 * moved[16:].max()  # those further down move with the normalisation only
 
 
 def test_encoder_equals_its_formula():
@@ -153,43 +145,7 @@ def test_every_parameter_gets_a_gradient(kind):
     assert_every_parameter_gets_a_gradient(model, logits, batch.tgt[:, 1:])
 
 
-@pytest.mark.proof
-def test_learns_to_caption_a_few_pictures_by_heart():
-    """Six pictures: beam search writes their captions, and attention moves with the words."""
-    model, batch = build(), draw(6)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _ in range(150):
-        logits = model(batch.pictures, batch.tgt[:, :-1])
-        loss = F.cross_entropy(
-            logits.flatten(0, 1), batch.tgt[:, 1:].flatten(), ignore_index=PAD_ID
-        )
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    prompt = torch.full((6, 1), BOS_ID)
-    options = {"eos_id": EOS_ID, "max_new_tokens": 14}
-    written = greedy(
-        RecurrentStepModel(model.decoder, model.encoder(batch.pictures)), prompt, **options
-    )
-    searched = beam_search(
-        RecurrentStepModel(model.decoder, model.encoder(batch.pictures)),
-        prompt,
-        beam_size=3,
-        **options,
-    )
-    for row, tokens in enumerate(batch.tgt.tolist()):
-        caption = tuple(tokens[1 : tokens.index(EOS_ID) + 1])
-        assert written[row].tokens == caption
-        assert searched[row][0].tokens == caption
-
-
 @pytest.mark.parametrize("shape", [(3, 8, 8), (1, 1, 8, 8), (0, 3, 8, 8), (1, 3, 0, 8)])
 def test_refuses_what_is_no_picture(shape):
     with pytest.raises(ValueError, match="pictures must be"):
         ConvEncoder(4)(torch.zeros(shape))
-
-
-@pytest.mark.parametrize("sizes", [(0, 4), (4, 0)])
-def test_refuses_sizes_below_one(sizes):
-    with pytest.raises(ValueError, match="at least 1"):
-        ConvEncoder(sizes[0], channels=sizes[1])

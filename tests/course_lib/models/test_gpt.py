@@ -1,10 +1,7 @@
 """Is the language model GPT-2, does it see the past alone, and does the classifier read it all?"""
 
-import dataclasses
-
 import pytest
 import torch
-import torch.nn.functional as F
 from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel
 
 from course_lib.layers.masks import causal_mask
@@ -104,18 +101,6 @@ def test_is_as_large_as_gpt2():
 
 
 @with_each_kind_of_position
-def test_the_past_does_not_change_with_the_future(positions):
-    model = build(positions=positions)
-    before = model(IDS)
-    for place in range(1, LENGTH):
-        changed = IDS.clone()
-        changed[:, place] = (changed[:, place] + 3) % VOCAB
-        after = model(changed)
-        torch.testing.assert_close(after[:, :place], before[:, :place], rtol=0, atol=1e-12)
-        assert not torch.allclose(after[:, place:], before[:, place:])
-
-
-@with_each_kind_of_position
 def test_order_matters(positions):
     model = build(positions=positions)
     other = IDS[:, [1, 0, 2, 3, 4, 5]]
@@ -182,20 +167,6 @@ def test_every_parameter_gets_a_gradient():
     assert all((p.grad != 0).any() for p in model.parameters())
 
 
-def test_learns_a_rule():
-    torch.manual_seed(0)
-    model = DecoderLM(DecoderLMConfig(**(SMALL | {"d_model": 24, "d_ff": 48, "dropout": 0.0})))
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    start = torch.arange(VOCAB)[:, None]
-    ids = (start + 3 * torch.arange(MAX_LENGTH)) % VOCAB  # each token is the last one plus 3
-    for _ in range(60):
-        loss = F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert torch.equal(model(ids[:, :-1]).argmax(-1), ids[:, 1:])
-
-
 # --- the classifier ------------------------------------------------------------------------------
 
 
@@ -211,30 +182,12 @@ def test_classifier_equals_gpt2s():
     )
 
 
-def test_classifier_reads_the_last_token_that_is_no_padding():
-    model = SequenceClassifier(build(), 4, pad_id=PAD).double()
-    logits = model(IDS)
-    assert logits.shape == (BATCH, 4)
-    torch.testing.assert_close(model(IDS[1:, :4]), logits[1:])
-    longer = F.pad(IDS, (0, 2), value=PAD)
-    torch.testing.assert_close(model(longer), logits)
-    for place in range(4):
-        changed = IDS.clone()
-        changed[1, place] = 10
-        assert not torch.allclose(model(changed)[1], logits[1])
-
-
 def test_classifier_starts_small_and_keeps_the_decoder():
     decoder = build(d_model=120)
     classifier = SequenceClassifier(decoder, 50, pad_id=PAD)
     assert classifier.decoder is decoder
     assert classifier.classifier.weight.std().item() == pytest.approx(0.02, rel=0.05)
     assert classifier.classifier.bias is None
-
-
-def test_classifier_refuses_no_classes():
-    with pytest.raises(ValueError, match="num_labels must be at least 1, got 0"):
-        SequenceClassifier(build(), 0, pad_id=PAD)
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -256,14 +209,6 @@ def test_bad_configurations_are_refused(change, message):
         DecoderLMConfig(**(SMALL | change))
 
 
-def test_configurations_are_frozen_and_keyword_only():
-    config = DecoderLMConfig(**SMALL)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        config.d_model = 7
-    with pytest.raises(TypeError):
-        DecoderLMConfig(11)
-
-
 @pytest.mark.parametrize(
     ("sizes", "settings", "message"),
     [
@@ -275,11 +220,6 @@ def test_configurations_are_frozen_and_keyword_only():
 def test_bad_layers_are_refused(sizes, settings, message):
     with pytest.raises(ValueError, match=message):
         DecoderBlock(*sizes, **settings)
-
-
-def test_layer_refuses_a_mask_that_is_not_boolean():
-    with pytest.raises(TypeError, match="mask must be boolean"):
-        DecoderBlock(12, 3, 8)(torch.zeros(1, 4, 12), torch.ones(4, 4))
 
 
 @pytest.mark.parametrize("call", ["forward", "hidden", "classifier"])

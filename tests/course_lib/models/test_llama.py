@@ -3,10 +3,7 @@
 import pytest
 import torch
 
-from course_lib.generation.greedy_search import greedy
-from course_lib.generation.step_models import CachedDecoder, UncachedModel
 from course_lib.layers.kv_cache import KVCache
-from course_lib.layers.masks import left_padding
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.llama import GPT2, QWEN3_0_6B, SMOLLM2_135M, TINYLLAMA_1B, Llama, LlamaConfig
 from tests.course_lib.parity import assert_every_parameter_gets_a_gradient, randomise
@@ -55,16 +52,6 @@ def test_left_padding_changes_nothing(setting):
     torch.testing.assert_close(logits[:, 2:], model(TOKEN_IDS))
 
 
-@torch.no_grad()
-@with_each_setting
-def test_future_leaves_the_past_unchanged(setting):
-    model, other = build(**setting), TOKEN_IDS.clone()
-    other[:, 4:] = 0
-    before, after = model(TOKEN_IDS), model(other)
-    torch.testing.assert_close(after[:, :4], before[:, :4])
-    assert (after[:, 4:] - before[:, 4:]).abs().max() > 1e-3
-
-
 @with_each_setting
 def test_every_parameter_gets_a_gradient(setting):
     model = build(**setting)
@@ -79,31 +66,6 @@ def test_order_matters_unless_layers_have_no_positions():
         model = build(**sizes, **setting)
         last, other = model(TOKEN_IDS)[:, -1], model(swapped)[:, -1]
         assert torch.allclose(last, other) == same
-
-
-@torch.no_grad()
-def test_shared_heads_equal_copied_heads():
-    few = build(num_kv_heads=2)
-    many = build(num_kv_heads=6)
-    state = few.state_dict()
-    for name, tensor in state.items():
-        if "key_projection" in name or "value_projection" in name:
-            state[name] = tensor.unflatten(0, (2, -1)).repeat_interleave(3, dim=0).flatten(0, 1)
-    many.load_state_dict(state)
-    torch.testing.assert_close(few(TOKEN_IDS), many(TOKEN_IDS))
-
-
-@torch.no_grad()
-def test_greedy_search_writes_the_same_with_cache_and_padding():
-    model, prompt = build(), torch.tensor([[0, 0, 3, 1], [4, 1, 5, 9]])
-    uncached = UncachedModel(lambda ids: model(ids, padding=left_padding(ids, 0)))
-    written = [
-        [hypothesis.tokens for hypothesis in greedy(steps, prompt, eos_id=None, max_new_tokens=9)]
-        for steps in (uncached, CachedDecoder(model, pad_id=0))
-    ]
-    assert written[0] == written[1]
-    alone = greedy(CachedDecoder(model), prompt[:1, 2:], eos_id=None, max_new_tokens=9)
-    assert alone[0].tokens == written[0][0]
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from course_lib.generation.step_models import RecurrentStepModel
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
-from course_lib.models.seq2seq import Encoded, RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.parity import assert_every_parameter_gets_a_gradient, logits_of_steps
 
 BATCH, SRC_LEN, TGT_LEN = 3, 5, 4
@@ -76,15 +76,6 @@ def test_encoder_equals_torch_on_packed_sentences(bidirectional):
     assert encoder.d_memory == D_HIDDEN * (2 if bidirectional else 1)
     assert encoded.memory.shape == (BATCH, SRC_LEN, encoder.d_memory)
     assert_equal(encoded.context, expected)
-
-
-@with_each_cell
-def test_context_is_made_of_the_memorys_ends(cell):
-    src, _ = draw()
-    encoded = build(cell=cell).encoder(src, LENGTHS)
-    for row, length in enumerate(LENGTHS.tolist()):
-        assert_equal(encoded.context[row, :D_HIDDEN], encoded.memory[row, length - 1, :D_HIDDEN])
-        assert_equal(encoded.context[row, D_HIDDEN:], encoded.memory[row, 0, D_HIDDEN:])
 
 
 def test_mask_says_what_is_real():
@@ -158,32 +149,6 @@ def test_steps_equal_teacher_forcing(cell, chunks):
     assert_equal(steps, model(src, tgt, LENGTHS))
 
 
-def test_future_targets_leave_the_past_unchanged():
-    model = build()
-    src, tgt = draw()
-    changed = tgt.clone()
-    changed[:, 2] = (changed[:, 2] + 1) % TGT_VOCAB
-    before, after = model(src, tgt), model(src, changed)
-    assert_equal(after[:, :2], before[:, :2])
-    assert (after[:, 2:] != before[:, 2:]).any(-1).all()
-
-
-def test_decoder_sees_the_context_at_every_step_and_nothing_else():
-    model = build()
-    src, tgt = draw()
-    encoded = model.encoder(src)
-    other = Encoded(
-        memory=encoded.memory + 1, context=encoded.context, mask=torch.zeros_like(encoded.mask)
-    )
-    assert_equal(model.decoder(tgt, other), model.decoder(tgt, encoded))
-    encoded.context.retain_grad()
-    for t in range(TGT_LEN):
-        (gradient,) = torch.autograd.grad(
-            model.decoder(tgt, encoded)[:, t].sum(), encoded.context, retain_graph=True
-        )
-        assert (gradient != 0).all()
-
-
 def test_every_parameter_gets_a_gradient():
     model = build(cell=LSTMCell)
     src, tgt = draw()
@@ -226,13 +191,3 @@ def test_errors():
             model(src.clone().fill_(bad), tgt)
     with pytest.raises(IndexError):
         model(src, tgt.clone().fill_(TGT_VOCAB))
-    with pytest.raises(ValueError, match="num_layers"):
-        RecurrentEncoder(SRC_VOCAB, D_EMBEDDING, D_HIDDEN, num_layers=0)
-    for sizes in [(0, 3, 5), (11, 0, 5), (11, 3, 0)]:
-        with pytest.raises(ValueError, match="at least 1"):
-            RecurrentEncoder(*sizes)
-    for sizes in [(0, 3, 5, 4), (11, 0, 5, 4), (11, 3, 0, 4), (11, 3, 5, 0)]:
-        with pytest.raises(ValueError, match="at least 1"):
-            RecurrentDecoder(*sizes)
-    with pytest.raises(ValueError, match="num_layers"):
-        RecurrentDecoder(11, 3, 5, 4, num_layers=0)

@@ -2,48 +2,44 @@
 
 import re
 
-import gguf
 import pytest
 import torch
 from typer.testing import CliRunner
 
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import UncachedModel
-from course_lib.models.llama import Llama, LlamaConfig
 from course_lib.models.pretrained import installed
+from course_lib.models.pretrained.gguf import GGUFFile
 from course_lib.recipes.chat import __main__ as program
 from course_lib.recipes.chat.conversation import Conversation
-from course_lib.tokenization.bpe import ALPHABET, SIGNS
 from course_lib.tokenization.byte_level import ByteLevelTokenizer
-from tests.course_lib.parity import randomise
+from tests.book.figures.small_gguf import MERGES, TOKENS, write_small_gguf
 
+pytestmark = pytest.mark.depends_on("tests/book/figures/small_gguf.py")
 END = "<|im_end|>"
-TOKENS = ("<|im_start|>", END, *(SIGNS[byte] for byte in b"".join(ALPHABET)), "ab")
-TOKENIZER = ByteLevelTokenizer(tokens=TOKENS, merges=(("a", "b"),), specials=("<|im_start|>", END))
+TOKENIZER = ByteLevelTokenizer(
+    tokens=tuple(TOKENS),
+    merges=tuple((left, right) for left, right in map(str.split, MERGES)),
+    specials=("<|endoftext|>", "<|im_start|>", END),
+    pre_tokenizer="smollm",
+)
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-THEIRS = {
-    "embedding": "token_embd",
-    "norm": "output_norm",
-    "attention_residual.norm": "attn_norm",
-    "feed_forward_residual.norm": "ffn_norm",
-    "self_attention.query_projection": "attn_q",
-    "self_attention.key_projection": "attn_k",
-    "self_attention.value_projection": "attn_v",
-    "self_attention.output_projection": "attn_output",
-    "feed_forward.gate_projection": "ffn_gate",
-    "feed_forward.up_projection": "ffn_up",
-    "feed_forward.down_projection": "ffn_down",
-}
-SIZES = {"d_model": 16, "num_heads": 4, "num_kv_heads": 2, "d_ff": 24, "num_layers": 2}
 
 
 @pytest.fixture(scope="module")
-def model():
-    config = LlamaConfig(vocab_size=len(TOKENS), max_length=200, rotary_base=100.0, **SIZES)
-    return randomise(Llama(config), std=0.3).eval()
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("chat") / "small.gguf"
+    settings = {"llama.context_length": 200, "tokenizer.chat_template": TEMPLATE}
+    write_small_gguf(path, **settings)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(file):
+    return GGUFFile(file).load_model()
 
 
 def begin(model, **settings) -> Conversation:
@@ -82,7 +78,7 @@ def test_cache_goes_on_and_answers_as_if_all_were_read_again(model):
 def test_pieces_tell_the_bytes_of_the_cache(model):
     pieces = list(begin(model).answer("Hi!", max_new_tokens=5))
     assert len(pieces) <= 5
-    held = 2 * 2 * 2 * 4 * 4 * 64  # layers, keys and values, heads, head_dim, bytes, room
+    held = 2 * 2 * 2 * 16 * 4 * 64  # layers, keys and values, heads, head_dim, bytes, room
     assert pieces[0].cache_bytes == held
     assert all(piece.seconds > 0 for piece in pieces)
 
@@ -141,40 +137,6 @@ def test_bad_settings_are_rejected(model, settings, message):
 
 
 # --- the command ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def file(model, tmp_path):
-    """The model as a GGUF file, its projections permuted as llama.cpp does."""
-    writer = gguf.GGUFWriter(tmp_path / "small.gguf", "llama")
-    writer.add_context_length(200)
-    writer.add_embedding_length(16)
-    writer.add_block_count(2)
-    writer.add_feed_forward_length(24)
-    writer.add_head_count(4)
-    writer.add_head_count_kv(2)
-    writer.add_rope_freq_base(100.0)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(list(TOKENS))
-    writer.add_token_types([3, 3] + [1] * 257)
-    writer.add_token_merges(["a b"])
-    writer.add_eos_token_id(1)
-    writer.add_chat_template(TEMPLATE)
-    for name, tensor in model.state_dict().items():
-        layer, part = re.fullmatch(r"(?:layers\.(\d)\.)?(.+)\.weight", name).groups()
-        numbers = tensor.numpy()
-        if part.endswith(("query_projection", "key_projection")):
-            numbers = numbers.reshape(-1, 2, 2, 16).swapaxes(1, 2).reshape(numbers.shape)
-        if part != "output_projection":  # the embedding
-            place = f"blk.{layer}." if layer else ""
-            writer.add_tensor(f"{place}{THEIRS[part]}.weight", numbers)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return tmp_path / "small.gguf"
 
 
 def run(*arguments, text=""):

@@ -91,28 +91,6 @@ def test_any_text_is_split_as_by_tokenizers(text, lowercase):
     assert basic_tokenize(text, lowercase=lowercase) == peer(lowercase=lowercase)(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        (" \tHeLLo!how  \n Are yoU?  ", ["hello", "!", "how", "are", "you", "?"]),
-        ("H\u00e9llo", ["hello"]),
-        ("ah\u535a\u63a8zz", ["ah", "\u535a", "\u63a8", "zz"]),
-        ("a\u200bb\x07c", ["abc"]),
-        ("$1.50 + tax_", ["$", "1", ".", "50", "+", "tax", "_"]),
-        ("ΣΑΣ", ["σασ"]),
-        ("", []),
-    ],
-)
-def test_known_cases(text, tokens):
-    assert basic_tokenize(text) == tokens
-
-
-def test_capitals_and_accents_stay_when_asked():
-    assert basic_tokenize("H\u00e9LLo", lowercase=False) == ["H\u00e9LLo"]
-    assert basic_tokenize("H\u00e9LLo", strip_accents=False) == ["h\u00e9llo"]
-    assert basic_tokenize("H\u00e9LLo", lowercase=False, strip_accents=True) == ["HeLLo"]
-
-
 def test_the_parts_by_themselves():
     assert clean_text("a\x00b\ufffdc\u00a0d\te\ue000") == "abc d e"
     assert remove_accents("Ångström naïve") == "Angstrom naive"

@@ -77,15 +77,6 @@ def test_merges_and_ids_of_real_text_are_those_of_tokenizers(course_data, langua
     assert len(ids) < 0.4 * len(new_text)
 
 
-def test_merges_of_other_real_text_are_those_of_tokenizers(course_data):
-    texts = [
-        (course_data / "tinyshakespeare" / "input.txt").read_text("utf-8")[:60_000],
-        (course_data / "bert_wordpiece" / "sample_text.txt").read_text("utf-8").split("\n", 1)[1],
-    ]
-    ours = BytePairEncoding.train(texts, vocab_size=900, specials=SPECIALS)
-    assert ours.merges == merges_of(train_peer(texts, 900))
-
-
 @given(st.lists(st.text("ab ", max_size=25), max_size=6))
 @settings(deadline=None, max_examples=150)
 def test_merges_with_many_ties_and_repeats_are_those_of_tokenizers(texts):
@@ -158,11 +149,6 @@ def test_long_text_is_encoded_in_seconds_whatever_the_merges():
 @pytest.fixture(scope="module")
 def small():
     return BytePairEncoding.train(["low low lower newest newest widest"] * 3, vocab_size=270)
-
-
-def test_the_first_merges_by_hand(small):
-    # (" ", "l") stands twice, ("l", "o") three times as ("o", "w") does; l is the older by byte.
-    assert small.merges[:3] == ((b"e", b"s"), (b"l", b"o"), (b"es", b"t"))
 
 
 @given(st.text(max_size=40))
@@ -248,13 +234,6 @@ def test_ids_count_specials_then_bytes_then_merges():
     assert trained.decode([0, 258, 1]) == "ab"
     assert trained.decode(trained.encode("<pad>")) == "<pad>"
     assert 0 not in trained.encode("<pad>")
-
-
-def test_a_token_that_two_merges_make_has_one_id():
-    pairs = ((b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc"))
-    encoding = BytePairEncoding(merges=pairs)
-    assert encoding.tokens[256:] == (b"ab", b"bc", b"abc")
-    assert encoding.encode("abc") == [258]
 
 
 def test_merges_written_to_a_file_are_read_by_tokenizers_and_again(tmp_path):

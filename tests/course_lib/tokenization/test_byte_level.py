@@ -1,6 +1,5 @@
 """Does a tokenizer from a file turn text into ids and back as `tokenizers` does?"""
 
-import dataclasses
 import random
 
 import pytest
@@ -71,13 +70,6 @@ def test_special_tokens_are_text_where_told(pair):
     plain = ours.encode(text, specials=False)
     assert not {ours.tokens[number] for number in plain} & set(SPECIALS)
     assert ours.decode(plain) == text
-
-
-def test_cache_of_earlier_texts_is_bounded(pair, monkeypatch):
-    monkeypatch.setattr("course_lib.tokenization.bpe._MOST_KNOWN", 3)
-    ours = dataclasses.replace(pair[0])  # nothing known
-    ours.encode("one two three four five six")
-    assert 0 < len(ours._known) <= 3
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Does a vocabulary number tokens as it says, there and back?"""
 
-import dataclasses
-
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
@@ -83,11 +81,6 @@ def test_reads_line_ends_other_than_newline_as_tokens(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_text("\n".join([*BERT_SPECIALS, "\u2028", "x\u0085y", ""]), encoding="utf-8")
     assert Vocabulary.read(path).tokens == (*BERT_SPECIALS, "\u2028", "x\u0085y")
-
-
-def test_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Vocabulary.build(SENTENCES).tokens = ()
 
 
 @pytest.mark.parametrize(

@@ -40,20 +40,6 @@ def test_equals_torch_forward_and_backward(smoothing, reduction, dtype):
     assert (ours.grad[1, 0] == 0).all()
 
 
-def test_is_the_cross_entropy_to_the_smoothed_distribution():
-    logits, targets, smoothing = draw_logits()[:, :2], torch.tensor([[3, 0], [1, 2]]), 0.3
-    wanted = (1 - smoothing) * F.one_hot(targets, VOCAB) + smoothing / VOCAB
-    expected = -(wanted * logits.log_softmax(-1)).sum(-1)
-    actual = label_smoothed_cross_entropy(logits, targets, smoothing=smoothing, reduction="none")
-    torch.testing.assert_close(actual, expected)
-    entropy = -(wanted * wanted.log()).sum(-1)
-    torch.testing.assert_close(
-        label_smoothed_cross_entropy(wanted.log(), targets, smoothing=smoothing, reduction="none"),
-        entropy,
-    )
-    assert (actual > entropy).all()
-
-
 def test_defaults_are_a_mean_a_tenth_and_nothing_ignored():
     logits, targets = draw_logits(), torch.zeros(2, 3, dtype=torch.int64)
     expected = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1)
@@ -65,15 +51,6 @@ def test_ignoring_a_class_is_as_if_it_were_not_there():
     torch.testing.assert_close(
         label_smoothed_cross_entropy(logits, targets, ignore_index=0),
         label_smoothed_cross_entropy(logits[[0, 2]], targets[[0, 2]]),
-    )
-
-
-def test_takes_any_leading_dimensions():
-    logits = draw_logits()
-    single = label_smoothed_cross_entropy(logits[0, 0], torch.tensor(3), reduction="none")
-    assert single.shape == ()
-    torch.testing.assert_close(
-        single, label_smoothed_cross_entropy(logits[None, 0, :1], torch.tensor([[3]]))
     )
 
 

@@ -55,16 +55,6 @@ def test_is_that_of_transformers_which_wastes_its_first_update_on_a_rate_of_0(ou
     assert actual == pytest.approx(expected[1:], rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("schedule", [INVERSE_SQRT, COSINE])
-def test_rises_to_1_and_falls(schedule):
-    shares = [schedule(step) for step in range(TOTAL)]
-    assert shares[0] == 1 / WARMUP
-    assert shares[WARMUP - 1] == 1
-    assert shares[:WARMUP] == sorted(shares[:WARMUP])
-    assert shares[WARMUP - 1 :] == sorted(shares[WARMUP - 1 :], reverse=True)
-    assert len(set(shares[: WARMUP - 1])) == WARMUP - 1
-
-
 def test_without_a_warm_up_the_peak_is_there_at_once_and_what_follows_is_the_same():
     shares = [constant_inverse_sqrt(step, warmup_steps=WARMUP) for step in range(TOTAL)]
     assert shares[:WARMUP] == [1] * WARMUP

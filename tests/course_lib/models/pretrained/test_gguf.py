@@ -122,15 +122,6 @@ def test_logits_are_those_of_transformers_on_the_rounded_weights(type_name, tmp_
 
 
 @torch.no_grad()
-def test_rows_of_queries_and_keys_are_put_back(tmp_path, monkeypatch):
-    theirs = build("Llama")
-    write(tmp_path / "model.gguf", theirs, "Llama")
-    monkeypatch.setattr(ours, "halves_from_neighbours", lambda rows, head_dim: rows)
-    logits = ours.GGUFFile(tmp_path / "model.gguf").load_model()(TOKEN_IDS)
-    assert (logits - theirs(TOKEN_IDS).logits).abs().max() > 0.1
-
-
-@torch.no_grad()
 def test_weights_have_the_names_and_values_of_the_model(tmp_path):
     write(tmp_path / "model.gguf", build("Llama"), "Llama")
     file = ours.GGUFFile(tmp_path / "model.gguf")

@@ -6,7 +6,7 @@ import transformers
 
 from course_lib.models.gpt import DecoderLMConfig
 from course_lib.models.pretrained.gpt2 import from_huggingface
-from tests.course_lib.parity import assert_as_exact_as, output_and_gradients, randomise
+from tests.course_lib.parity import output_and_gradients, randomise
 from tests.course_lib.saved_folder import change_config, change_tensors
 
 TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5, 9], [2, 6, 5, 3, 5, 8]])
@@ -62,13 +62,6 @@ def test_logits_and_gradients_are_those_of_transformers(theirs, folder):
         torch.testing.assert_close(got, truth, rtol=1e-9, atol=1e-10)
 
 
-def test_in_float32_it_is_as_exact_as_transformers(theirs, folder):
-    exact = theirs(TOKEN_IDS).logits
-    change_tensors(folder, lambda tensors: {name: t.float() for name, t in tensors.items()})
-    peer = transformers.GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32).eval()
-    assert_as_exact_as([peer(TOKEN_IDS).logits], [from_huggingface(folder)(TOKEN_IDS)], [exact])
-
-
 def test_reads_the_names_that_the_hub_has(theirs, folder):
     def rename(tensors):
         old = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}
@@ -104,20 +97,7 @@ def test_other_kinds_of_models_are_refused(folder, name, value):
         from_huggingface(folder)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: {n: x for n, x in t.items() if ".3.attn.c_attn.w" not in n}, "lacks layers.3"),
-        (lambda t: {n: x for n, x in t.items() if "wte" not in n}, "lacks embedding.weight"),
-        (lambda t: t | {"score.weight": torch.ones(2)}, r"no place in DecoderLM for score\.weight"),
-        (
-            lambda t: t | {"transformer.h.2.mlp.c_fc.weight": torch.ones(20, 12)},
-            r"layers\.2\.feed_forward\.up_projection\.weight must have shape \(20, 12\)",
-        ),
-        (lambda t: t | {"lm_head.weight": torch.ones(13, 12)}, "lm_head.weight must equal wte"),
-    ],
-)
-def test_mismatched_checkpoint_is_named(folder, change, message):
-    change_tensors(folder, change)
-    with pytest.raises(ValueError, match=message):
+def test_head_of_its_own_is_rejected(folder):
+    change_tensors(folder, lambda tensors: tensors | {"lm_head.weight": torch.ones(13, 12)})
+    with pytest.raises(ValueError, match=r"lm_head\.weight must equal wte"):
         from_huggingface(folder)

@@ -6,13 +6,11 @@ import pytest
 import torch
 import transformers
 
-from course_lib.analysis.complexity import transformer_parameters
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import CachedTransformer
 from course_lib.models.pretrained.marian import from_huggingface
-from course_lib.models.transformer import Transformer
-from tests.course_lib.parity import assert_as_exact_as, randomise
-from tests.course_lib.saved_folder import change_config, change_tensors
+from tests.course_lib.parity import randomise
+from tests.course_lib.saved_folder import change_config
 
 PAD, EOS = 12, 0
 SRC = torch.tensor([[3, 1, 4, 1, EOS], [2, 7, EOS, PAD, PAD]])
@@ -64,25 +62,6 @@ def test_logits_are_those_of_transformers(theirs, folder):
     # `transformers` computes its sinusoids in float32.
     torch.testing.assert_close(ours(SRC, TGT), run_theirs(theirs), rtol=1e-5, atol=1e-5)
     assert ours.src_embedding.weight is ours.output_projection.weight
-
-
-@pytest.mark.parametrize("activation", ["swish", "gelu"])
-def test_the_configuration_builds_the_model_that_the_weights_belong_to(folder, activation):
-    change_config(folder, activation_function=activation)
-    loaded = from_huggingface(folder)
-    torch.save(loaded.state_dict(), folder / "ours.pt")
-    again = Transformer(loaded.config).double().eval()
-    again.load_state_dict(torch.load(folder / "ours.pt", weights_only=True))
-    torch.testing.assert_close(again(SRC, TGT), loaded(SRC, TGT))
-    counted = sum(parameter.numel() for parameter in loaded.parameters())
-    assert transformer_parameters(loaded.config) == counted
-
-
-def test_in_float32_it_is_as_exact_as_transformers(theirs, folder):
-    change_tensors(folder, lambda tensors: {name: t.float() for name, t in tensors.items()})
-    peer = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
-    ours = from_huggingface(folder)
-    assert_as_exact_as([run_theirs(peer)], [ours(SRC, TGT)], [run_theirs(theirs)])
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_new"])
@@ -138,25 +117,4 @@ def test_a_number_that_the_configuration_does_not_say_is_named(folder, name):
     del said[name]
     path.write_text(json.dumps(said))
     with pytest.raises(ValueError, match=f"config.json must say {name}, it does not"):
-        from_huggingface(folder)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda t: {n: x for n, x in t.items() if "decoder.layers.2.encoder_attn.q" not in n},
-            "lacks decoder.layers.2.cross_attention.query_projection",
-        ),
-        (lambda t: {n: x for n, x in t.items() if "embed" not in n and "shared" not in n}, "lacks"),
-        (lambda t: t | {"model.qa.weight": torch.ones(2)}, "no place in Transformer for qa.weight"),
-        (
-            lambda t: t | {"model.encoder.layers.0.fc1.bias": torch.ones(12)},
-            r"encoder\.layers\.0\.feed_forward\.up_projection\.bias must have shape \(20,\)",
-        ),
-    ],
-)
-def test_mismatched_checkpoint_is_named(folder, change, message):
-    change_tensors(folder, change)
-    with pytest.raises(ValueError, match=message):
         from_huggingface(folder)
