@@ -81,37 +81,3 @@ def copy_gpt2(ours, theirs):
             copy_linear(linear, conv.weight.T, conv.bias)
         copy_norm(layer.attention_residual.norm, block.ln_1)
         copy_norm(layer.feed_forward_residual.norm, block.ln_2)
-
-
-@torch.no_grad()
-def copy_marian(ours, theirs):
-    """From ``transformers.MarianMTModel`` to ``Transformer`` with learned positions."""
-
-    def copy_attention(mine, other):
-        for name, peer in (
-            ("query", other.q_proj),
-            ("key", other.k_proj),
-            ("value", other.v_proj),
-            ("output", other.out_proj),
-        ):
-            copy_linear(getattr(mine, f"{name}_projection"), peer.weight, peer.bias)
-
-    def copy_feed_forward(mine, other):
-        copy_linear(mine.feed_forward.up_projection, other.fc1.weight, other.fc1.bias)
-        copy_linear(mine.feed_forward.down_projection, other.fc2.weight, other.fc2.bias)
-        copy_norm(mine.feed_forward_residual.norm, other.final_layer_norm)
-
-    ours.src_embedding.weight.copy_(theirs.model.encoder.embed_tokens.weight)
-    ours.tgt_embedding.weight.copy_(theirs.model.decoder.embed_tokens.weight)
-    ours.src_positions.weight.copy_(theirs.model.encoder.embed_positions.weight)
-    ours.tgt_positions.weight.copy_(theirs.model.decoder.embed_positions.weight)
-    for mine, other in zip(ours.encoder.layers, theirs.model.encoder.layers, strict=True):
-        copy_attention(mine.self_attention, other.self_attn)
-        copy_norm(mine.attention_residual.norm, other.self_attn_layer_norm)
-        copy_feed_forward(mine, other)
-    for mine, other in zip(ours.decoder.layers, theirs.model.decoder.layers, strict=True):
-        copy_attention(mine.self_attention, other.self_attn)
-        copy_attention(mine.cross_attention, other.encoder_attn)
-        copy_norm(mine.self_attention_residual.norm, other.self_attn_layer_norm)
-        copy_norm(mine.cross_attention_residual.norm, other.encoder_attn_layer_norm)
-        copy_feed_forward(mine, other)

@@ -611,14 +611,6 @@ def test_grouped_queries_equal_torchs(num_kv_heads, return_weights):
         torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-10)
 
 
-def test_as_many_key_value_heads_as_query_heads_are_multi_head_attention():
-    layer = grouped(num_kv_heads=6, head_dim=None, bias=True, output_bias=True)
-    plain = CachedAttention(D_MODEL, 6).double()
-    plain.load_state_dict(layer.state_dict())
-    x = torch.randn(BATCH, KEYS, D_MODEL, dtype=torch.float64)
-    torch.testing.assert_close(layer(x, x, x), plain(x, x, x))
-
-
 @torch.no_grad()
 def test_grouped_queries_keep_the_key_value_heads_alone_in_the_cache():
     layer, cache = grouped(rotary=RotaryPositions(4, layout="halves")), GrowingCache()

@@ -65,14 +65,3 @@ def test_equals_torch_forward_and_backward(kind, bias):
         strict=True,
     ):
         torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
-
-
-@with_each_cell
-def test_float32_is_as_exact_as_torch(kind):
-    exact = draw(kind)
-    truth = flat(exact[1](*exact[2:]))
-    cell, peer, x, state = draw(kind, dtype=torch.float32)
-    ours, theirs = flat(cell(x, state)), flat(peer(x, state))
-    assert ours.dtype == torch.float32
-    allowed = 4 * (theirs.double() - truth).abs().max() + 8 * torch.finfo(torch.float32).eps
-    assert (ours.double() - truth).abs().max() <= allowed

@@ -1,6 +1,5 @@
 """Is BLEU the number that sacreBLEU reports, and does it count what the definition says?"""
 
-import gzip
 import math
 import random
 
@@ -98,6 +97,7 @@ def test_random_corpora_score_as_sacrebleu_scores_them(
             max_ngram_order=max_order,
         )
         assert_same(ours, theirs)
+        assert str(ours) == str(theirs)
         scores.append(ours.score)
     assert len({score for score in scores if score > 0}) >= 3  # zeros alone would prove little
 
@@ -134,51 +134,14 @@ def test_any_text_at_all_scores_as_sacrebleu_scores_it(pairs):
     assert_same(corpus_bleu(candidates, references), peer(candidates, references))
 
 
-@pytest.fixture(scope="module")
-def multi30k(course_data):
-    def read(name):
-        with gzip.open(course_data / "multi30k" / f"{name}.gz", "rt", encoding="utf-8") as file:
-            return [line.strip() for line in file.read().split("\n") if line]
-
-    return read
-
-
-@pytest.mark.parametrize("language", with_proofs(["en", "de", "fr"], ["de", "fr"]))
-def test_real_corpora_score_as_sacrebleu_scores_them(multi30k, language):
-    """A candidate is a real sentence with words left out, doubled and swapped."""
-    references = multi30k(f"test_2016_flickr.{language}")[:120]
-    rng = random.Random(language)
-    candidates = []
-    for sentence in references:
-        words = [word for word in sentence.split() for _ in range(rng.choice([0, 1, 1, 1, 1, 2]))]
-        i, j = sorted(rng.choices(range(len(words) + 1), k=2))
-        candidates.append(" ".join(words[:i] + words[j:] + words[i:j]))
-    others = [references[i - 1] for i in range(len(references))]
-    for listed in (
-        [[a] for a in references],
-        [[a, b] for a, b in zip(references, others, strict=True)],
-    ):
-        for smoothing, value in SMOOTHINGS:
-            options = {"smooth_method": smoothing, "smooth_value": value}
-            ours = corpus_bleu(candidates, listed, smoothing=smoothing, smoothing_value=value)
-            theirs = peer(candidates, listed, **options)
-            assert_same(ours, theirs)
-            assert str(ours) == str(theirs)
-            assert 30 < ours.score < 90
-
-
-def test_tokens_are_taken_as_they_are(multi30k):
-    lines = multi30k("test_2016_flickr.de")[:250]
-    references = [[line.split()] for line in lines]
-    candidates = [line.split()[:-2] for line in lines]
-    theirs = peer(
-        [" ".join(c) for c in candidates], [[" ".join(r[0])] for r in references], tokenize="none"
-    )
-    assert_same(corpus_bleu(candidates, references), theirs)
-    ours = corpus_bleu(
-        [" ".join(c) for c in candidates], [[line] for line in lines], tokenize=str.split
-    )
-    assert_same(ours, theirs)
+def test_tokens_are_taken_as_they_are():
+    rng = random.Random(0)
+    lines = [f"Zwei, {draw_sentence(rng)} d." for _ in range(50)]
+    candidates, references = [line.split()[:-2] for line in lines], [[line] for line in lines]
+    theirs = peer([" ".join(tokens) for tokens in candidates], references, tokenize="none")
+    assert_same(corpus_bleu(candidates, [[line.split()] for line in lines]), theirs)
+    joined = [" ".join(tokens) for tokens in candidates]
+    assert_same(corpus_bleu(joined, references, tokenize=str.split), theirs)
 
 
 # --- the tokeniser -------------------------------------------------------------------------------
