@@ -7,7 +7,7 @@ searches. A script, unlike JSON, also loads in a page that is opened from a fold
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,20 @@ _LEFT_OUT = (
     *(nodes.section, nodes.literal_block, nodes.raw, nodes.comment, nodes.target, nodes.figure),
     *(nodes.math_block, addnodes.toctree, addnodes.desc, nodes.definition_list),
 )
-_SIGNS = (
+_MACROS = {
+    "alpha": "α", "beta": "β", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η",
+    "lambda": "λ", "mu": "μ", "omega": "ω", "Phi": "Φ", "pi": "π", "sigma": "σ", "tau": "τ",
+    "theta": "θ", "T": "ᵀ", "sqrt": "√", "cdot": "·", "times": "×", "partial": "∂", "sum": "∑",
+    "dots": "…", "infty": "∞", "odot": "⊙", "approx": "≈", "mid": "|", "le": "≤", "ge": "≥",
+    "ne": "≠", "propto": "∝", "to": "→", "pm": "±", "lVert": "‖", "rVert": "‖", "prod": "∏",
+    "langle": "⟨", "rangle": "⟩", "ell": "ℓ",
+}  # fmt: skip
+_SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\\(?:query|key|value|mask|encoder|decoder|truth|prediction)\b", ""),
-    (r"\\sqrt\b", "√"),
-    (r"\\T\b", "ᵀ"),
-    (r"\\cdot\b", "·"),
-    (r"\\(?:left|right|mathrm|mathbf|operatorname|text|htmlClass)\b", ""),
-    (r"\\([A-Za-z]+)", r"\1"),
+    (r"\\(?:left|right|mathrm|mathbf|operatorname|text|htmlClass|[bB]ig+[lrm]?|hat|bar)\b", ""),
+    (r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2"),
+    (r"\\x?(left|right)arrow\b", lambda found: "←" if found[1] == "left" else "→"),
+    (r"\\([A-Za-z]+)", lambda found: _MACROS.get(found[1], found[1])),
     (r"\\.|[{}]", ""),
 )
 _SPACE = re.compile(r"\s+")
