@@ -13,7 +13,6 @@ from transformers import BertTokenizer
 from course_lib.data.bert_pretraining import (
     NOT_MASKED,
     corrupt_tokens,
-    draw_ordinary_tokens,
     join_sentences,
     mask_tokens,
     next_sentence_pairs,
@@ -132,15 +131,6 @@ def test_shares_can_be_chosen(mask_share, random_share, expected):
         random_share=random_share,
     )
     assert changed.tolist() == [expected]
-
-
-def test_ordinary_tokens_are_drawn_alike():
-    drawn = draw_ordinary_tokens((100, 200), 6, [0, 3], seeded())
-    assert drawn.shape == (100, 200)
-    counts = torch.bincount(drawn.flatten(), minlength=6)
-    assert counts[[0, 3]].sum() == 0
-    for token in (1, 2, 4, 5):
-        assert_share(int(counts[token]), 20_000, 0.25)
 
 
 @pytest.mark.gpu
