@@ -219,12 +219,18 @@ def _check_equal(actual: Any, expected: Any, what: str, hint: str, rel_tol: floa
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected {type(expected).__name__}"
         raise CheckFailure(summary, named=name, hint=hint)
+    if isinstance(expected, bool):
+        raise CheckFailure(f"{what}: {_yes(actual)}, expected {_yes(expected)}", hint=hint)
     if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
         summary = f"{what} has {_entries(len(actual))}, expected {len(expected)}"
     else:
         summary = f"{what} differs from the expected value"
     got, wanted = _BRIEF.repr(actual), _BRIEF.repr(expected)
     raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def assert_keeps_inputs(
@@ -409,8 +415,8 @@ def assert_gradients(
         **kwargs: Further arguments, whose gradients don't matter.
 
     Raises:
-        CheckFailure: A gradient is missing, is not finite or is not the slope, or the result does
-            not depend on an input.
+        CheckFailure: A gradient is missing, is not finite or is not the slope, the result does not
+            depend on an input, or a module does not use one of its parameters.
     """
     slopes = _Slopes(function, inputs, function if module is None else module, kwargs)
     slopes.backward()
@@ -488,6 +494,10 @@ class _Slopes:
             gradient = self.gradients[name]
             if gradient is None or not gradient.any():
                 return f"the result is the same whatever {name} is"
+        if self._module is self._function:  # a part of a layer need not use all of its parameters
+            for name, gradient in self.gradients.items():
+                if gradient is None:
+                    return f"no gradient flows back to {name}: it is not used"
         return ""
 
     def _is_slope(self, along: Mapping[str, Tensor]) -> bool:

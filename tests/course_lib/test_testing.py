@@ -15,6 +15,7 @@ from course_lib.testing import (
     assert_close,
     assert_drops_like,
     assert_equal,
+    assert_gradients,
     assert_keeps_inputs,
     assert_parameters,
     assert_raises,
@@ -298,6 +299,7 @@ def test_equal_accepts_plain_values(actual, expected):
 @pytest.mark.parametrize(
     ("actual", "expected", "summary"),
     [
+        (True, False, "the count: yes, expected no"),
         (3.0, 3, "the count is of type float, expected int"),
         (np.float64(3), 3, "the count is of type float, expected int"),
         (True, 1, "the count is of type bool, expected int"),
@@ -462,3 +464,21 @@ def test_a_table_learns_by_plain_gradient_descent():
     expected = torch.tensor([-1 / 3, -1 / 3, 2 / 3])
     assert torch.allclose(model.after[1], expected)
     assert torch.allclose(model(src, tgt)[0, 0], 2 * expected)
+
+
+class TwoProjections(nn.Module):
+    """Projects twice, or leaves a projection unused."""
+
+    def __init__(self, *, is_used: bool) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.is_used = is_used
+
+    def forward(self, x):
+        return self.outer(self.inner(x)) if self.is_used else self.inner(x)
+
+
+def test_gradients_reach_all_parameters_or_the_failure_names_one():
+    assert_gradients(TwoProjections(is_used=True), X)
+    error = failure(assert_gradients, TwoProjections(is_used=False), X)
+    assert error.summary == "no gradient flows back to outer.weight: it is not used"
