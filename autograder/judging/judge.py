@@ -33,7 +33,7 @@ from autograder.judging.submission import (
 )
 from autograder.judging.transcript import Transcript
 from autograder.judging.trusted_code import names_of_checks
-from autograder.judging.unwritten import name_place
+from autograder.judging.unwritten import name_place, name_unread_cells
 from autograder.judging.variant_runs import VariantRuns
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.zygote import SandboxError, Zygote
@@ -172,17 +172,20 @@ class Judge:
                 lambda checks: run_again(checks, second_try, no_dropout=True).results,
             )
             results = self._charge(results, seed, on_cell)
+        checks = [
+            name_place(results[c.grade_id], submission.locked)
+            if c.grade_id in results
+            else _by_hand(c, is_blank=c.grade_id in submission.unanswered)
+            for c in self._homework.checks
+        ]
+        sources = {step.label: step.source for step in submission.steps}
+        named, failures = name_unread_cells(checks, tuple(first.failures.values()), sources)
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
             title=self._homework.title,
-            checks=tuple(
-                name_place(results[c.grade_id], submission.locked)
-                if c.grade_id in results
-                else _by_hand(c, is_blank=c.grade_id in submission.unanswered)
-                for c in self._homework.checks
-            ),
-            cell_failures=_first_of(tuple(first.failures.values())),
+            checks=named,
+            cell_failures=_first_of(failures),
             outputs=tuple(first.outputs),
             flags=(*submission.flags, *prying, *flags),
             seconds=time.monotonic() - started,

@@ -19,6 +19,7 @@ STOPPED = "Your code was stopped after"
 NOTHING_HANDED_IN = "Nothing was handed in"
 OTHER_HOMEWORK = f"{NOTHING_HANDED_IN} for this homework"
 UNWRITTEN = "is not written yet"  # part of the message if the code called a stub
+UNREAD = "Python cannot read"  # part of the message if the code's cell has a syntax error
 
 
 class Status(enum.StrEnum):

@@ -1,12 +1,12 @@
-"""Messages for exercises that are not written yet, or are written in the wrong place."""
+"""Messages for exercises that are not written yet, in the wrong place, or not Python."""
 
 import ast
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from autograder.judging.results import UNWRITTEN, CheckResult
+from autograder.judging.results import UNREAD, UNWRITTEN, CellFailure, CheckResult, Status
 
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _ABOVE = (
@@ -28,14 +28,69 @@ def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
     if not missing:
         return found
     name = missing[1] or missing[2]
-    makes = re.compile(
+    makes = _making(name)
+    places = (label for label, text in locked.items() if makes.search(text))
+    place = next(places, "")
+    return replace(found, hint=_IN_LOCKED.format(name, place)) if place else found
+
+
+def _making(name: str) -> re.Pattern[str]:
+    """Return the pattern of lines that define a name."""
+    return re.compile(
         rf"^[ \t]*(?:(?:async )?(?:def|class) {name}\b|{name}[ \t]*(?::[^=\n]+)?=[^=]"
         rf"|(?:from \S+ )?import [^\n]*\b{name}\b)",
         re.MULTILINE,
     )
-    places = (label for label, text in locked.items() if makes.search(text))
-    place = next(places, "")
-    return replace(found, hint=_IN_LOCKED.format(name, place)) if place else found
+
+
+_UNREAD = re.compile(r"(?:Syntax|Indentation|Tab)Error: (.+) \(.+, line (\d+)\)")
+
+
+def name_unread_cells(
+    checks: Sequence[CheckResult], failures: Sequence[CellFailure], sources: Mapping[str, str]
+) -> tuple[tuple[CheckResult, ...], tuple[CellFailure, ...]]:
+    """Name the cell with a syntax error in each check that needs it, and these checks in its error.
+
+    Args:
+        checks: All checks, in the notebook's order.
+        failures: The student's cells that failed.
+        sources: The student's cells by label.
+    """
+    unread = {f.cell: found for f in failures if (found := _UNREAD.match(f.message))}
+    waiting: dict[str, list[str]] = {cell: [] for cell in unread}
+    changed = []
+    for number, check in enumerate(checks, start=1):
+        missing = _MISSING.search(check.message) if check.status is Status.ERROR else None
+        made = _making(missing[1] or missing[2]) if missing else None
+        cell = next((cell for cell in unread if made and made.search(sources[cell])), "")
+        if cell:
+            waiting[cell].append(str(number))
+            message = f"{UNREAD} the cell {cell}, which this check needs: {_place(unread[cell])}."
+            is_own = cell == check.exercise
+            check = replace(
+                check, message=message, hint="", traceback="",
+                tried_with=() if is_own else check.tried_with,
+            )  # fmt: skip
+        changed.append(check)
+    told = tuple(
+        replace(f, message=_unread_message(unread[f.cell], waiting[f.cell]))
+        if f.cell in unread
+        else f
+        for f in failures
+    )
+    return tuple(changed), told
+
+
+def _place(found: re.Match[str]) -> str:
+    return f"{found[1]}, in line {found[2]}"
+
+
+def _unread_message(found: re.Match[str], waiting: Sequence[str]) -> str:
+    message = f"{UNREAD} this cell: {_place(found)}."
+    if not waiting:
+        return message
+    noun, verb = ("Check", "needs") if len(waiting) == 1 else ("Checks", "need")
+    return f"{message} {noun} {', '.join(waiting)} {verb} it."
 
 
 def unwritten(traceback: str, exercise: str, cells: Mapping[str, str]) -> dict[str, str]:

@@ -243,12 +243,35 @@ def test_missing_solution_is_named(grade):
     assert result.flags[0].text.endswith("none of its cells is of this homework")
 
 
-def test_syntax_error_fails_only_its_cell_and_is_shown(grade):
+def test_syntax_error_names_its_line_and_the_checks_that_need_the_cell(grade):
     result = grade(("double", "def double(x)\n    return 2"))
     assert result.score == 0
     (failure,) = result.cell_failures
     assert failure.cell == "double"
-    assert "SyntaxError" in failure.message
+    assert failure.message == (
+        "Python cannot read this cell: expected ':', in line 1. Checks 1, 2 need it."
+    )
+    for check in result.checks[:2]:
+        assert check.message == (
+            "Python cannot read the cell double, which this check needs: expected ':', in line 1."
+        )
+        assert (check.hint, check.traceback, check.tried_with) == ("", "", ())
+
+
+def test_syntax_error_in_an_added_cell_is_named_where_it_is_needed(grade):
+    result = grade(
+        "def helper(x:\n    return 2 * x", ("double", "def double(x):\n    return helper(x)")
+    )
+    (failure,) = result.cell_failures
+    assert failure.message.endswith("Checks 1, 2 need it.")
+    assert "the cell extra cell 1, which this check needs" in result.checks[0].message
+
+
+def test_syntax_error_that_no_check_needs_only_names_its_line(grade):
+    result = grade(("double", "def double(x):\n    return 2 * x"), "x = = 1")
+    (failure,) = result.cell_failures
+    assert failure.message == "Python cannot read this cell: invalid syntax, in line 1."
+    assert result.score == 5
 
 
 ENDLESS = """while True:
