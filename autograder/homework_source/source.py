@@ -78,7 +78,29 @@ def load_homework(name: str, root: Path) -> Homework:
     )
     if not homework.checks:
         raise HomeworkError(f"{source} holds no test and no written question: is the file whole?")
+    _check_table(homework, source)
     return homework
+
+
+_TABLE = re.compile(r"^\|.*\| *points *\|\n((?:\|.*\|(?:\n|$))+)", re.MULTILINE)
+_POINTS = re.compile(r"\| *(\d+(?:\.\d+)?) *\|$", re.MULTILINE)
+
+
+def _check_table(homework: Homework, source: Path) -> None:
+    """Reject a table of points whose sum is not that of the checks."""
+    points: dict[str, float] = {}
+    for check in homework.checks:
+        name = check.exercise or check.grade_id
+        points[name] = points.get(name, 0.0) + check.points
+    for cell in homework.cells:
+        table = _TABLE.search(cell.source) if cell.kind is CellKind.TEXT else None
+        told = sum(map(float, _POINTS.findall(table[1]))) if table else 0.0
+        if table and told != sum(points.values()):
+            each = ", ".join(f"{name} {of:g}" for name, of in points.items())
+            raise HomeworkError(
+                f"{source}: the table in the introduction adds up to {told:g} points, the checks "
+                f"to {sum(points.values()):g}: {each}"
+            )
 
 
 def _read_all_variants(cells: list[Cell]) -> tuple[Variant, ...]:

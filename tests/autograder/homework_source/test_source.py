@@ -291,6 +291,19 @@ def forbidding(name: str) -> str:
     return GOOD.replace('solution="double"', f'solution="double" forbids="{name}"')
 
 
+def test_a_table_of_points_must_add_up_to_those_of_the_checks(root):
+    def with_table(points):
+        table = f"# | part | points |\n# |---|---|\n# | 1 | 0.5 |\n# | 2 | {points} |\n#\n# Read"
+        return GOOD.replace("# Read", table)
+
+    write(root, with_table(3))
+    assert load_homework("hw01", root)
+    assert refusal(root, with_table(4)) == (
+        "FILE: the table in the introduction adds up to 4.5 points, the checks to 3.5: "
+        "double 1, double_all 0.5, why 2"
+    )
+
+
 def test_a_rule_that_is_not_told_is_refused(root):
     message = refusal(root, forbidding("torch.nn.LayerNorm"))
     assert "FILE:9: forbids torch.nn.LayerNorm, but no text" in message
