@@ -5,7 +5,7 @@ wrong variant names a check and a hint. A submission that gives the same values 
 that check's points only, and gets the hint.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,25 @@ def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Varian
     return tuple(found)
 
 
+def join_hints(hints: Iterable[str]) -> str:
+    """Return one hint for mistakes that can't be told apart; a remedy in common stands once."""
+    mistakes: dict[str, list[str]] = {}
+    for hint in dict.fromkeys(hints):
+        mistake, _, remedy = hint.partition("; ")
+        mistakes.setdefault(f"; {remedy}" if remedy else hint, []).append(mistake)
+    told = []
+    for remedy, (first, *others) in mistakes.items():
+        joined = ", or ".join((first, *(f"y{other[1:]}" for other in others)))  # You, or you
+        told.append(f"{joined}{remedy}" if remedy.startswith("; ") else remedy)
+    return told[0] if len(told) == 1 else "One of these: " + " Or: ".join(told)
+
+
+def is_named(hint: str, text: str) -> bool:
+    """Return whether a text, such as one of ``join_hints``, names the mistake of this hint."""
+    mistake, _, remedy = hint.partition("; ")
+    return mistake.removeprefix("You") in text and remedy in text
+
+
 def compose(first: Variant, second: Variant) -> Variant | None:
     """Combine the mistakes of two variants.
 
@@ -122,7 +141,7 @@ def compose(first: Variant, second: Variant) -> Variant | None:
         second: Another one of the same exercise.
 
     Returns:
-        The variant with both edits; None if they don't fit together.
+        The variant with both edits, and the second one's hint; None if they don't fit together.
     """
     source = first.source
     if first.base != second.base or not first.edits or not second.edits:
@@ -136,5 +155,5 @@ def compose(first: Variant, second: Variant) -> Variant | None:
         name=f"{first.name}; {second.name}",
         source=source,
         lost=tuple(dict.fromkeys((*first.lost, *second.lost))),
-        hint=f"{first.hint}\n{second.hint}",
+        hint=second.hint,  # charging has shown the first one's
     )

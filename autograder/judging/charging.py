@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from autograder.homework_source.homework import Homework, Variant
-from autograder.homework_source.variants import compose
+from autograder.homework_source.variants import compose, join_hints
 from autograder.judging.results import UNWRITTEN, CheckResult, Status
 from autograder.judging.transcript import Transcript, are_alike
 
@@ -60,9 +60,9 @@ def _charge_exercise(
         while found := _best(everything, left, paid=set(charged)):
             left = _settle(results, charged, found, left, everything[found[0]] & left)
     for check in left:
-        hints = _hints(v for v in mistakes if check in explained[v])
+        hints = [v.hint for v in mistakes if check in explained[v]]
         if hints:
-            charged[check] = replace(results[check], hint=hints)
+            charged[check] = replace(results[check], hint=join_hints(hints))
     return charged
 
 
@@ -102,7 +102,7 @@ def _settle(
     explained: set[str],
 ) -> set[str]:
     lost = found[0].lost
-    hints = _hints(found)
+    hints = join_hints(variant.hint for variant in found)
     for check in explained:
         result = results[check]
         if check in lost:
@@ -113,11 +113,3 @@ def _settle(
                 traceback="", charged_in=lost[0],
             )  # fmt: skip
     return left - explained
-
-
-def _hints(variants: Iterable[Variant]) -> str:
-    """Return one hint for variants that can't be told apart."""
-    hints = list(dict.fromkeys(variant.hint for variant in variants))
-    if len(hints) < 2:
-        return "".join(hints)
-    return "One of these: " + " Or: ".join(hints)

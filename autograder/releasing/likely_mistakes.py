@@ -15,6 +15,7 @@ import torch
 from autograder.homework_source.book_links import find_headings
 from autograder.homework_source.cell_text import students_text, without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.homework_source.variants import join_hints
 from course_lib.likely_mistakes import describe, is_same
 from course_lib.testing import CheckFailure, observed_by
 
@@ -52,11 +53,7 @@ def _answers(cell: Cell, homework: Homework, names: dict[str, Any]) -> list[list
             found.append((answer, [variant.hint]))
         elif variant.hint not in hints:
             hints.append(variant.hint)
-    return [[*answer, _one_of(hints)] for answer, hints in found if len(hints) <= _MOST_ALIKE]
-
-
-def _one_of(hints: list[str]) -> str:
-    return hints[0] if len(hints) == 1 else "One of these: " + " Or: ".join(hints)
+    return [[*answer, join_hints(hints)] for answer, hints in found if len(hints) <= _MOST_ALIKE]
 
 
 def _is_sure(first: _Answer, second: _Answer | None) -> bool:

@@ -3,7 +3,7 @@
 #
 # | part | what you write | points |
 # |---|---|---|
-# | 1 | `cosine` and `nearest` | 4 |
+# | 1 | `cosine` and `nearest` | 5 |
 # | 2 | a question in words | 3 |
 #
 # **Time:** about 30 minutes, after [word vectors](book:language-models#word-vectors).
@@ -14,7 +14,7 @@
 import torch
 
 from course_lib.notebook_tests import prepare_notebook
-from course_lib.testing import assert_close, assert_equal
+from course_lib.testing import assert_close, assert_equal, assert_gradients
 
 prepare_notebook()
 
@@ -36,6 +36,13 @@ assert_close(cosine(a, b), torch.tensor(0.96), what="cosine")
 assert_matches(cosine, reference.cosine, torch.randn(5), torch.randn(5))
 ### END HIDDEN TESTS
 
+# %% test="cosine-gradients" points=1 read="language-models#word-vectors"
+# Gradients reach both vectors
+assert_gradients(cosine, torch.tensor([3.0, 4.0]), torch.tensor([4.0, 3.0]))
+### BEGIN HIDDEN TESTS
+assert_gradients(cosine, torch.randn(5), torch.randn(5))
+### END HIDDEN TESTS
+
 # %% variants="cosine"
 # fmt: off
 right("unit vectors", ("a @ b / (a.norm() * b.norm())", "(a / a.norm()) @ (b / b.norm())"))
@@ -44,6 +51,8 @@ wrong("no norms", (" / (a.norm() * b.norm())", ""), lost="values",
     hint="You return the scalar product; divide it by both norms.")
 wrong("one norm", (" * b.norm()", ""), lost="values",
     hint="You divide by the norm of a only; divide by that of b too.")
+wrong("a norm detached", ("b.norm()", "b.norm().detach()"), lost="gradients",
+    hint="You cut the gradient: detach() does; leave it out.")
 # fmt: on
 
 

@@ -11,6 +11,7 @@ import pytest
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
+from autograder.homework_source.variants import is_named
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Status
 from tests.homework.submissions import nothing_written, write_class
@@ -54,7 +55,7 @@ def amiss(student, result, homework):
     is_right = (
         {c.check for c in lost} == student.lost_checks(homework)
         and result.score == student.score(homework)
-        and student.hint in words
+        and is_named(student.hint, words)
         and (not student.status or {c.status for c in lost} == {student.status})
     )
     return "" if is_right else f"expected {student.lost_checks(homework)}, got {words}"

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError
-from autograder.homework_source.variants import compose, read_variants
+from autograder.homework_source.variants import compose, is_named, join_hints, read_variants
 
 SOLUTION = Cell(
     kind=CellKind.SOLUTION,
@@ -47,6 +47,27 @@ def test_a_style_can_be_edited_further_and_a_source_can_be_whole():
 
 def test_a_star_stands_for_every_check():
     assert wrong('"def double(x): pass"', '"*"')[0].lost == tuple(CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("hints", "joined"),
+    [
+        (["You cut it; do not."], "You cut it; do not."),
+        (["You cut it; do not.", "You fold it; do not."], "You cut it, or you fold it; do not."),
+        (
+            ["You cut it; do not.", "You fold it."],
+            "One of these: You cut it; do not. Or: You fold it.",
+        ),
+        (
+            ["You cut it.", "You fold it.", "You cut it."],
+            "One of these: You cut it. Or: You fold it.",
+        ),
+    ],
+)
+def test_hints_with_one_remedy_are_joined(hints, joined):
+    assert join_hints(hints) == joined
+    assert all(is_named(hint, joined) for hint in hints)
+    assert not is_named("You lose it; do not.", joined)
 
 
 def test_two_mistakes_are_composed_where_both_fit():

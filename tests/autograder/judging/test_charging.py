@@ -93,6 +93,15 @@ def test_solution_that_computes_nothing_loses_all_named_checks():
     assert graded([wrong("v", "a b c")], {"v": "xyz"}, "xyz")[0] == "abc"
 
 
+def test_hint_about_the_second_of_two_mistakes_does_not_repeat_the_first():
+    variants = [wrong("v", "a", piece="1"), wrong("w", "b", piece="2"), wrong("u", "b", piece="2")]
+    transcripts = {"v 2": "x  ", "1 w": " y ", "1 u": " y ", "v w": "xz ", "v u": "xz "}
+    assert graded(variants, transcripts, "xz ")[1] == {
+        "a": "You v.",
+        "b": "One of these: You w. Or: You u.",
+    }
+
+
 def test_hint_names_all_equivalent_mistakes():
     variants = [wrong("v", "a"), wrong("w", "a"), wrong("u", "a", hint="You v.")]
     transcripts = dict.fromkeys("vwu", "xy ")
