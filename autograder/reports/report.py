@@ -12,7 +12,16 @@ from urllib.parse import quote
 
 from autograder.clean_text import one_line
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
+from autograder.homework_source.variants import is_named
+from autograder.judging.results import (
+    UNREAD,
+    UNWRITTEN,
+    CheckResult,
+    Flag,
+    FlagKind,
+    Status,
+    SubmissionResult,
+)
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing, class_scores
 from autograder.reports.feedback import feedback_path
@@ -79,6 +88,7 @@ class _Group:
     checks: tuple[str, ...]
     people: tuple[_Person, ...]
     text: str = ""
+    has_no_variant: bool = False  # an answer that no variant explains
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +124,7 @@ def render_report(
     times = [result.seconds for result in results]
     earlier = [result for result in before if not result.is_blank]
     checks = _check_rows(answered, homework, tests, item_statistics(earlier, tests))
-    mistakes = _mistakes(answered, tests)
+    mistakes = _mistakes(answered, homework)
     return render_page(
         "report.html",
         script="report.js",
@@ -292,10 +302,12 @@ def _change_rows(
     return [(people.get(change.student), change) for change in changes]
 
 
-def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Group]:
+def _mistakes(results: Sequence[SubmissionResult], homework: Homework) -> list[_Group]:
     """Group students by hint, or message, the most frequent first."""
+    tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
     people: dict[str, dict[str, _Person]] = {}
     checks: dict[str, dict[str, None]] = {}
+    unexplained: set[str] = set()
     for result in results:
         for check in result.checks:
             if check.status in (Status.PASS, Status.MANUAL) or check.check not in tests:
@@ -304,11 +316,27 @@ def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Gro
             text = one_line(told, 300)
             people.setdefault(text, {})[result.student] = _person(result)
             checks.setdefault(text, {})[check.check] = None
+            if _has_no_variant(check, homework):
+                unexplained.add(text)
     groups = [
-        _Group(text=text, checks=tuple(checks[text]), people=tuple(who.values()))
+        _Group(
+            text=text,
+            checks=tuple(checks[text]),
+            people=tuple(who.values()),
+            has_no_variant=text in unexplained,
+        )
         for text, who in people.items()
     ]
     return sorted(groups, key=lambda group: -len(group.people))
+
+
+def _has_no_variant(check: CheckResult, homework: Homework) -> bool:
+    """Return whether a check failed with an answer that none of the homework's variants gives."""
+    is_answer = check.status in (Status.FAIL, Status.ERROR)
+    if not is_answer or UNWRITTEN in check.message or UNREAD in check.message:
+        return False
+    hints = [variant.hint for variant in homework.mistakes_in(check.exercise)]
+    return bool(hints) and not any(is_named(hint, check.hint) for hint in hints)
 
 
 def _time_rows(times: Sequence[float]) -> list[tuple[str, int]]:

@@ -5,6 +5,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
+from autograder.homework_source.homework import Variant
 from autograder.judging.results import Status
 from autograder.reports.feedback import feedback_path
 from autograder.reports.report import render_report
@@ -43,6 +44,19 @@ def test_mistakes_are_grouped_by_feedback():
     assert re.search(r"2 Multiply by two\. double-values ben cho", words)
     assert re.search(r"1 no tensor double-shape, double-values hal", words)
     assert words.index("Multiply by two.") < words.index("no tensor")
+
+
+def test_answers_without_a_variant_are_marked():
+    told = Variant(
+        exercise="double", name="thrice", source="3", lost=("f",), hint="Multiply by two."
+    )
+    made = [result("ada", Status.FAIL, hint=told.hint), result("ben", Status.FAIL, message="odd")]
+    made += [result("cho", Status.TIMEOUT, message="too long")]
+    page = render_report(standings_of(made), dataclasses.replace(HOMEWORK, variants=(told,)))
+    words = words_of(page[page.index('id="mistakes"') :])
+    assert words.count("(no variant)") == 1
+    assert "odd (no variant)" in words
+    assert "no variant" not in render_report(standings_of(made), HOMEWORK)
 
 
 def test_students_who_missed_the_same_checks_are_grouped():
