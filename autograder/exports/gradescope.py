@@ -31,11 +31,12 @@ def gradescope_results(standing: Standing) -> dict[str, Any]:
 
 def _test(number: int, check: CheckResult, standing: Standing) -> dict[str, Any]:
     by_hand = standing.word_by_hand(check.check)
+    checks = standing.result.checks
     parts = [by_hand]
     if not by_hand:
         message = check.message or STATUS_WORDS[check.status].fallback
         hint = check.hint and f"Hint: {check.hint}"
-        parts = [message, hint, second_try.explain_second_try(check), check.traceback]
+        parts = [message, hint, second_try.explain_second_try(check, checks), check.traceback]
     parts.append(standing.comments.get(check.check, ""))
     test: dict[str, Any] = {
         "number": str(number),

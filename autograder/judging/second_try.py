@@ -116,13 +116,19 @@ class SecondTry:
         )
 
 
-def explain_second_try(check: CheckResult) -> str:
+def explain_second_try(check: CheckResult, checks: Iterable[CheckResult] = ()) -> str:
     """Explain to the student why a check counts as passed, or how its second try ended.
 
-    Empty if the check has neither.
+    Empty if the check has neither. ``checks`` are all of the notebook's, in order.
     """
     if check.charged_in:
-        return f"The same mistake costs points in {check.charged_in}, so it counts as passed here."
+        named = (
+            f"check {number}, “{other.title}”"
+            for number, other in enumerate(checks, start=1)
+            if other.check == check.charged_in
+        )
+        where = next(named, "another check")
+        return f"The same mistake costs points in {where}, so it counts as passed here."
     if not check.tried_with or UNWRITTEN in check.message:
         return ""
     pieces = f"a right {_names(check.tried_with)}"

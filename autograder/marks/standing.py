@@ -91,6 +91,12 @@ class Standing:
         """Points to be had, written answers included."""
         return self.result.max_score
 
+    @property
+    def graded_score(self) -> float:
+        """Points to be had, without written answers that wait for a person."""
+        unread = (c.max_score for c in self.result.checks if c.status is Status.MANUAL)
+        return self.max_score - sum(unread)
+
 
 def stand(
     result: SubmissionResult,

@@ -65,9 +65,11 @@ def _lines(standing: Standing) -> Iterator[str]:
         reason = "" if check.status is Status.PASS else one_line(reason, 1000)
         if check.hint:
             reason += f" (hint: {one_line(check.hint, 400)})"
+        outcome = STATUS_WORDS[check.status].short
         if check.check in standing.by_hand:
-            reason = f"by hand {one_line(standing.comments.get(check.check, ''), 400)}".rstrip()
-        words = f"{STATUS_WORDS[check.status].short}: {reason}".removesuffix(": ")
+            outcome = standing.word_by_hand(check.check).lower()
+            reason = one_line(standing.comments.get(check.check, ""), 400)
+        words = f"{outcome}: {reason}".removesuffix(": ")
         yield _line(*start, one_line(check.check), _score(check.score, check.max_score), words)
 
 

@@ -38,7 +38,8 @@ def index_path(term: Term) -> PurePosixPath:
 def render_index(student: str, term: Term) -> str:
     """Make a student's page with all homeworks so far."""
     rows = [(s, _title(s), share(s)) for s in term.standings]
-    return render_page("index.html", student=student, term=term, rows=rows)
+    unread = any(s.graded_score != s.max_score for s in term.standings)
+    return render_page("index.html", student=student, term=term, rows=rows, unread=unread)
 
 
 def render_course(terms: Mapping[str, Term]) -> str:

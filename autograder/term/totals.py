@@ -18,7 +18,8 @@ class Term:
         missed: Homeworks not handed in: their share is 0.
         excused: Homeworks that dates.toml excuses this student from.
         dropped: Homeworks left out of the total, those with the smallest shares.
-        total: Mean share of the points over the other homeworks, from 0 to 1; None without any.
+        total: Mean share of the graded points over the other homeworks, from 0 to 1; None without
+            any.
     """
 
     standings: tuple[Standing, ...]
@@ -97,5 +98,5 @@ def terms_of(
 
 
 def share(standing: Standing) -> float:
-    """Return the share of a homework's points that count."""
-    return standing.score / standing.max_score if standing.max_score else 0.0
+    """Return the share of a homework's graded points that count."""
+    return standing.score / standing.graded_score if standing.graded_score else 0.0

@@ -78,7 +78,7 @@ def test_known_mistake_costs_one_check_which_feedback_names(lost):
     gradient = result.checks[1]
     assert (gradient.status, gradient.charged_in) == (Status.PASS, "double-values")
     page = render_feedback(stand(result), HOMEWORK)
-    assert "The same mistake costs points in double-values" in page
+    assert "The same mistake costs points in check 1, “It doubles”" in page
     assert result == type(result).from_json(result.to_json())
     assert all(check.transcript == () for check in result.checks)
 

@@ -114,7 +114,13 @@ def test_the_log_has_the_reason(tmp_path):
     log = (tmp_path / "log").read_text()
     assert "\t1.5/6\t" in log
     assert "-1.5: Handed in 2 days late." in log
-    assert "\twhy\t2/3\tpartial: by hand Well put. Why not <3?" in log
+    assert "\twhy\t2/3\tgraded by hand: Well put. Why not <3?" in log
+
+
+def test_the_log_says_that_nothing_was_answered(tmp_path):
+    standing = stand(result("ada"), HandGrades(comments={"why": NO_RESPONSE}))
+    write_marks([standing], tmp_path / "log", now=datetime(2026, 1, 2, tzinfo=UTC))
+    assert "\twhy\t0/3\tnot answered" in (tmp_path / "log").read_text()
 
 
 def test_students_text_is_not_parsed_from_the_log(tmp_path):

@@ -59,7 +59,7 @@ def words_of(page: str) -> str:
 def test_says_marks_message_hint_traceback_and_where_to_read():
     made = result("ada", Status.ERROR, Status.FAIL, hint="Multiply by two.", traceback=TRACEBACK)
     words = words_of(render_feedback(stand(made), HOMEWORK))
-    assert "0 of 6 points so far" in words
+    assert "0 of the 3 points graded so far" in words
     assert "0 of 2 checks pass. Start with The shape stays." in words
     assert "Exercise 1: twice as much" in words
     assert "The shape stays" in words
@@ -71,6 +71,12 @@ def test_says_marks_message_hint_traceback_and_where_to_read():
     assert "Read on: chapter Doubling, section “Twice as much”" in words
     assert "Written answers – of 3" in words
     assert "To be graded by hand" in words
+
+
+def test_a_single_failed_check_is_named_without_a_place_to_start():
+    words = words_of(render_feedback(stand(result("ada", Status.FAIL)), HOMEWORK))
+    assert "1 of 2 checks pass. Not yet right: The shape stays." in words
+    assert "One mistake can fail several" not in words
 
 
 def test_cells_that_failed_come_first():

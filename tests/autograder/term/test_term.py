@@ -151,6 +151,14 @@ def test_a_student_sees_all_homeworks(tmp_path):
     assert "Median of who handed in 37 % 37 % 17 %" in course
 
 
+def test_unread_answers_are_left_out_of_the_share():
+    terms = terms_of([stand(result("ada", Status.FAIL))], Dates())
+    assert terms["ada"].total == 2 / 3
+    words = words_of(render_index("ada", terms["ada"]))
+    assert "66.7 % of the points graded so far" in words
+    assert "2 of 3 graded so far Written answers are still to be read" in words
+
+
 def test_moodle_finds_the_owner_of_a_page():
     """As ``importziplib.php`` reads it: name, number, kind and name of the plug-in."""
     marks = [
