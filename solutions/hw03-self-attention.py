@@ -16,17 +16,17 @@
 # | part | what you write | points |
 # |---|---|---|
 # | 1 | `scaled_dot_product_attention`: who listens to whom, and how much | 10 |
-# | 2 | `causal_mask` and `padding_mask`: who must not listen to whom | 3 |
+# | 2 | `causal_mask` and `padding_mask`: which keys a query must not see | 3 |
 # | 3 | `MultiHeadAttention`: several attentions side by side | 6 |
 # | 4 | a question, answered in words | 3 |
 #
 # **Time:** about two hours if you have read the chapter [Self-attention](book:self-attention);
 # part 1 takes half of it. Nothing here needs a GPU.
 #
-# Write your code where a cell says `YOUR CODE HERE`; the docstring above that line says what it
-# must do. Each test cell below it is worth its own points. Its hidden part, with other numbers and
+# Write your code where a cell says `YOUR CODE HERE`; the docstring above that line says its
+# task. Each test cell below it is worth its own points. Its hidden part, with other numbers and
 # shapes, runs when your work is graded. [For students](book:for-students) explains how grading
-# works, what is installed there, and how to hand in.
+# works, which packages are installed there, and how to hand in.
 #
 # **The rule of this homework:** what you hand in is yours. Your copy of `course_lib` leaves out
 # what you write here, and work that leads to the library's own pieces loses the points of its
@@ -59,8 +59,8 @@ prepare_notebook()  # test cells say how they ended
 # %% [markdown]
 # ## Part 1: scaled dot-product attention
 #
-# Each **query** asks something, each **key** says what there is to be found, each **value** is what
-# you get. The larger the dot product of a query and a key, the better they fit:
+# Each **query** asks something, each **key** is the label of an answer, each **value** is the answer
+# itself. The larger the dot product of a query and a key, the better they fit:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
@@ -76,10 +76,12 @@ prepare_notebook()  # test cells say how they ended
 #   weights to 0 after the softmax. `masked_fill` and `torch.where` keep the NaN out of the gradient
 #   too; an added $-\infty$ does not.
 # - Errors for bad arguments are tested in this part only. For masks, call
-#   `check_mask(mask, shape_of_the_scores, min_dims=2)`, which raises what the docstring promises.
+#   `check_mask(mask, shape_of_the_scores, min_dims=2)`, which raises the errors of the docstring.
 #
 # You may write out the formula, or call `F.scaled_dot_product_attention` where it helps. It does not
-# return the weights, so the formula is needed anyway.
+# return the weights, so the formula is needed anyway. You need neither `fused_attention`
+# nor `without_hidden`, which the library's own layers use: the first calls PyTorch's kernel, the
+# other sets hidden keys and values to 0.
 
 # %% solution="scaled_dot_product_attention" of="course_lib.layers.attention"
 
@@ -331,13 +333,15 @@ for answer in ("query", "value", "query + key", "torch.zeros_like(query)"):
         lost="*", hint=f"You return {answer} and compute nothing; begin with the scores.")
 
 # ---- shape ----
-formula.wrong("key.T", ("key.transpose(-2, -1)", "key.T"), lost="shape",
-    hint="You turn all dimensions of the keys round with .T; swap the last two: key.transpose(-2, -1).")
+for turned in ("key.T", "key.transpose(0, 1)"):
+    formula.wrong(turned, ("key.transpose(-2, -1)", turned), lost="shape values",
+        hint="You multiply queries by keys whose shape does not fit; swap the last two dimensions of "
+        "the keys, and only these: key.transpose(-2, -1), not .T.")
 formula.wrong("axes counted from the front", ("key.transpose(-2, -1)", "key.transpose(1, 2)"), lost="shape",
     hint="You count dimensions from the front; count them from the end, as there may be any number "
     "before the last two: key.transpose(-2, -1).")
 formula.wrong("softmax by hand, sum() without keepdim",
-    (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="shape",
+    (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="values",
     hint="You divide by a sum that has lost its dimension; keep it: sum(-1, keepdim=True).")
 formula.wrong("a dimension too many", (RETURN, RETURN.replace("output", "output[:, None]")), lost="shape",
     hint="You return a dimension too many; return weights @ value as it is.")
@@ -390,7 +394,7 @@ formula.wrong("softmax by hand, less the largest of all scores",
     (SOFTMAX, "    weights = (scores - scores.max()).exp()\n"
      "    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)\n"), lost="values",
     hint="You subtract the largest score of all queries; subtract each query's own: amax(-1, keepdim=True).")
-formula.wrong("the mean of what may be seen", (SCORES, SCORES.replace("query @", "0 * query @")),
+formula.wrong("the mean of all visible values", (SCORES, SCORES.replace("query @", "0 * query @")),
     lost="values scaling gradients", hint="You give all keys the same weight; the scores are queries times keys.")
 for name, factor in (("0.1", "F.dropout(weights, 0.1)"), ("a layer's", "nn.Dropout(0.1)(weights)")):
     formula.wrong(f"dropout, {name}", ("output = weights @", f"weights = {factor}\n    output = weights @"),
@@ -420,9 +424,9 @@ formula.wrong("weights scaled, not scores", (SCALING, ""),
 # ---- mask ----
 formula.wrong("mask inverted", ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
     ("weights.masked_fill(~mask", "weights.masked_fill(mask"), lost="mask",
-    hint="You hide what may be seen; True means may attend, so fill where the mask is False: ~mask.")
+    hint="You hide the keys that may be seen; True means may attend, so fill where the mask is False: ~mask.")
 formula.wrong("mask inverted before the softmax", ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
-    lost="mask", hint="You hide what may be seen, before the softmax; True means may attend.")
+    lost="mask", hint="You hide the keys that may be seen, before the softmax; True means may attend.")
 formula.wrong("mask after the softmax", (HIDE, ""), lost="mask",
     hint="You mask the weights only, so the rest no longer sums to 1; mask the scores first.")
 formula.wrong("mask ignored", (HIDE, ""), (ZERO, ""), lost="mask",
@@ -495,7 +499,7 @@ formula.wrong("query scaled in place", ("query = query / math.sqrt", "query /= m
 formula.wrong("always float32", (SCORES,
     "    query, key, value = query.float(), key.float(), value.float()\n" + SCORES), lost="inputs",
     hint="You cast to float32; keep the dtype that comes in.")
-formula.wrong("view of what is not contiguous", (SCALING,
+formula.wrong("view of a query that is not contiguous", (SCALING,
     "    query = query.view(query.numel()).view(query.shape)\n" + SCALING), lost="inputs",
     hint="You call view() on tensors that may not be contiguous; call reshape().")
 CHECK = "    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)\n"
@@ -524,12 +528,12 @@ same("dtype", "no promise is made of float16")
 # for all. They combine with `&`.
 #
 # With more keys than queries, the *last* query belongs to the *last* key. That happens when a model
-# writes word by word and keeps the keys of what it has already written. Draw the 2 x 4 case first.
+# writes word by word and keeps the keys of the words before. Draw the 2 x 4 case first.
 
 # %% solution="causal_mask" of="course_lib.layers.masks"
 
 # %% test="causal_mask-values" points=1 read="self-attention#masks-in-attention"
-# Each position may attend to itself and to what came before
+# Each position may attend to itself and to earlier ones
 expected = torch.tensor([[[[True, False, False], [True, True, False], [True, True, True]]]])
 assert_close(causal_mask(3), expected, what="causal_mask(3)")
 ### BEGIN HIDDEN TESTS
@@ -549,7 +553,7 @@ for query_len in (1, int(torch.randint(2, 6, ()))):
 
 # %% variants="causal_mask"
 # fmt: off
-right("positions compared", '''
+compared = right("positions compared", '''
 def causal_mask(query_len, key_len=None, *, device=None):
     key_len = query_len if key_len is None else key_len
     asking = torch.arange(key_len - query_len, key_len, device=device)
@@ -563,7 +567,7 @@ def causal_mask(query_len, key_len=None, *, device=None):
     rows = [[j <= i + past for j in range(key_len)] for i in range(query_len)]
     return torch.tensor(rows, dtype=torch.bool, device=device).reshape(1, 1, query_len, key_len)
 ''')
-right("the future is what is left", '''
+right("the future is left out", '''
 def causal_mask(query_len: int, key_len: int | None = None, *, device=None) -> Tensor:
     key_len = query_len if key_len is None else key_len
     future = torch.ones(query_len, key_len, device=device).triu(key_len - query_len + 1)
@@ -573,7 +577,7 @@ MASK = "everything.tril(diagonal=key_len - query_len)  # (1, 1, query_len, key_l
 SHAPE = "a mask is boolean, (1, 1, query_len, key_len)."
 for name, mask, lost, hint in (
     ("inverted", "~everything.tril(diagonal=key_len - query_len)", "values",
-     "You hide what may be seen; True means may attend."),
+     "You hide visible positions; True means may attend."),
     ("the future", "everything.triu(diagonal=key_len - query_len)", "values",
      "You let a position see the future; rows are queries, columns are keys: tril."),
     ("blind to itself", "everything.tril(diagonal=key_len - query_len - 1)", "values",
@@ -584,11 +588,13 @@ for name, mask, lost, hint in (
     ("ones and zeros", "everything.tril(diagonal=key_len - query_len).float()", "values",
      f"You return numbers; {SHAPE}"),
     ("to be added", "torch.where(everything.tril(), 0.0, -math.inf)", "values",
-     f"You return what is added to scores; {SHAPE}"),
+     f"You return numbers to add to scores; {SHAPE}"),
     ("two dimensions", "everything.tril(diagonal=key_len - query_len)[0, 0]", "values",
      f"You leave out dimensions for batch and heads; {SHAPE}"),
+    ("a comma too many", "everything.tril(diagonal=key_len - query_len),", "values",
+     f"You return a tuple, for a comma stands at the end; {SHAPE}"),
     ("a window of two", "everything.tril(diagonal=key_len - query_len).triu(key_len - query_len - 1)",
-     "values", "You hide what is further back; a position sees all that came before it."),
+     "values", "You hide positions further back; a position sees all that came before it."),
     ("from the first key", "everything.tril()", "more-keys",
      "You align the first query with the first key; align the last with the last: key_len - query_len."),
     ("aligned the wrong way", "everything.tril(diagonal=query_len - key_len)", "more-keys",
@@ -597,6 +603,13 @@ for name, mask, lost, hint in (
      "You make it as wide as there are queries; it is key_len wide."),
 ):
     wrong(name, (MASK, mask), lost=lost, hint=hint)
+EARLY = "You close a parenthesis too early, and subtract from the mask; subtract lengths, within it."
+wrong("a parenthesis of tril closed early", (MASK, "everything.tril(diagonal=key_len) - query_len"),
+    lost="values", hint=EARLY)
+compared.wrong("a comparison closed early", ("return torch.arange(key_len, device=device) <= asking",
+    "asking = torch.arange(query_len)\n"
+    "    return (torch.arange(key_len) <= asking"), ("[None, None, :, None]", "[:, None])[None, None] + key_len - query_len"),
+    lost="values", hint=EARLY)
 for piece in ("query_len < ", "key_len < ", "query_len must", "key_len must"):
     same(piece, "errors are tested in part 1 only")
 same("dtype=torch.bool, device=device", "where a mask is made matters on a GPU only")
@@ -786,7 +799,7 @@ for batch, num_heads, query_len, key_len in (
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-mask" points=1 read="self-attention#masks-in-attention"
-# What the mask hides has no influence, in any head
+# Hidden keys have no influence, in any head
 layer = MultiHeadAttention(2, 2)
 state = {"value_projection.weight": torch.eye(2), "output_projection.weight": torch.eye(2)}
 load_parameters(layer, state)  # all scores are 0: the output is a mean
@@ -892,9 +905,9 @@ KEY, VALUE = (
     f"            self._split_heads(self.{name}_projection({name})),\n" for name in ("key", "value")
 )
 for name, answer in (("zeros", "torch.zeros_like(query)"), ("the query", "query")):
-    wrong(f"{name}, whatever comes in", (PAIR, f"return {answer}, weights"), (ALONE, f"return {answer}"),
+    wrong(f"always {name}", (PAIR, f"return {answer}, weights"), (ALONE, f"return {answer}"),
         lost="projections heads values mask gradients",
-        hint=f"You return {name}, whatever the weights are; return what output_projection gives.")
+        hint=f"You return {name}, for all weights; return the result of output_projection.")
 
 # ---- parameters ----
 LINEAR = "nn.Linear(d_model, d_model, bias=bias)"
@@ -913,8 +926,30 @@ wrong("one projection for queries and keys", (f"self.key_projection = {LINEAR}",
     hint=f"You use one projection for two purposes; {COPY}")
 wrong("one projection for all three", (f"self.key_projection = {LINEAR}",
     "self.key_projection = self.query_projection"), (f"self.value_projection = {LINEAR}",
-    "self.value_projection = self.query_projection"), lost="parameters",
+    "self.value_projection = self.query_projection"), lost="parameters values",
     hint=f"You use one projection for all three; {COPY}")
+SHARED = [(f"self.{name}_projection({name})", f"self.projection({name})") for name in ("query", "key", "value")]
+wrong("one layer for all three, by another name", *SHARED,
+    (f"        self.query_projection = {LINEAR}\n        self.key_projection = {LINEAR}\n"
+     f"        self.value_projection = {LINEAR}\n", f"        self.projection = {LINEAR}\n"),
+    lost="parameters values", hint="You make no query_projection, key_projection and value_projection; "
+    "make an nn.Linear for each, by these names.")
+wrong("other names for all projections", '''
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True):
+        super().__init__()
+        self.h = num_heads
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model, bias) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None, return_weights=False):
+        q, k, v = (
+            x.unflatten(-1, (self.h, -1)).transpose(1, 2)
+            for x in (self.w_q(query), self.w_k(key), self.w_v(value))
+        )
+        output, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
+        output = self.w_o(output.transpose(1, 2).flatten(-2))
+        return (output, weights) if return_weights else output
+''', lost="parameters", hint="You call the projections by other names; use the docstring's.")
 for name in ("query", "key", "value", "output"):
     wrong(f"another name for {name}_projection", ("class MultiHeadAttention(nn.Module):",
         "class MultiHeadAttention(nn.Module):\n"
@@ -1088,7 +1123,7 @@ same("check_mask(mask,", "errors are tested in part 1 only")
 # softmax's weight on one key. There its derivative $w_i (\delta_{ij} - w_j)$ is nearly zero, so
 # queries and keys get next to no gradient and cannot learn where else to look; that they *could*
 # learn the constant helps little while they start where learning is slowest. The standard
-# deviation is what has to become 1, and it is $\sqrt{d_k}$; dividing by $d_k$ would shrink the
+# deviation has to become 1, and it is $\sqrt{d_k}$; dividing by $d_k$ would shrink the
 # scores to $1/\sqrt{d_k}$, and attention would start as a plain average.
 #
 # **Marking guide**, one point each:

@@ -274,7 +274,7 @@ def test_a_failing_test_says_what_came_the_likely_mistake_and_where_to_read(made
     assert [line.partition(",")[0] for line in values[4:]] == ["Read: The matrix form"]
     raised = shown["key.T"]
     assert raised[0].startswith("RuntimeError: ")
-    assert raised[1].startswith("Hint: You turn all dimensions of the keys round")
+    assert raised[1].startswith("Hint: You multiply queries by keys whose shape")
     assert re.fullmatch(
         r"\(line \d+ of the cell of scaled_dot_product_attention: .*key\.T.*\)", raised[3]
     )
