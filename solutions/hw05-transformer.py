@@ -60,8 +60,7 @@ prepare_notebook()
 # An encoder layer lets the tokens of the source read each other, then each think for itself: an
 # attention and a feed-forward layer, each inside a `Residual`. See
 # [The encoder](book:transformer#transformer-encoder). A `Residual` takes the sublayer as a function
-# of one argument; a `lambda` hands the mask in. Call the parts by the names in the docstring, for
-# the tests copy weights into them.
+# of one argument; a `lambda` hands the mask in. Use the docstring's names: tests copy weights.
 
 
 # %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder torch.nn.Transformer"
@@ -99,13 +98,15 @@ assert_gradients(layer, torch.randn(2, 3, 6, dtype=torch.float64))
 ### END HIDDEN TESTS
 
 # %% test="EncoderLayer-settings" points=1 read="transformer#transformer-encoder"
-# The mask reaches the attention; dropout, activation and eps reach their blocks
+# The mask reaches the attention; dropout and eps reach its residual
 layer = fix_weights(EncoderLayer(8, 2, 16)).eval()
 x = torch.arange(24.0).sin().view(1, 3, 8)
 mask = torch.tensor([True, True, False])[None, None, None]  # hides the last token
 changed = x.clone()
 changed[:, 2] += 1.0
 assert_close(layer(changed, mask)[:, :2], layer(x, mask)[:, :2], what="the first two tokens")
+residual = EncoderLayer(8, 2, 16, dropout=0.25, eps=0.5).attention_residual
+assert_equal((residual.dropout.p, residual.norm.eps), (0.25, 0.5), what="its dropout and eps")
 ### BEGIN HIDDEN TESTS
 how = {"dropout": 0.25, "activation": "gelu", "eps": 0.5}
 layer, ours = (kind(12, 3, 20, **how) for kind in (EncoderLayer, reference.EncoderLayer))
@@ -118,7 +119,7 @@ assert_matches(layer, ours, x, mask)
 assert_matches(layer, ours, x)
 assert_drops_like(layer, ours, x, mask)
 layer = EncoderLayer(12, 3, 20)  # in training, and nothing is dropped
-assert_equal(torch.equal(layer(x), layer(x)), True, what="two equal calls giving the same")
+assert_equal(torch.equal(layer(x), layer(x)), True, what="whether two equal calls give the same")
 ### END HIDDEN TESTS
 
 # %% variants="EncoderLayer"
@@ -149,25 +150,6 @@ class EncoderLayer(nn.Module):
         x = self._on_the_road(self.attention_residual, x, attend)
         x = self._on_the_road(self.feed_forward_residual, x, self.feed_forward)
         return x
-''')
-right("in few lines", '''
-class EncoderLayer(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, *, eps: float = 1e-5,
-                 activation: Activation = "relu", dropout: float = 0.0, norm_position="post"):
-        super().__init__()
-        road = lambda: Residual(
-            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
-        )
-        self.attention_residual, self.feed_forward_residual = road(), road()
-        self.self_attention = MultiHeadAttention(d_model, num_heads)
-        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
-
-    def forward(self, x, mask=None):
-        attend = partial(self._attend, mask=mask)
-        return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
-
-    def _attend(self, y, mask):
-        return self.self_attention(y, y, y, mask)
 ''')
 right("by PyTorch's functions", '''
 def _road(d_model, eps, norm_position, dropout):
@@ -210,7 +192,7 @@ ATTEND = "self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask
 THINK = "return self.feed_forward_residual(x, self.feed_forward)"
 CALL = "self.self_attention(y, y, y, mask)"
 ROADS = "You do not put each sublayer inside its own residual; "
-wrong("no attention", (f"        x = {ATTEND}\n", ""), lost="values",
+wrong("no attention", (f"        x = {ATTEND}\n", ""), lost="values settings",
     hint="You leave the attention out; it comes first, inside attention_residual.")
 wrong("no feed-forward layer", (THINK, "return x"), lost="values",
     hint="You leave the feed-forward layer out; it comes second, inside feed_forward_residual.")
@@ -310,7 +292,7 @@ class Encoder:
 
 
 # %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
-# Layers of its own, one after the other, and a last norm after pre-norm layers
+# One layer follows the other, and a last norm follows pre-norm layers
 encoder = fix_weights(Encoder(2, 8, 2, 16, norm_position="pre")).eval()
 x = torch.arange(24.0).sin().view(1, 3, 8)
 expected = encoder.norm(encoder.layers[1](encoder.layers[0](x)))
@@ -328,7 +310,9 @@ for how in ({}, {"norm_position": "pre"}):
 encoder, ours = Encoder(2, 12, 3, 20), reference.Encoder(2, 12, 3, 20)
 starts = {encoder.layers[i].self_attention.query_projection.weight.sum().item() for i in (0, 1)}
 assert_equal(len(starts), 2, what="number of layers that start with weights of their own")
-assert_equal(torch.equal(encoder(x), encoder(x)), True, what="two equal calls giving the same")
+assert_equal(
+    torch.equal(encoder(x), encoder(x)), True, what="whether two equal calls give the same"
+)
 load_parameters(encoder.eval(), fix_weights(ours.eval()))
 assert_matches(encoder, ours, x)  # with relu
 encoder = fix_weights(Encoder(2, 6, 2, 8, norm_position="pre").double()).eval()
@@ -356,22 +340,6 @@ class Encoder(nn.Module):
     def forward(self, x, mask=None):
         for i in range(len(self.layers)):
             x = self.layers[i](x, mask)
-        return self.norm(x)
-''')
-right("in few lines", '''
-class Encoder(nn.Module):
-    def __init__(self, num_layers, *sizes, norm_position="post", eps=1e-5, **settings):
-        super().__init__()
-        if num_layers < 1:
-            raise ValueError(num_layers)
-        make = partial(
-            EncoderLayer, *sizes, norm_position=norm_position, eps=eps, **settings
-        )
-        self.layers = nn.ModuleList([make() for _ in range(num_layers)])
-        self.norm = final_norm(LayerNorm(sizes[0], eps=eps), norm_position)
-
-    def forward(self, x, mask=None):
-        for layer in self.layers: x = layer(x, mask=mask)
         return self.norm(x)
 ''')
 right("by PyTorch's functions", '''
@@ -460,7 +428,8 @@ for name, edits, hint in (
 ):
     wrong(name, *edits, lost="values", hint=hint)
 same("check_at_least(1, num_layers", "the homework asks for no error here")
-same("eps: float=5e-06", "too little to show after a norm at the end")
+for eps in ("5e-06", "2e-05"):
+    same(f"eps: float={eps}", "too little to show after a norm at the end")
 # fmt: on
 
 # %% [markdown]
@@ -525,7 +494,7 @@ for how in ({}, {"norm_position": "pre"}):
     assert_drops_like(layer, ours, x, memory)
 layer = DecoderLayer(12, 3, 20)
 same = torch.equal(layer(x, memory), layer(x, memory))
-assert_equal(same, True, what="two equal calls giving the same")
+assert_equal(same, True, what="whether two equal calls give the same")
 layer = fix_weights(DecoderLayer(6, 2, 8).double()).eval()
 assert_gradients(layer, *torch.randn(2, 2, 3, 6, dtype=torch.float64))
 ### END HIDDEN TESTS
@@ -539,6 +508,8 @@ changed = memory.clone()
 changed[:, 2] += 1.0
 after, before = layer(x, changed, None, first_two), layer(x, memory, None, first_two)
 assert_close(after, before, what="output after a change of the hidden token")
+own = torch.tensor([[True, False], [True, True]])[None, None]  # the first token sees itself alone
+assert_close(layer(x, memory, own)[:, :1], layer(x[:, :1], memory), what="its output")
 ### BEGIN HIDDEN TESTS
 layer, ours = (kind(12, 3, 20).eval() for kind in (DecoderLayer, reference.DecoderLayer))
 load_parameters(layer, fix_weights(ours))
@@ -587,24 +558,6 @@ class DecoderLayer(nn.Module):
             x = road(x, sublayer)
         return x
 ''')
-right("in few lines", '''
-class DecoderLayer(EncoderLayer):
-    def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
-        super().__init__(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout)
-        self.cross_attention = MultiHeadAttention(d_model, num_heads)
-        self.self_attention_residual = self.attention_residual
-        del self.attention_residual
-        self.cross_attention_residual = Residual(
-            LayerNorm(d_model), norm_position=norm_position, dropout=dropout
-        )
-
-    def forward(self, x, memory, mask=None, memory_mask=None):
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
-        look = lambda y: self.cross_attention(y, memory, memory, memory_mask)
-        return self.feed_forward_residual(
-            self.cross_attention_residual(x, look), self.feed_forward
-        )
-''')
 right("by PyTorch's functions", '''
 class DecoderLayer(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, norm_position="post", dropout=0.0):
@@ -646,9 +599,11 @@ ORDER = "You run the sublayers in another order; it is self-attention, cross-att
 ROADS = "You use a residual for another sublayer than its own; each has one."
 BESIDE = "You read x inside a residual; read y, which the residual hands to the sublayer."
 SOURCE = "You let the cross-attention read another tensor; queries are y, keys and values the memory."
+wrong("no look at the source", (LOOK, ""), lost="values masks",
+    hint="You leave the cross-attention out; it comes second.")
+wrong("no self-attention", (f"        {OWN}\n", ""), lost="values masks",
+    hint="You leave the self-attention out; it comes first.")
 for name, edits, hint in (
-    ("no look at the source", [(LOOK, "")], "You leave the cross-attention out; it comes second."),
-    ("no self-attention", [(f"        {OWN}\n", "")], "You leave the self-attention out; it comes first."),
     ("no feed-forward layer", [(THINK, "return x")], "You leave the feed-forward layer out; it comes last."),
     ("the source first", [(f"        {OWN}\n{LOOK}", f"{LOOK}        {OWN}\n")], ORDER),
     ("the feed-forward layer in the middle",
@@ -802,12 +757,6 @@ def translation_masks(src, tgt, pad_id):
     source = [[[[token != pad_id for token in row]]] for row in src.tolist()]
     return torch.tensor(source, device=src.device), torch.tensor(rows, device=tgt.device)
 ''')
-right("in few lines", '''
-def translation_masks(src: Tensor, tgt: Tensor, pad_id: int):
-    n = tgt.shape[1]
-    past = torch.ones(n, n, dtype=torch.bool, device=tgt.device).tril()
-    return (src != pad_id)[:, None, None], (tgt != pad_id)[:, None, None] * past
-''')
 right("by PyTorch's functions", '''
 def translation_masks(src, tgt, pad_id):
     places = torch.arange(tgt.size(-1), device=tgt.device)
@@ -914,7 +863,7 @@ class Transformer(nn.Module):
 
 
 # %% test="Transformer-parameters" points=1 read="transformer#embeddings-and-positions"
-# The model has its parts, starts small, and has logits for each target token
+# The model starts small, and gives logits for each target token
 model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2)
 logits = model(torch.tensor([[5, 7, 4, 2]] * 3), torch.tensor([[1, 6, 2]] * 3))
 assert_equal(tuple(logits.shape), (3, 3, 13), what="shape of the logits")
@@ -922,18 +871,21 @@ spread = model.tgt_embedding.weight.std().item()
 assert_equal(spread < 0.7, True, what=f"whether tgt_embedding's std(), {spread:.2f}, is below 0.7")
 ### BEGIN HIDDEN TESTS
 sizes = {"d_model": 32, "num_heads": 4, "d_ff": 24, "num_layers": 2}
-for how in ({}, {"norm_position": "post"}):
-    model, ours = (kind(50, 40, **sizes, **how) for kind in (Transformer, reference.Transformer))
+for how in ({}, {"norm_position": "post", "num_layers": 1}):
+    model, ours = (kind(50, 40, **sizes | how) for kind in (Transformer, reference.Transformer))
     shapes = {name: p.shape for name, p in ours.named_parameters()}
     assert_parameters(model, shapes, may_share=1)  # the output's weight with the embedding's
     for name in ("src_embedding.weight", "tgt_embedding.weight", "output_projection.weight"):
         spread = model.get_parameter(name).std().item() * 32**0.5
         assert_equal(0.8 < spread < 1.2, True, what=f"whether {name} starts small")
     biases = [p for name, p in model.named_parameters() if name.endswith("bias")]
-    assert_equal(any(bool(bias.any()) for bias in biases), False, what="biases that are not 0")
+    assert_equal(any(bool(bias.any()) for bias in biases), False, what="whether a bias is not 0")
+sizes["num_layers"] = 1
 model = Transformer(11, 13, **sizes)
 src, tgt = torch.randint(1, 11, (3, 4)), torch.randint(1, 13, (3, 4))
-assert_equal(torch.equal(model(src, tgt), model(src, tgt)), True, what="two equal calls alike")
+assert_equal(
+    torch.equal(model(src, tgt), model(src, tgt)), True, what="whether equal calls are alike"
+)
 # Where all of the embeddings is dropped, neither a token nor its position is left.
 kinds = Transformer, reference.Transformer
 model, ours = (kind(11, 13, **sizes, dropout=1.0) for kind in kinds)
@@ -960,7 +912,7 @@ model(each, each)[..., 0].sum().backward()
 for name in ("src_embedding", "tgt_embedding"):
     gradient = getattr(model, name).weight.grad  # row 0 may be a weight of the output, too
     share = 0.0 if gradient is None else (gradient[1:] == 0).double().mean().item()
-    assert_equal(0.4 < share < 0.6, True, what=f"half of {name} dropped")
+    assert_equal(0.4 < share < 0.6, True, what=f"whether half of {name} is dropped")
 ### END HIDDEN TESTS
 
 # %% test="Transformer-sight" points=1 read="transformer#masks-together"
@@ -971,7 +923,7 @@ changed = torch.tensor([[1, 6, 9, 3]])  # two other tokens at the end
 after, before = model(src, changed)[:, :2], model(src, tgt)[:, :2]
 assert_close(after, before, what="logits of the first two tokens")
 ### BEGIN HIDDEN TESTS
-sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
+sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 1}
 for pad_id, how in ((3, {"pad_id": 3}), (0, {})):
     model, ours = (kind(11, 13, **sizes, **how) for kind in (Transformer, reference.Transformer))
     fix_weights(ours)
@@ -988,7 +940,7 @@ for pad_id, how in ((3, {"pad_id": 3}), (0, {})):
 ### END HIDDEN TESTS
 
 # %% test="Transformer-values" points=1 read="transformer#the-whole-model"
-# The logits are those of the paper's model
+# Scaled embeddings and positions go through encoder and decoder to the logits
 model = fix_weights(Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1)).eval()
 src, tgt = torch.tensor([[5]]), torch.tensor([[7]])  # a single token needs no mask
 scale, add_positions = 8**0.5, SinusoidalPositions(8)
@@ -997,18 +949,17 @@ target = add_positions(scale * model.tgt_embedding.weight[tgt])
 expected = model.output_projection(model.decoder(target, model.encoder(source)))
 assert_close(model(src, tgt), expected, what="logits, against your own parts put together")
 ### BEGIN HIDDEN TESTS
-sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
+sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 1}
 src, tgt = torch.randint(1, 11, (3, 5)), torch.randint(1, 11, (3, 4))
-for norm_position in ("pre", "post"):
-    for words in (13, 11):
-        model, ours = (
-            kind(11, words, **sizes, norm_position=norm_position).eval()
-            for kind in (Transformer, reference.Transformer)
-        )
-        fix_weights(ours)
-        ours.output_projection.weight.data = ours.tgt_embedding.weight.data
-        load_parameters(model, ours)
-        assert_matches(model, ours, src, tgt)
+for words, norm_position in ((13, "pre"), (11, "post")):
+    model, ours = (
+        kind(11, words, **sizes, norm_position=norm_position).eval()
+        for kind in (Transformer, reference.Transformer)
+    )
+    fix_weights(ours)
+    ours.output_projection.weight.data = ours.tgt_embedding.weight.data
+    load_parameters(model, ours)
+    assert_matches(model, ours, src, tgt)
 small = Transformer(11, 13, d_model=6, num_heads=2, d_ff=8, num_layers=1).double()
 model = fix_weights(small).eval()
 assert_gradients(lambda: model(src, tgt), module=model)
@@ -1049,35 +1000,6 @@ class Transformer(nn.Module):
     def forward(self, src, tgt):
         src_mask, tgt_mask = translation_masks(src, tgt, self.pad)
         return self.decode(tgt, self.encode(src, src_mask), tgt_mask, src_mask)
-''')
-right("in few lines", '''
-class Transformer(nn.Module):
-    def __init__(self, src_vocab_size, tgt_vocab_size, *, d_model, num_heads, d_ff, num_layers,
-                 norm_position="pre", dropout=0.0, pad_id=0):
-        super().__init__()
-        self.p, self.pad_id = dropout, pad_id
-        place = norm_position
-        self.src_embedding, self.tgt_embedding = (
-            TokenEmbedding(n, d_model, scaled=True) for n in (src_vocab_size, tgt_vocab_size)
-        )
-        self.encoder, self.decoder = (
-            stack(num_layers, d_model, num_heads, d_ff, dropout=dropout, norm_position=place)
-            for stack in (Encoder, Decoder)
-        )
-        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
-        start_small(self)
-
-    def embed(self, table, ids):
-        placed = table(ids) + SinusoidalPositions(table.embedding_dim).vectors(
-            ids.shape[1], device=ids.device
-        )
-        return F.dropout(placed, self.p, self.training)
-
-    def forward(self, src, tgt):
-        masks = translation_masks(src, tgt, self.pad_id)
-        memory = self.encoder(self.embed(self.src_embedding, src), masks[0])
-        out = self.decoder(self.embed(self.tgt_embedding, tgt), memory, masks[1], masks[0])
-        return out @ self.output_projection.weight.T
 ''')
 right("by PyTorch's functions", '''
 class Transformer(nn.Module):
@@ -1316,7 +1238,7 @@ targets[2] = 0
 for ignored in (None, 0):
     assert_matches(cost, ours, logits, targets, smoothing=0.2, ignore_index=ignored)
 nothing = cost(logits[:2], torch.zeros(2, dtype=torch.int64), ignore_index=0)
-assert_equal(bool(nothing.isnan()), True, what="NaN where nothing counts")
+assert_equal(bool(nothing.isnan()), True, what="whether the mean of nothing is NaN")
 ### END HIDDEN TESTS
 
 # %% test="label_smoothed_cross_entropy-reduction" points=1 read="training#label-smoothing"
@@ -1373,32 +1295,6 @@ def label_smoothed_cross_entropy(
     if reduction == "sum":
         return losses.sum()
     return losses.sum() / sum(target != ignore_index for target in targets.reshape(-1).tolist())
-''')
-right("in few lines", '''
-def label_smoothed_cross_entropy(
-    logits: Tensor, targets: Tensor, *, smoothing: float = 0.1, ignore_index: int | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    if not logits.dim() or logits.shape[:-1] != targets.shape or not 0 <= smoothing < 1:
-        raise ValueError("shapes or smoothing")
-    counts = torch.ones(targets.shape, device=targets.device)
-    if ignore_index is not None:
-        counts = (targets != ignore_index).to(logits.dtype)
-    real = torch.where(counts.bool(), targets, 0)
-    if bool((real < 0).any()) or bool((real >= logits.shape[-1]).any()):
-        raise IndexError("no token")
-    logs = logits - logits.logsumexp(-1, keepdim=True)
-    hot = F.one_hot(real, logits.shape[-1]).to(logits.dtype)
-    wanted = torch.lerp(hot, torch.full_like(hot, 1 / logits.shape[-1]), smoothing)
-    losses = torch.einsum("...v,...v->...", wanted, -logs) * counts
-    match reduction:
-        case "mean":
-            return losses.sum() / counts.sum()
-        case "sum":
-            return losses.sum()
-        case "none":
-            return losses
-    raise ValueError(reduction)
 ''')
 right("by PyTorch's functions", '''
 def label_smoothed_cross_entropy(
@@ -1504,6 +1400,9 @@ for name, edits, hint in (
      "You return 0 where nothing counts; the mean is NaN there."),
     ("the losses of padding in the sum", [("    losses = losses.masked_fill(~counts, 0.0)\n", "")],
      "You keep the losses of padding in the sum; ignored targets cost 0."),
+    ("the losses of padding in the sum, and counted",
+     [("    losses = losses.masked_fill(~counts, 0.0)\n", "    counts = torch.ones_like(counts)\n")],
+     "You keep the losses of padding and count them; ignored targets cost 0, and count nowhere."),
 ):
     wrong(name, *edits, lost="padding", hint=hint)
 NOT_A_MEAN = "You return a mean for each reduction; the sum is divided by nothing."
@@ -1598,13 +1497,6 @@ def inverse_sqrt(step, *, warmup_steps):
     if step + 1 <= warmup_steps:
         return (step + 1) / warmup_steps
     return warmup_steps**0.5 / (step + 1) ** 0.5
-''')
-right("in few lines", '''
-def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
-    if min(step, warmup_steps - 1) < 0:
-        raise ValueError("negative, or no warm-up")
-    n = step + 1
-    return warmup_steps**0.5 * min(n**-0.5, n * warmup_steps**-1.5)
 ''')
 right("by PyTorch's functions", '''
 def inverse_sqrt(step, warmup_steps):
@@ -1718,6 +1610,7 @@ for pad_id, padding in ((0, 0), (0, 4), (5, 2)):
 model = call_beside(NextTokenTable, 3, beside=training_step)  # all of its logits are 0
 src, tgt = torch.tensor([[1]]), torch.tensor([[1, 2]])
 optimizer = call_beside(plain_sgd, model)  # subtracts the gradient
+model(src, tgt[:, :-1]).sum().backward()  # leaves an old gradient behind
 training_step(model, optimizer, src, tgt, smoothing=0.0, clip_norm=9.0)
 # After 1 each token has probability 1/3: the gradient is 1/3, less 1 for the right token, 2.
 assert_close(model.get_parameter("after")[1], torch.tensor([-1 / 3, -1 / 3, 2 / 3]), what="row 1")
@@ -1745,8 +1638,8 @@ for training in (True, False):
         load_parameters(model, ours)
         training_step(model, call_beside(plain_sgd, model), src, tgt)
         ends.append(model.get_parameter("after").clone())
-    assert_equal(model.training, training, what="training or evaluating, afterwards")
-    assert_equal(torch.equal(*ends), not training, what="two equal steps giving the same")
+    assert_equal(model.training, training, what="whether the model is in training mode afterwards")
+    assert_equal(torch.equal(*ends), not training, what="whether two equal steps give the same")
 ### END HIDDEN TESTS
 
 # %% test="training_step-clipping" points=1 read="training#a-training-step"
@@ -1797,12 +1690,8 @@ sizes = {"d_model": 32, "num_heads": 2, "d_ff": 64, "num_layers": 1}
 model = Transformer(len(ENGLISH), len(FRENCH), **sizes)
 optimizer = call_beside(build_optimizer, model, learning_rate=0.01)
 src, tgt = draw_batch(8)
-losses = []
-for _ in range(21):
-    logits = model(src, tgt[:, :-1])
-    losses.append(F.cross_entropy(logits.mT, tgt[:, 1:], ignore_index=PAD).item())
-    training_step(model, optimizer, src, tgt)
-assert_equal(losses[-1] < losses[0] - 1, True, what="the loss falling by 1 in twenty steps")
+losses = [training_step(model, optimizer, src, tgt) for _ in range(21)]
+assert_equal(losses[-1] < losses[0] - 1, True, what="whether the loss falls by 1 in twenty steps")
 ### BEGIN HIDDEN TESTS
 src, tgt = draw_batch(16)
 for _ in range(2):  # one training in a hundred begins badly: it gets a second try
@@ -1823,7 +1712,7 @@ for _ in range(2):  # one training in a hundred begins badly: it gets a second t
     share = ((written == tgt) | (tgt == PAD)).all(dim=1).float().mean().item()
     if share > 0.9:
         break
-assert_equal(share > 0.9, True, what="nine of ten sentences being translated")
+assert_equal(share > 0.9, True, what="whether nine of ten sentences are right")
 ### END HIDDEN TESTS
 
 # %% variants="training_step"
@@ -1840,26 +1729,6 @@ def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_n
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=clip_norm)
     optimizer.step()
     return float(loss)
-''')
-right("in few lines", '''
-def training_step(
-    model: nn.Module, optimizer, src: Tensor, tgt: Tensor, *, pad_id=0, smoothing=0.1, clip_norm=1.0
-) -> float:
-    for parameter in model.parameters():
-        parameter.grad = None
-    said = tgt[:, 1:]
-    counts = said != pad_id
-    loss = label_smoothed_cross_entropy(
-        model(src, tgt[:, :-1])[counts], said[counts], smoothing=smoothing
-    )
-    loss.backward()
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(g.square().sum()) for g in gradients))
-    for gradient in gradients:
-        gradient.mul_(min(1.0, clip_norm / norm))
-    optimizer.step()
-    optimizer.zero_grad()
-    return loss.detach().item()
 ''')
 right("by PyTorch's functions", '''
 def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_norm=1.0):
