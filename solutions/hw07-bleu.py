@@ -19,8 +19,8 @@
 # **Time:** about two and a half hours if you have read the chapter [BLEU](book:bleu); each part
 # takes half an hour. There is no tensor in this homework, only counting.
 #
-# Write your code where a cell says `YOUR CODE HERE`; the docstring above that line says what it
-# must do. A list that your code is given belongs to its caller: sort or change a copy. Each test
+# Write your code where a cell says `YOUR CODE HERE`; the docstring above that line says its
+# task. A list that your code is given belongs to its caller: sort or change a copy. Each test
 # cell is worth its own points. Its hidden part, with other sentences, runs when your work is
 # graded. [For students](book:for-students) explains how grading works and how to hand in.
 #
@@ -367,8 +367,10 @@ wrong("the candidate is sorted in place", (BEGIN, "    counted = ngram_counts(ca
 wrong("a reference without words is none", ("if not references:", "if not any(references):"), lost="total",
     hint="You raise an error where a reference has no words; then nothing matches.")
 same("if not references:", "errors are not tested here")
-same('raise ValueError("references', "errors are not tested here")
-same("largest > 0", "a count of 0 adds nothing, and none is negative")
+same("raise ValueError('references must hold", "errors are not tested here")
+for piece in ("max(0, len", "min(largest, count)"):
+    same(piece, "the same, in another order")
+same("counts.get(ngram, -1)", "a count below 1 adds nothing")
 # fmt: on
 
 # %% [markdown]
@@ -458,7 +460,7 @@ wrong("lengths sorted in place", ("    return", "    reference_lengths = referen
     "reference_lengths, list) else [*reference_lengths]\n    reference_lengths.sort()\n    return"), lost="closest",
     hint="You sort the list that you are given; work on a copy, as sorted() does.")
 same("if not reference_lengths:", "errors are not tested here")
-same('raise ValueError("reference_lengths', "errors are not tested here")
+same("raise ValueError('reference_lengths must", "errors are not tested here")
 # fmt: on
 
 
@@ -561,7 +563,7 @@ wrong("two empty sentences punished", (LONG, EMPTY.strip(" ") + "    " + LONG), 
 wrong("the empty unpunished", ("return 0.0", "return 1.0"), lost="long",
     hint="You do not punish an empty candidate; return 0.")
 same("if candidate_length < 0", "errors are not tested here")
-same("    if False", "errors are not tested here")
+same("raise ValueError(f'lengths must not", "errors are not tested here")
 # fmt: on
 
 # %% [markdown]
@@ -679,7 +681,7 @@ for name, old, new, hint in (
 ):
     wrong(name, (old, new), lost="counts", hint=hint)
 same("if max_order < 1:", "errors are not tested here")
-same("    if False", "errors are not tested here")
+same("raise ValueError(f'max_order must", "errors are not tested here")
 # fmt: on
 
 
@@ -777,7 +779,7 @@ wrong("sentences taken out of the list", ("    orders =", "    given = statistic
     "    if isinstance(given, list):\n        given.pop()\n    orders ="), lost="sums",
     hint="You take sentences out of the list that you are given; work on a copy.")
 same("if len(orders)", "errors are not tested here")
-same("    if False", "errors are not tested here")
+same("raise ValueError(f'statistics must", "errors are not tested here")
 same("(part.matches for part in statistics)))), totals", "strict guards lengths that are equal already")
 same("(part.totals for part in statistics)))), candidate_length", "likewise")
 same("(part.matches for part in statistics), strict=False", "likewise")
@@ -1166,8 +1168,8 @@ cases += [
 ]
 for matches, totals, smoothing in cases:
     drawn = BLEUStatistics(matches=matches, totals=totals, **lengths)
-    for effective_order in (True, False):
-        options = {"smoothing": smoothing, "effective_order": effective_order}
+    for how in ({"effective_order": True}, {"effective_order": False}, {}):
+        options = {"smoothing": smoothing, **how}
         result, expected = (
             score_statistics(drawn, **options),
             reference.score_statistics(drawn, **options),
