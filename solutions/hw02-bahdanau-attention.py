@@ -121,7 +121,7 @@ assert_matches(layer.double(), ours.double(), query.double(), memory.double())
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-mask" points=1 read="bahdanau-attention#padding-in-attention"
-# What the mask hides gets no weight, and the others share all of it
+# Hidden keys get no weight, and the others share all of it
 layer = AdditiveAttention(d_query=1, d_memory=1, d_attention=1)
 load_parameters(layer, {})  # all is zero: the context is a mean
 query, memory = torch.zeros(1, 2, 1), torch.tensor([[[2.0], [6.0], [100.0]]])
@@ -192,7 +192,7 @@ assert_keeps_inputs(layer, query, memory, keys=keys)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
-# Gradients flow to whatever the contexts depend on, also past a query that sees nothing
+# Gradients flow to queries, keys, memory and parameters, also past a query that sees nothing
 layer = AdditiveAttention(4, 5, 6)
 query, memory = torch.randn(3, 2, 4), torch.randn(3, 6, 5)
 mask = torch.tensor([[[True], [False]]]).expand(3, 2, 6)  # the second query sees nothing
@@ -425,7 +425,7 @@ for dim in range(3):
     plain.wrong(f"weights without dimension {dim} where its size is 1", ("(context, weights) if",
         f"(context, weights.squeeze({dim})) if"), lost="values",
         hint="You squeeze() away dimensions of 1; a single query, key or sentence keeps its own.")
-plain.wrong("float32 whatever comes", ("scores = self.align(query, keys)", "scores = self.align(query, keys).float()"),
+plain.wrong("always float32", ("scores = self.align(query, keys)", "scores = self.align(query, keys).float()"),
     lost="values", hint="You cast to float32; keep the dtype that comes in.")
 plain.wrong("dropout", (AVERAGE, "context = F.dropout(weights, 0.1) @ memory"), lost="values",
     hint="You drop values at random")
@@ -434,7 +434,7 @@ plain.wrong("dropout", (AVERAGE, "context = F.dropout(weights, 0.1) @ memory"), 
 ONE = "        if mask is not None:\n            scores = scores"
 plain.wrong("mask inverted", ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
     ("weights.masked_fill(~mask", "weights.masked_fill(mask"), lost="mask",
-    hint="You hide what may be seen; True means may attend, so fill where the mask is False: ~mask.")
+    hint="You hide the keys that may be seen; True means may attend, so fill where the mask is False: ~mask.")
 plain.wrong("mask after the softmax", (HIDE, ""), lost="mask",
     hint="You mask the weights only, so the rest no longer sums to 1; mask the scores first.")
 plain.wrong("hidden scores are zero", ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, 0.0)"), lost="mask",
@@ -443,7 +443,7 @@ plain.wrong("hidden scores are next to zero", ("masked_fill(~mask, -math.inf)", 
     lost="mask", hint="You set hidden scores to next to 0, a score like any other; set them to -inf.")
 plain.wrong("hidden scores are -15", ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, -15.0)"), lost="mask",
     hint="You set hidden scores to a number that others are below; set them to -inf.")
-plain.wrong("-inf times what is hidden", ("scores.masked_fill(~mask, -math.inf)", "scores + ~mask * -math.inf"),
+plain.wrong("-inf times hidden scores", ("scores.masked_fill(~mask, -math.inf)", "scores + ~mask * -math.inf"),
     lost="mask", hint="You multiply by -inf, and 0 * -inf is NaN; use masked_fill or torch.where.")
 plain.wrong("mask without effect", (f"{HIDE}        weights = {SOFTMAX}\n{ZERO}", f"        weights = {SOFTMAX}\n"),
     lost="mask", hint="You do not use the mask; set hidden scores to -inf before the softmax.")
@@ -491,7 +491,7 @@ plain.wrong("given keys projected again", (KEYS, "keys = self.key_projection(mem
     lost="keys", hint="You project the keys that are handed over; they are projected already.")
 plain.wrong("given keys averaged", (KEYS, f"given = keys\n        {KEYS}"),
     (AVERAGE, "context = weights @ (memory if given is None else given)"), lost="keys",
-    hint="You average the keys that are handed over; average the memory, whatever the keys are.")
+    hint="You average the keys that are handed over; average the memory, also where the keys are others.")
 plain.wrong("keys are asked for yes or no", (KEYS, "keys = keys if keys else self.key_projection(memory)"), lost="keys",
     hint="You ask a tensor for yes or no; ask whether keys is None.")
 
@@ -556,7 +556,7 @@ assert_keeps_inputs(decoder.start, encoded)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-state" points=2 read="bahdanau-attention#context-for-each-step"
-# A step looks with the state before it and its keys, and gives the cell what it saw
+# A step looks with the state before it and its keys, and gives the cell the context
 decoder = AttentionDecoder(2, d_embedding=1, d_hidden=1, d_memory=1)
 weight = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]])  # the candidate is tanh of the context
 load_parameters(decoder, {"cell.input_projection.weight": weight})  # all else is zero
@@ -1070,15 +1070,15 @@ wrong("rounded", (SHARE, f"round({SHARE}, 2)"), lost="values", hint="You round; 
 wrong("numpy without detach", ("weights.argmax(dim=-1)",
     "torch.from_numpy(weights.cpu().numpy()).to(weights.device).argmax(dim=-1)"), lost="values",
     hint="You call numpy() on weights with gradients; detach() first.")
-wrong("view of what is not contiguous", ("weights.argmax(dim=-1)",
+wrong("view of weights that are not contiguous", ("weights.argmax(dim=-1)",
     "weights.view(-1, weights.size(-1)).argmax(dim=-1).view(alignment.shape)"), lost="values",
     hint="You call view() on tensors that may not be contiguous; call reshape().")
 
 # ---- uncounted ----
-wrong("what has no key is wrong", (SHARE, "float(wrong.double().mean())"), lost="uncounted",
-    hint="You count what has no true key as wrong; leave it out.")
-wrong("what has no key is right", (SHARE, "float((wrong & has_key).double().mean())"), lost="uncounted",
-    hint="You count what has no true key as right; leave it out.")
+wrong("a row without a key counts as wrong", (SHARE, "float(wrong.double().mean())"), lost="uncounted",
+    hint="You count rows without a true key as wrong; leave them out.")
+wrong("a row without a key counts as right", (SHARE, "float((wrong & has_key).double().mean())"), lost="uncounted",
+    hint="You count rows without a true key as right; leave them out.")
 wrong("the mean over sentences", (SHARE, "float(((wrong & has_key).sum(1) / has_key.sum(1).clamp(min=1)).mean())"),
     lost="uncounted", hint="You take the mean over sentences; each query counts alike.")
 wrong("the number of a sentence", (SHARE, "float((wrong & has_key).sum() / len(alignment))"), lost="values",
@@ -1093,7 +1093,7 @@ same("alignment > -1", "the same for whole numbers")
 # fmt: on
 
 # %% [markdown] written="reading-the-picture" points=3 read="bahdanau-attention#alignment-heatmaps"
-# ### What the picture says, and what it does not
+# ### Read the picture
 #
 # Choose a word of your own with at least two consonants at its front, draw it with `translate`, and
 # answer in eight sentences or fewer. (1) Describe the picture row by row: where does the network
@@ -1109,7 +1109,7 @@ same("alignment > -1", "the same for whole numbers")
 # where they were, and no harm is done, since what to write follows from the state alone. The error
 # does not see how *sharp* the weights are: a row with 0.4 at the true letter and 0.3 at its
 # neighbour counts as right. The weight that lies elsewhere, 1 minus the weight at the true key,
-# measures that. Weights say where the network looked, not what it used: the memory at a letter
+# measures that. Weights say where the network looked, not which parts it used: the memory at a letter
 # knows its neighbours too, since the encoder has read both ways, and the state may know the answer
 # already. To test it, change or remove the memory at that place (hide it by the mask, or put in
 # that of another letter), leave the rest as it is, and see whether the output changes; do the same
@@ -1119,12 +1119,12 @@ same("alignment > -1", "the same for whole numbers")
 #
 # 1. *Description*: diagonal from the first vowel, jump to the front, and something true about the
 #    rows without a true letter. Half a point without those rows.
-# 2. *What is not counted*: sharpness, spread, second-best keys, or the rows without a true key;
+# 2. *Left uncounted*: sharpness, spread, second-best keys, or the rows without a true key;
 #    with a measure (misplaced weight, entropy, ...). Half a point without a measure.
 # 3. *Experiment*: an intervention on memory or mask at that place and a comparison of outputs.
 #    "Look at more pictures" earns nothing; half a point for an intervention without a comparison.
 #
-# A picture that differs from ours is no mistake: what is described must be what is drawn.
+# A picture that differs from ours is no mistake: the description must fit the drawing.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1153,7 +1153,7 @@ def make_up_word(dice):
 
 
 def as_batch(words):
-    """Return encoded words, what is written before each step, targets and the true alignment."""
+    """Return encoded words, the letters before each step, targets and the true alignment."""
     pad = nn.utils.rnn.pad_sequence
     ids = [torch.tensor([*map(LETTERS.index, word)]) for word in words]
     fronts = [next((i for i, letter in enumerate(word) if letter in VOWELS), 0) for word in words]

@@ -120,11 +120,11 @@ for how in ({}, {"capacity": 1}, {"capacity": 3}):
     assert_equal(*sizes, what="num_bytes of 100 steps")
     places = call_beside(count_places, GrowingCache(**how), *one, updates=100)
     most = 2 * len(set(sizes[1]))
-    assert_equal(places <= most, True, what="returning views of the buffers, without copies")
+    assert_equal(places <= most, True, what="whether views of the buffers come back, no copies")
 cache = GrowingCache(capacity=2)
 for _ in range(2):
     cache.update(*torch.randn(2, 1, 2, 50, 2))
-assert_equal(cache.num_bytes >= 100 * 2 * 4 * 4, True, what="num_bytes being enough for 100 tokens")
+assert_equal(cache.num_bytes >= 100 * 2 * 4 * 4, True, what="whether num_bytes is enough for 100")
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-reorder" points=1 read="kv-caching#a-beam-in-a-cache"
@@ -147,7 +147,7 @@ for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # 
         each.update(*held)
         each.reorder(torch.tensor(chosen))
     least = 2 * len(chosen) * 2 * 3 * 4 * 4
-    assert_equal(cache.num_bytes >= least, True, what="num_bytes being enough for the rows")
+    assert_equal(cache.num_bytes >= least, True, what="whether num_bytes is enough for the rows")
     for part, right in zip(cache.update(*new), ours.update(*new), strict=True):
         assert_close(part[:, :, :10], right, what="keys or values after reorder")
 ### END HIDDEN TESTS
@@ -576,7 +576,7 @@ assert_matches(cache.update, ours.update, *torch.randn(2, 2, 3, 5, 4))
 for chosen in ([1, 0], [1, 1, 0]):
     for each in (cache, ours):
         each.reorder(torch.tensor(chosen))
-    assert_equal(cache.final is None, False, what="final being None")
+    assert_equal(cache.final is None, False, what="whether final is None")
     for part, right in zip(cache.final, ours.final, strict=True):
         assert_close(part, right, what="final after reorder")
     numbers = cache.length, cache.num_bytes
@@ -831,7 +831,7 @@ with torch.no_grad():
         each(text, text, text, cache=cache)
     counts = call_beside(projected_tokens, layer, token, token, token, cache=caches[0])
     most = max(counts[name] for name in counts)
-    assert_equal(most < 50, True, what="projecting the new token alone")
+    assert_equal(most < 50, True, what="whether the new token alone is projected")
     ours(token, token, token, cache=caches[1])
     # Keys and values in the cache stay as they are when the projections change.
     for p in ours.parameters():
@@ -1176,7 +1176,7 @@ assert_close(model(token_ids), expected, what="logits, against your own parts pu
 how = {"num_layers": 3, "max_length": 9}
 model, ours = (kind(13, 12, 3, **how) for kind in (TextModel, reference.TextModel))
 is_zero = bool((model.embedding.weight == 0).all(dim=-1).any())
-assert_equal(is_zero, False, what="a token whose embedding is zero")
+assert_equal(is_zero, False, what="whether a token's embedding is zero")
 load_parameters(model, fix_weights(ours))
 token_ids = torch.randint(13, (2, 9))
 for training in (True, False):
@@ -1521,7 +1521,7 @@ for p in (0.4, 0.5):  # of four equals, with 1/4 each, two are enough
 half = torch.tensor([[-math.inf, 2.0, 1.0, -math.inf]])  # as keep_top_k leaves it
 left = keep_top_p(half, 0.99)
 assert_close(left[:, 1:3], half[:, 1:3], what="what keep_top_k had kept")
-assert_equal(bool(left.isnan().any()), False, what="NaN")
+assert_equal(bool(left.isnan().any()), False, what="whether there is NaN")
 ### END HIDDEN TESTS
 
 # %% variants="keep_top_p"
@@ -1612,10 +1612,10 @@ same("falling.masked_fill_(before", "in place, but on a tensor that nothing else
 # fmt: on
 
 # %% [markdown]
-# Now the loop. A `StepModel` has one method that matters: `advance(tokens)` reads `(batch, new_len)`
-# tokens and returns the logits of the next one, `(batch, vocab_size)`. It remembers these: give it
-# the prompt once, then one new token at a time. Hand `generator` on to `torch.multinomial`. Temperature
-# first, then the top k, then the top p of these. `cut_at_eos` makes the hypotheses.
+# Now the loop. `advance(tokens)` of a `StepModel` reads `(batch, new_len)` tokens and returns the logits
+# of the next one, `(batch, vocab_size)`. It remembers these: give it the prompt once, which `begin_search`
+# does and checks the arguments, then one new token at a time. Hand `generator` on to `torch.multinomial`.
+# Temperature first, then the top k, then the top p of these. `cut_at_eos` makes the hypotheses.
 
 
 # %% solution="sample" of="course_lib.generation.sampling"
@@ -1662,12 +1662,12 @@ def draw(seed, texts=1):
 
 others = call_beside(torch.get_rng_state, beside=sample)
 first, second = draw(1, texts=2)
-assert_equal(draw(1) == [first], True, what="the same dice giving the same text")
-assert_equal(draw(2) == [first], False, what="other dice giving the same text")
-assert_equal(second == first, False, what="dice that go on giving the same text")
-assert_equal(first[0] == first[1], False, what="two texts of a batch being alike")
+assert_equal(draw(1) == [first], True, what="whether the same dice give the same text")
+assert_equal(draw(2) == [first], False, what="whether other dice give the same text")
+assert_equal(second == first, False, what="whether dice that go on give the same text")
+assert_equal(first[0] == first[1], False, what="whether two texts of a batch are alike")
 is_left = torch.equal(call_beside(torch.get_rng_state, beside=sample), others)
-assert_equal(is_left, True, what="leaving PyTorch's own dice alone")
+assert_equal(is_left, True, what="whether PyTorch's own dice are left alone")
 ### END HIDDEN TESTS
 
 # %% test="sample-distribution" points=1 read="decoding#drawing-by-chance"
@@ -1678,7 +1678,7 @@ dice = torch.Generator(torch.get_default_device()).manual_seed(1)
 prompt = torch.zeros(4000, 1, dtype=torch.int64)  # so many draws at once
 texts = sample(model, prompt, eos_id=None, max_new_tokens=1, generator=dice, top_k=2)
 share = [text.tokens for text in texts].count((1,)) / 4000
-assert_equal(0.6 < share < 0.73, True, what="drawing the best of two in two of three draws")
+assert_equal(0.6 < share < 0.73, True, what="whether the best of two is drawn in two of three")
 ### BEGIN HIDDEN TESTS
 chances = torch.cat([torch.tensor([0.05]), torch.tensor([0.15, 0.4, 0.1, 0.3])[torch.randperm(4)]])
 
@@ -1713,7 +1713,7 @@ for how in (
     {"temperature": 2.0, "top_p": 0.6},
     {"temperature": 2.0, "top_k": 1},
 ):
-    assert_equal(fits(**how), True, what=f"drawing from the right distribution, with {how}")
+    assert_equal(fits(**how), True, what=f"whether draws have the right shares, with {how}")
 ### END HIDDEN TESTS
 
 # %% test="sample-end" points=1 read="decoding#drawing-by-chance"
