@@ -72,7 +72,7 @@ def test_homework_on_contributors_page_is_the_complete_template() -> None:
     assert f"```{{literalinclude}} ../{template}\n" in page
     cells = read_source(ROOT / template)
     assert {cell.kind for cell in cells} == {*CellKind} - {CellKind.FETCH}
-    assert sum(cell.points for cell in cells) == 7
+    assert sum(cell.points for cell in cells) == 8
     source = (ROOT / template).read_text(encoding="utf-8")
     assert try_homework.missing_places(source, ROOT) == []
     assert try_homework.unsaid("hw10-angles", source) == []
