@@ -89,6 +89,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.bert_heads", "bert", "hw08-bert"),
     MapRow("data.bert_pretraining", "bert", "hw08-bert"),
     MapRow("models.pretrained.bert", "bert"),
+    MapRow("data.toy_translation_pairs", "sentence-vectors"),
 )
 """Module, chapter and homework, in the book's order; the README's and the book's tables are made
 from it. ``plotting``, ``testing`` and ``recipes`` are no chapter's own and stand in no row.

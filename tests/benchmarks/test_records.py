@@ -144,7 +144,13 @@ def test_readme_quotes_the_measured_speed(figures):
 
 
 def test_each_record_names_its_command_and_machine():
-    own_tests = ("gpu", "language-model-in-page", "long-trainings", "modern-language-model")
+    own_tests = (
+        "gpu",
+        "language-model-in-page",
+        "long-trainings",
+        "modern-language-model",
+        "sentence-vectors",
+    )
     records = [
         path
         for path in RUNS.rglob("*.json")

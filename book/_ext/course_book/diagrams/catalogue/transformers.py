@@ -184,6 +184,47 @@ def fine_tuning(sketch: Sketch) -> None:
             sketch.wire(bert_box, f"{name}-{column}-out", "prediction")
 
 
+@diagram(
+    "sentence-encoders",
+    rows=21,
+    columns=14,
+    legend="Encoder",
+    variants={"bi-encoder": (False,), "cross-encoder": (True,)},
+)
+def sentence_encoders(sketch: Sketch, is_cross: bool) -> None:
+    """Comparing two sentences.
+
+    Read from below. The bi-encoder: two sentences, each with an encoder and pooling above it; both
+    encoders have the same weights. Two vectors result, and above them their cosine. The
+    cross-encoder: both sentences enter one encoder, whose vector at [CLS] a linear layer turns into
+    a score.
+    """
+    encoder = About(section="bert", code=f"{MODELS}.bert.BertModel")
+    pooling = About(section="mean-or-cls", code=f"{MODELS}.bert.mean_pooling")
+    places = {"A": 0, "B": 2}
+    for name, column in places.items():
+        sketch.data(name, f"sentence {name}", 0, column, "encoder")
+    if is_cross:
+        sketch.box("encoder", "Encoder", 1, 0, "encoder", columns=3, about=encoder)
+        sketch.box("pooling", "Vector at [CLS]", 2, 0, "encoder", columns=3)
+        sketch.box("linear", "Linear layer", 3, 0, "prediction", columns=3)
+        sketch.data("score", "score of the pair", 4, 0, "prediction", columns=3)
+        for name in places:
+            sketch.wire(name, "encoder", "encoder")
+        sketch.wire("encoder", "pooling", "encoder")
+        sketch.wire("pooling", "linear", "encoder")
+        sketch.wire("linear", "score", "prediction")
+        return
+    sketch.box("cosine", "cosine of the two", 4, 0, "prediction", columns=3)
+    for name, column in places.items():
+        sketch.box(f"{name}-encoder", "Encoder", 1, column, "encoder", about=encoder)
+        sketch.box(f"{name}-pooling", "Pooling", 2, column, "encoder", about=pooling)
+        sketch.data(f"{name}-vector", f"vector of {name}", 3, column, "encoder")
+        sketch.path("encoder", name, f"{name}-encoder", f"{name}-pooling", f"{name}-vector")
+        sketch.wire(f"{name}-vector", "cosine", "prediction")
+    sketch.data("same", "the same\nweights", 1, 1, "encoder")
+
+
 def _decoder(
     sketch: Sketch, name: str, title: str, column: float, changes: tuple[str, ...]
 ) -> None:
