@@ -282,6 +282,7 @@ def main() -> None:
         "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
         "weights": f"all-MiniLM-L6-v2 of {PACKAGE} {version(PACKAGE)}",
         "machine": machine(),
+        "questions": list(read_questions()),
         "ranks": compare(),
         "figures": {},
     }
