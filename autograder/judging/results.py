@@ -75,6 +75,25 @@ class CheckResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TensorData:
+    """A tensor in a transcript, as plain data: processes that only read results import no PyTorch.
+
+    Attributes:
+        shape: Its shape.
+        dtype: PyTorch's name of its dtype.
+        device: The type of its device.
+        entries: The bytes of its entries, or of some if there are many.
+        entry_type: NumPy's name of their type.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    entries: bytes
+    entry_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class CellFailure:
     """A student's cell that failed when the notebook was run.
 

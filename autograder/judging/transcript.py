@@ -5,13 +5,13 @@ Two solutions with the same mistake have the same transcript.
 """
 
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from autograder.judging.results import TensorData
 from course_lib.testing import CheckFailure
 
 _MOST_ENTRIES = 4096  # kept of a tensor
@@ -54,16 +54,6 @@ class Recorder:
         return (*self._entries, last)
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    """A tensor's data without PyTorch, which can be sent to another process."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    entries: np.ndarray[Any, Any]
-
-
 def _as_data(seen: Any, depth: int = 0) -> Entry:
     if type(seen) in (Tensor, torch.nn.Parameter):
         flat = seen.detach().flatten()
@@ -71,7 +61,14 @@ def _as_data(seen: Any, depth: int = 0) -> Entry:
             flat = flat[:: 1 + flat.numel() // _MOST_ENTRIES]
             flat = flat.cpu() if flat.dtype != torch.bfloat16 else flat.cpu().float()
         entries = np.zeros(0) if flat.device.type == "meta" else flat.numpy()
-        return ("tensor", _Tensor(tuple(seen.shape), str(seen.dtype), seen.device.type, entries))
+        data = TensorData(
+            shape=tuple(seen.shape),
+            dtype=str(seen.dtype),
+            device=seen.device.type,
+            entries=entries.tobytes(),
+            entry_type=entries.dtype.str,
+        )
+        return ("tensor", data)
     if type(seen) in (type(None), bool, int, float, str, torch.dtype):
         return ("value", str(seen) if isinstance(seen, torch.dtype) else seen)
     if isinstance(seen, list | tuple) and depth < 4:
@@ -91,13 +88,13 @@ def are_alike(first: Any, second: Any) -> bool:
     if isinstance(first, tuple):
         pairs = zip(first, second, strict=False)
         return len(first) == len(second) and all(are_alike(a, b) for a, b in pairs)
-    if isinstance(first, _Tensor):
+    if isinstance(first, TensorData):
         about = (first.shape, first.dtype, first.device)
         if about != (second.shape, second.dtype, second.device):
             return False
-        a, b = first.entries, second.entries
-        if a.dtype.kind != "f":
-            return bool((a == b).all())
+        a, b = (np.frombuffer(x.entries, x.entry_type) for x in (first, second))
+        if first.entries == second.entries or a.dtype.kind != "f":
+            return first.entries == second.entries
         return bool(np.allclose(a, b, rtol=_RTOL, atol=_ATOL, equal_nan=True))
     if isinstance(first, float):
         return bool(np.isclose(first, second, rtol=_RTOL, atol=_ATOL, equal_nan=True))

@@ -1,5 +1,8 @@
 """A known mistake is charged once, two are charged twice, an unknown one by its failures."""
 
+import pickle
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +14,7 @@ from autograder.judging.charging import charge
 from autograder.judging.results import Status, not_earned
 from autograder.judging.transcript import Recorder, are_alike
 from course_lib.testing import CheckFailure, assert_close, assert_raises, observed_by
+from tests.autograder.conftest import ROOT
 
 CHECKS = {
     name: Cell(kind=CellKind.TEST, grade_id=f"f-{name}", source="", points=2.0, exercise="f")
@@ -143,6 +147,16 @@ def test_recorder_continues_after_a_failure_and_keeps_the_first():
 def test_transcripts_are_compared_up_to_rounding(first, second, alike):
     transcripts = (record([x], torch.ones(2)).transcript(None) for x in (first, second))
     assert are_alike(*transcripts) is alike
+
+
+def test_transcripts_are_unpickled_without_torch_and_numpy():
+    """Threads of the grading process receive them, and may not import PyTorch at the same time."""
+    sent = pickle.dumps(record([torch.ones(2)], torch.zeros(2)).transcript(None))
+    program = (
+        "import pickle, sys; pickle.loads(sys.stdin.buffer.read());"
+        "sys.exit(str({'torch', 'numpy'} & {*sys.modules} or '') or 0)"
+    )
+    subprocess.run([sys.executable, "-c", program], input=sent, check=True, cwd=ROOT)
 
 
 def test_transcript_ends_with_the_error_that_ended_the_check():
