@@ -71,12 +71,13 @@ def test_bad_settings_are_refused(sizes, settings, message):
         FeedForward(*sizes, **settings)
 
 
-def test_projections_have_biases_unless_told_otherwise():
+def test_projections_have_biases_and_relu_between_unless_told_otherwise():
     assert {name for name, _ in FeedForward(D_MODEL, D_FF, bias=False).named_parameters()} == {
         "up_projection.weight",
         "down_projection.weight",
     }
     assert len(list(FeedForward(D_MODEL, D_FF).parameters())) == 4
+    assert FeedForward(D_MODEL, D_FF).activation is nn.functional.relu
 
 
 # --- gated ---------------------------------------------------------------------------------------

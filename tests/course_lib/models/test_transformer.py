@@ -114,6 +114,14 @@ def test_stacks_equal_torchs_forward_and_backward(norm_position, activation, dty
         assert_equal_in_float64(actual, reference)
 
 
+@pytest.mark.parametrize("kind", [EncoderLayer, DecoderLayer])
+def test_layer_has_the_defaults_of_torch(kind):
+    layer = kind(D_MODEL, HEADS, D_FF)
+    residuals = [module for module in layer.modules() if isinstance(module, Residual)]
+    assert {(r.norm_position, r.norm.eps, r.dropout.p) for r in residuals} == {("post", 1e-5, 0.0)}
+    assert layer.feed_forward.activation is nn.functional.relu
+
+
 def test_epsilon_reaches_every_norm():
     for stack in (Encoder, Decoder):
         model = stack(2, D_MODEL, HEADS, D_FF, norm_position="pre", eps=0.25)
