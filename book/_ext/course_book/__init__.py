@@ -10,7 +10,8 @@ from sphinx.application import Sphinx
 
 PARTS = {
     "site": (
-        "html_element rebuilding offline page_html previews published search_entries stylesheet"
+        "html_element rebuilding offline page_html previews published search_entries meaning"
+        " stylesheet"
     ),
     "notebooks": "kernels preview outputs_cache side_by_side chapter_notebooks launch",
     "markup": (

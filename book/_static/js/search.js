@@ -1,6 +1,7 @@
 /* Search while typing, in the dialog that Ctrl+K opens and on the page search.html.
  *
- * MiniSearch, search-index.js and the entries are loaded once a reader searches.
+ * MiniSearch, search-index.js and the entries are loaded once a reader searches. Where the build had
+ * MiniLM, window.courseMeaning names its files; then a reader can also search by meaning.
  */
 (function () {
   "use strict";
@@ -13,6 +14,8 @@
     name: { name: "Library", most: 5 },
   };
   const EXCERPT = 170; // characters
+  const PAUSE = 250; // milliseconds without a key before a search by meaning
+  const MEANING = location.protocol.startsWith("http") ? window.courseMeaning : undefined;
 
   const make = (tag, attributes = {}, ...children) => {
     const element = document.createElement(tag);
@@ -75,6 +78,14 @@
     return make("section", { "aria-label": GROUPS[kind].name }, make("p", { class: "course-search-group" }, GROUPS[kind].name), list);
   }
 
+  let model = null; // a promise, once a reader loads it
+
+  function loadModel(onShare) {
+    model ||= Promise.all([loadIndex(), ...["sentence-encoder", "search-meaning"].map((name) => loadScript(`js/${name}.js`))])
+      .then(() => window.courseSearchMeaning.load(root, MEANING, onShare));
+    return model;
+  }
+
   class Search {
     constructor(form) {
       this.input = form.querySelector("input");
@@ -83,6 +94,7 @@
       this.element = make("div", { class: "course-search" }, this.status, this.results);
       this.element.hidden = true;
       form.after(this.element);
+      if (MEANING) this.offerMeaning(form);
       this.input.addEventListener("focus", () => loadIndex());
       this.input.addEventListener("input", () => this.show());
       form.addEventListener("submit", (event) => {
@@ -94,12 +106,68 @@
       this.results.addEventListener("click", () => form.closest("dialog")?.close());
     }
 
+    /** Two buttons, one for each way to search. */
+    offerMeaning(form) {
+      this.byMeaning = false;
+      this.ready = false; // whether the model is loaded
+      const ways = ["By words", "By meaning"].map((name, place) => {
+        const way = make("button", { type: "button", class: "course-search-way", "aria-pressed": String(!place) }, name);
+        way.addEventListener("click", () => {
+          this.byMeaning = place === 1;
+          this.offer.hidden = !this.byMeaning || this.ready;
+          ways.forEach((other) => other.setAttribute("aria-pressed", String(other === way)));
+          this.show();
+        });
+        return way;
+      });
+      form.after(make("div", { class: "course-search-ways", role: "group", "aria-label": "Way to search" }, ...ways));
+      const bar = make("progress", { max: 1, value: 0, "aria-label": "Loading the model" });
+      bar.hidden = true;
+      const start = make("button", { type: "button", class: "course-search-way" }, `Load MiniLM (${Math.round(MEANING.bytes / 1e6)} MB)`);
+      start.addEventListener("click", async () => {
+        start.disabled = true;
+        bar.hidden = false;
+        try {
+          await loadModel((share) => (bar.value = share));
+          this.ready = this.offer.hidden = true;
+          this.input.focus();
+        } catch (error) {
+          model = null;
+          bar.hidden = true;
+        }
+        start.disabled = false;
+        await this.show();
+        if (!this.ready) this.status.textContent = "The model could not be loaded. Try again.";
+      });
+      this.offer = make("div", { class: "course-search-offer" },
+        make("p", {}, "A search by meaning finds sections that use other words than yours. The model runs in your browser; nothing that you type leaves it."),
+        start, bar);
+      this.offer.hidden = true;
+      this.results.before(this.offer);
+    }
+
+    async showByMeaning(query) {
+      this.element.hidden = !query && this.ready;
+      this.status.textContent = "";
+      this.results.replaceChildren();
+      if (!query || !this.ready) return;
+      const isOld = () => !this.byMeaning || query !== this.input.value.trim();
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      if (isOld()) return;
+      const found = await window.courseSearchMeaning.find(query);
+      if (isOld()) return;
+      const entries = found.slice(0, GROUPS.section.most).map(({ place }) => ({ entry: window.courseSearchEntries[place], words: [] }));
+      this.results.replaceChildren(makeGroup("section", entries));
+      this.status.textContent = `The ${entries.length} nearest sections`;
+    }
+
     get links() {
       return [...this.results.querySelectorAll("a")];
     }
 
     async show() {
       const query = this.input.value.trim();
+      if (this.byMeaning) return this.showByMeaning(query);
       this.element.hidden = !query;
       if (!query) return;
       let found;
@@ -110,7 +178,7 @@
         this.status.textContent = "The search could not be loaded. Reload the page and try again.";
         return;
       }
-      if (query !== this.input.value.trim()) return; // typed on meanwhile
+      if (this.byMeaning || query !== this.input.value.trim()) return; // typed on meanwhile
       const kinds = [...new Set(found.map(({ entry }) => entry.kind))]; // that of the best first
       this.results.replaceChildren(...kinds.map((kind) => makeGroup(kind, found.filter(({ entry }) => entry.kind === kind))));
       const count = this.links.length;

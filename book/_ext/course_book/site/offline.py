@@ -20,7 +20,7 @@ STYLES = tuple(
     f"css/{name}.css"
     for name in (
         *("palette", "typography", "layout", "icons", "content", "choices", "veils", "figures"),
-        *("diagrams", "previews", "search", "print"),
+        *("diagrams", "previews", "search", "search-meaning", "print"),
     )
 )
 SCRIPTS = (
