@@ -23,9 +23,9 @@ PRYING = (
 PRYING_ATTRIBUTES = frozenset({
     "__closure__", "__code__", "__globals__", "__subclasses__", "__builtins__", "__wrapped__",
     "__torch_function__", "__torch_dispatch__", "f_back", "f_globals", "f_locals", "gi_frame",
-    "cell_contents", "tb_frame",
+    "cell_contents", "tb_frame", "run_backward",
 })  # fmt: skip
-"""Attributes that lead to the frames, code or globals of other functions."""
+"""Attributes that lead to frames, code and globals of other functions, or to autograd's engine."""
 
 Finding = tuple[str, str, int]
 """A name, the label of a cell, and a line in it."""
