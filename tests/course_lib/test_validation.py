@@ -115,9 +115,17 @@ CONFIGS = [
 def test_every_config_of_the_course_is_strict_about_every_field(config):
     for field in dataclasses.fields(config):
         wrong = WRONG.get(field.type, 3)
-        for given in (wrong, "3"):
+        for given in (wrong, "3", *[-1] * (field.type is int)):
             with pytest.raises((TypeError, ValueError), match=f"^{field.name} must be "):
                 dataclasses.replace(config, **{field.name: given})
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)
+def test_configs_are_frozen_and_keyword_only(config):
+    fields = dataclasses.fields(config)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(config, fields[0].name, 1)
+    assert all(field.kw_only for field in fields)
 
 
 def test_the_first_wrong_value_is_named():

@@ -78,6 +78,15 @@ def test_encoder_equals_torch_on_packed_sentences(bidirectional):
     assert_equal(encoded.context, expected)
 
 
+@with_each_cell
+def test_context_is_made_of_the_memorys_ends(cell):
+    src, _ = draw()
+    encoded = build(cell=cell).encoder(src, LENGTHS)
+    for row, length in enumerate(LENGTHS.tolist()):
+        assert_equal(encoded.context[row, :D_HIDDEN], encoded.memory[row, length - 1, :D_HIDDEN])
+        assert_equal(encoded.context[row, D_HIDDEN:], encoded.memory[row, 0, D_HIDDEN:])
+
+
 def test_mask_says_what_is_real():
     encoder = build().encoder
     src, _ = draw()

@@ -159,13 +159,6 @@ def test_values_out_of_range_are_refused(changes, message):
         TrainingConfig(**({"steps": 1} | changes))
 
 
-def test_a_configuration_cannot_be_changed_or_given_by_place():
-    with pytest.raises(AttributeError):
-        TrainingConfig(steps=1).steps = 2
-    with pytest.raises(TypeError):
-        TrainingConfig(10)
-
-
 def test_progress_is_shown_only_where_asked_for(capsys):
     train(build(), draw, squared_error, TrainingConfig(steps=3), progress=True)
     assert "3/3" in capsys.readouterr().err

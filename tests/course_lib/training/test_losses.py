@@ -54,6 +54,15 @@ def test_ignoring_a_class_is_as_if_it_were_not_there():
     )
 
 
+def test_takes_any_leading_dimensions():
+    logits = draw_logits()
+    single = label_smoothed_cross_entropy(logits[0, 0], torch.tensor(3), reduction="none")
+    assert single.shape == ()
+    torch.testing.assert_close(
+        single, label_smoothed_cross_entropy(logits[None, 0, :1], torch.tensor([[3]]))
+    )
+
+
 def test_a_class_ruled_out_costs_nothing_without_smoothing():
     logits = torch.tensor([[0.0, 0.0, -math.inf]])
     loss = label_smoothed_cross_entropy(logits, torch.tensor([1]), smoothing=0.0)
