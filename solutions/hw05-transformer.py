@@ -106,7 +106,7 @@ changed = x.clone()
 changed[:, 2] += 1.0
 assert_close(layer(changed, mask)[:, :2], layer(x, mask)[:, :2], what="the first two tokens")
 residual = EncoderLayer(8, 2, 16, dropout=0.25, eps=0.5).attention_residual
-assert_equal((residual.dropout.p, residual.norm.eps), (0.25, 0.5), what="its dropout and eps")
+assert_equal((residual.dropout.p, residual.norm.eps), (0.25, 0.5), what="pair of dropout and eps")
 ### BEGIN HIDDEN TESTS
 how = {"dropout": 0.25, "activation": "gelu", "eps": 0.5}
 layer, ours = (kind(12, 3, 20, **how) for kind in (EncoderLayer, reference.EncoderLayer))
