@@ -454,9 +454,9 @@ is_same = torch.allclose(swapped[:, 2], output[:, 2], atol=1e-3)
 assert_equal(is_same, False, what="whether the last output is the same with the others swapped")
 assert_close(layer(x[:, :2]), output[:, :2], what="output without the last token")
 ### BEGIN HIDDEN TESTS
-for sizes, base in (((12, 6, 2), 10_000.0), ((16, 4, 1), 20.0), ((12, 3, 3), 500.0)):
+for *sizes, how in ((16, 4, 2, {}), (16, 4, 1, {"base": 20.0}), (12, 3, 3, {"base": 500.0})):
     layer, ours = (
-        kind(*sizes, base=base) for kind in (GroupedQueryAttention, reference.GroupedQueryAttention)
+        kind(*sizes, **how) for kind in (GroupedQueryAttention, reference.GroupedQueryAttention)
     )
     load_parameters(layer, fix_weights(ours))
     assert_matches(layer, ours, torch.randn(3, 7, sizes[0]))
@@ -471,10 +471,10 @@ with torch.no_grad():
     pieces = [layer(piece, cache) for piece in x.split([2, 2, 1], dim=1)]
     assert_close(torch.cat(pieces, dim=1), layer(x), what="output of all pieces")
 ### BEGIN HIDDEN TESTS
-layer = GroupedQueryAttention(12, 6, 2, base=100.0)
-ours = reference.GroupedQueryAttention(12, 6, 2, base=100.0)
+layer = GroupedQueryAttention(16, 4, 2, base=100.0)
+ours = reference.GroupedQueryAttention(16, 4, 2, base=100.0)
 load_parameters(layer, fix_weights(ours))
-x = torch.randn(3, 6, 12)
+x = torch.randn(3, 6, 16)
 with torch.no_grad():
     for lengths in ([1] * 6, [2, 4], [3, 1, 2]):
         cache, end = call_beside(RecordingCache, beside=layer), 0
@@ -634,6 +634,8 @@ wrong("copies in the cache", (f"{GROUP}        {BOTH}", ""), (UPDATE, f"{GROUP} 
 wrong("the cache not used", (UPDATE, ""), (OFFSET, "offset = 0"), lost="cache memory",
     hint="You do not use the cache; give it the new keys and values, and attend to those that it returns.")
 same("device=x.device", "where a tensor is made matters on a GPU only")
+same("if cache is None else cache.length", "where the first token stands does not matter: scores depend on distances alone")
+same("flatten(--2)", "the same dimension, counted from the other end")
 # fmt: on
 
 # %% [markdown]
@@ -832,7 +834,7 @@ assert_equal([cache.length for cache in caches], [5, 5], what="lengths of the ca
 ### BEGIN HIDDEN TESTS
 for num_layers, lengths in ((3, [1, 1, 1, 1, 1]), (2, [4, 1]), (3, [2, 3])):
     model, ours = (
-        kind(13, 12, 6, 2, 10, num_layers) for kind in (LlamaDecoder, reference.LlamaDecoder)
+        kind(13, 16, 4, 2, 10, num_layers) for kind in (LlamaDecoder, reference.LlamaDecoder)
     )
     load_parameters(model, fix_weights(ours))
     token_ids = torch.randint(13, (3, 5))
@@ -899,6 +901,8 @@ for name, edits, hint in (
      "You give all layers one cache; each has its own."),
 ):
     wrong(name, *edits, lost="cache", hint=hint)
+same("return [GrowingCache() for _ in self.layers]", "the notebook gives it, and its last cells use it")
+same("[None] * len(self.layers)", "there is a cache for each layer")
 # fmt: on
 
 # %% [markdown]
@@ -953,7 +957,7 @@ assert_close(next_token_probabilities(logits, top_k=2), expected, what="with top
 all_four = torch.tensor([0.1, 0.4, 0.2, 0.3])
 assert_close(next_token_probabilities(logits, top_k=9), all_four, what="with top_k=9")
 ### BEGIN HIDDEN TESTS
-for how in ({"top_k": 1}, {"top_k": 5}, {"top_k": 20}, {"top_k": 7, "temperature": 2.0}):
+for how in ({"top_k": 1}, {"top_k": 5}, {"top_k": 30}, {"top_k": 7, "temperature": 2.0}):
     ours = reference.next_token_probabilities
     assert_matches(next_token_probabilities, ours, 3 * torch.randn(20), **how)
 ### END HIDDEN TESTS
