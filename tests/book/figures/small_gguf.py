@@ -93,6 +93,8 @@ class NumpyLlama:
         layers: Layers that are left out.
         rotary: Whether queries and keys are turned.
         sink: Whether the first token may be attended to from later ones.
+        groups: Whether each group of heads reads keys and values of its own. Otherwise all heads
+            read the mean of the groups' keys and values.
     """
 
     def __init__(
@@ -103,9 +105,10 @@ class NumpyLlama:
         layers: tuple[int, ...] = (),
         rotary: bool = True,
         sink: bool = True,
+        groups: bool = True,
     ) -> None:
         self.weights, self.heads, self.layers = weights, heads, layers
-        self.rotary, self.sink = rotary, sink
+        self.rotary, self.sink, self.groups = rotary, sink, groups
 
     def read(self, ids: list[int]) -> tuple[Array, dict[int, Array]]:
         """Return logits (length, vocabulary), and weights (heads, length, length) by layer."""
@@ -133,7 +136,9 @@ class NumpyLlama:
         )
         if self.rotary:
             query, key = _turned(query), _turned(key)
-        key, value = (np.repeat(y, heads // SIZES["key_heads"], axis=0) for y in (key, value))
+        if not self.groups:
+            key, value = (y.mean(0, keepdims=True) for y in (key, value))
+        key, value = (np.repeat(y, heads // len(y), axis=0) for y in (key, value))
         scores = query @ key.swapaxes(1, 2) / wide**0.5
         scores[:, np.triu(np.ones((length, length), bool), 1)] = -np.inf
         if not self.sink:

@@ -139,12 +139,13 @@ def test_model_with_cuts_writes_beside_the_whole_one(figure, small):
     open_file(figure, path)
     surgery = figure.locator(".model-surgery")
     press(surgery, "Positions off")
+    press(surgery, "Grouped queries off")
     surgery.get_by_label("Layer").select_option(label="2")
     surgery.get_by_label("Head").select_option(label="4")
     press(surgery, "Switch this head off")
     write(figure)
     texts = figure.locator(".model-text")
-    for place, settings in ((0, {}), (1, {"rotary": False, "heads": ((1, 3),)})):
+    for place, settings in ((0, {}), (1, {"rotary": False, "groups": False, "heads": ((1, 3),)})):
         model = NumpyLlama(weights, **settings)
         shown = texts.nth(place).locator(".model-token")
         ids = greedy(model, shown.count())

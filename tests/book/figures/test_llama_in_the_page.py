@@ -60,7 +60,13 @@ return {
 };
 """
 IDS = [5, 77, 250, 9, 77, 250, 31, 8, 261, 40, 5, 77, 100, 3, 90, 41, 17, 66, 23]
-NO_CUTS: dict[str, Any] = {"heads": [], "layers": [], "rotary": False, "sink": False}
+NO_CUTS: dict[str, Any] = {
+    "heads": [],
+    "layers": [],
+    "rotary": False,
+    "sink": False,
+    "groups": False,
+}
 
 
 @pytest.mark.parametrize("pieces", [[IDS], [IDS[:1], IDS[1:6], IDS[6:]], [[i] for i in IDS]])
@@ -83,6 +89,8 @@ def test_llama_in_node_equals_numpys_however_the_text_is_cut(small, pieces):
         ({"layers": [0]}, {"layers": (0,)}),
         ({"rotary": True}, {"rotary": False}),
         ({"sink": True}, {"sink": False}),
+        ({"groups": True}, {"groups": False}),
+        ({"groups": True, "rotary": True}, {"groups": False, "rotary": False}),
     ],
 )
 def test_each_cut_equals_numpys(small, cuts, settings):
@@ -92,6 +100,8 @@ def test_each_cut_equals_numpys(small, cuts, settings):
     whole, _ = NumpyLlama(weights).read(IDS)
     assert np.abs(np.array(found["logits"]) - expected).max() < 1e-5
     assert np.abs(expected - whole).max() > 0.1
+    key_heads = 1 if "groups" in cuts else 2
+    assert found["bytes"] == len(IDS) * 2 * 2 * 16 * key_heads * 4
 
 
 TEXTS = [

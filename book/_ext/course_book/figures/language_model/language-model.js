@@ -139,7 +139,8 @@
           const cuts = writer === this.whole ? undefined : this.surgery.cuts;
           const prompt = { name: writer === this.whole ? "whole" : "cut", text: this.prompt.value, chat, cuts };
           const { ms, bytes } = await writer.begin(this.laboratory, this.model, prompt, onShare);
-          this.measured = { promptMs: ms, bytes, ms: [] };
+          if (writer === this.whole) this.measured = { promptMs: ms, bytes, ms: [] };
+          else this.measured.cutBytes = bytes;
           writer.ended = false;
           this.bar.value = 0;
         }
@@ -175,6 +176,8 @@
           if (writer === this.whole) {
             this.measured.ms.push(token.ms);
             this.measured.bytes = token.bytes;
+          } else {
+            this.measured.cutBytes = token.bytes;
           }
         }
         this.ended = this.active.every(({ ended }) => ended);
@@ -186,7 +189,7 @@
     }
 
     drawCounts() {
-      const { promptMs, bytes, ms } = this.measured;
+      const { promptMs, bytes, cutBytes, ms } = this.measured;
       const tokens = this.whole.run.tokens.length;
       const mean = ms.reduce((sum, x) => sum + x, 0) / ms.length;
       this.counts.show([
@@ -195,6 +198,7 @@
         ["token", "ms for the newest token", grouped(Math.round(ms.at(-1)))],
         ["speed", "tokens a second", (1000 / mean).toFixed(1)],
         ["bytes", `bytes of keys and values (${grouped(bytes / tokens)} a token)`, grouped(bytes)],
+        ...(cutBytes ? [["cut-bytes", "bytes of keys and values, with your cuts", grouped(cutBytes)]] : []),
       ]);
     }
   }

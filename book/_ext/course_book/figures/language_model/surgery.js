@@ -22,6 +22,8 @@
       Object.assign(this, { onChange, search, heads: new Set(), layers: new Set(), switches: {}, found: null });
       this.switch("rotary", "Positions off");
       this.switch("sink", "Sink off");
+      this.switch("groups", "Grouped queries off");
+      this.switches.groups.title = "All heads of queries share one head of keys and values, the mean of those of the groups: multi-query attention.";
       this.layer = makeSelect("Layer", [], () => {});
       this.head = makeSelect("Head", [], () => {});
       this.list = make("div", { class: "course-pills", role: "group", "aria-label": "Parts that are switched off" });
@@ -52,7 +54,8 @@
     }
 
     /** Offer the layers and heads of a model. */
-    offer({ layers, heads }) {
+    offer({ layers, heads, keyHeads }) {
+      this.switches.groups.hidden = keyHeads === 1; // it has multi-query attention already
       offerNumbers(this.layer, [...Array(layers).keys()]);
       offerNumbers(this.head, [...Array(heads).keys()]);
       this.found = null;
@@ -62,12 +65,12 @@
 
     get cuts() {
       const pressed = (name) => this.switches[name].getAttribute("aria-pressed") === "true";
-      return { heads: [...this.heads], layers: [...this.layers], rotary: pressed("rotary"), sink: pressed("sink") };
+      return { heads: [...this.heads], layers: [...this.layers], rotary: pressed("rotary"), sink: pressed("sink"), groups: pressed("groups") };
     }
 
     get isWhole() {
-      const { heads, layers, rotary, sink } = this.cuts;
-      return !heads.length && !layers.length && !rotary && !sink;
+      const { heads, layers, ...switches } = this.cuts;
+      return !heads.length && !layers.length && !Object.values(switches).includes(true);
     }
 
     cut(set, key) {

@@ -69,13 +69,22 @@
     return scores;
   }
 
-  /** cuts: { heads, layers, rotary, sink }. Heads are named "layer.head", layers by number; `rotary` switches
-   * rotary positions off, `sink` the attention to the first token. */
-  const NO_CUTS = { heads: [], layers: [], rotary: false, sink: false };
+  /** The mean of the heads of keys, or of values, of one token: one head for all queries. */
+  function meanOfHeads(vector, headWidth) {
+    const mean = new Float64Array(headWidth);
+    for (let i = 0; i < vector.length; i += 1) mean[i % headWidth] += (vector[i] * headWidth) / vector.length;
+    return mean;
+  }
+
+  /** cuts: { heads, layers, rotary, sink, groups }. Heads are named "layer.head", layers by number; `rotary`
+   * switches rotary positions off, `sink` the attention to the first token, `groups` grouped queries: then all
+   * heads of queries share one head of keys and values, the mean of those of all groups (multi-query attention). */
+  const NO_CUTS = { heads: [], layers: [], rotary: false, sink: false, groups: false };
 
   class Session {
     constructor(config, cuts = NO_CUTS) {
-      const numbers = MOST_TOKENS * config.keyHeads * config.headWidth;
+      this.keyHeads = cuts.groups ? 1 : config.keyHeads;
+      const numbers = MOST_TOKENS * this.keyHeads * config.headWidth;
       this.cuts = { ...cuts, heads: new Set(cuts.heads), layers: new Set(cuts.layers) };
       this.tokens = [];
       this.keys = Array.from({ length: config.layers }, () => new Float32Array(numbers));
@@ -156,7 +165,8 @@
     }
 
     attend(session, l, xs, first, weights) {
-      const { heads, keyHeads, headWidth, epsilon } = this.config;
+      const { heads, headWidth, epsilon } = this.config;
+      const { keyHeads, cuts } = session;
       const layer = this.layers[l];
       const read = xs.map((x) => rmsNorm(x, layer.attentionNorm, epsilon));
       const [queries, keys, values] = [layer.query, layer.key, layer.value].map((matrix) => matrix.times(read));
@@ -164,18 +174,19 @@
       const wide = keyHeads * headWidth;
       const mixed = xs.map((_, t) => {
         const place = first + t;
-        if (!session.cuts.rotary) {
+        if (!cuts.rotary) {
           this.turn(queries[t], place);
           this.turn(keys[t], place);
         }
-        allKeys.set(keys[t], place * wide);
-        allValues.set(values[t], place * wide);
+        const [key, value] = cuts.groups ? [keys[t], values[t]].map((vector) => meanOfHeads(vector, headWidth)) : [keys[t], values[t]];
+        allKeys.set(key, place * wide);
+        allValues.set(value, place * wide);
         const out = new Float64Array(heads * headWidth);
         for (let h = 0; h < heads; h += 1) {
           const shared = Math.floor((h * keyHeads) / heads) * headWidth;
           const looks = this.look(session, queries[t], h, allKeys, shared, place);
           weights[t].set(looks, (l * heads + h) * (place + 1));
-          if (session.cuts.heads.has(`${l}.${h}`)) continue;
+          if (cuts.heads.has(`${l}.${h}`)) continue;
           for (let j = 0; j <= place; j += 1) {
             for (let i = 0; i < headWidth; i += 1) out[h * headWidth + i] += looks[j] * allValues[j * wide + shared + i];
           }
@@ -187,8 +198,8 @@
 
     /** The weights of one head for one query, over all tokens up to its place. */
     look(session, query, h, allKeys, shared, place) {
-      const { keyHeads, headWidth } = this.config;
-      const wide = keyHeads * headWidth;
+      const { headWidth } = this.config;
+      const wide = session.keyHeads * headWidth;
       const scores = new Float64Array(place + 1);
       for (let j = 0; j <= place; j += 1) {
         let sum = 0;
@@ -231,8 +242,8 @@
 
     /** Bytes of the keys and values that the cache holds, four for a number. */
     cacheBytes(session) {
-      const { layers, keyHeads, headWidth } = this.config;
-      return session.tokens.length * layers * 2 * keyHeads * headWidth * 4;
+      const { layers, headWidth } = this.config;
+      return session.tokens.length * layers * 2 * session.keyHeads * headWidth * 4;
     }
   }
 
