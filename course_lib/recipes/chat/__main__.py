@@ -16,7 +16,9 @@ import torch
 import typer
 
 from course_lib.generation.step_models import store_by_columns
+from course_lib.models.pretrained import llama
 from course_lib.models.pretrained.gguf import GGUFFile
+from course_lib.models.pretrained.huggingface import read_config
 from course_lib.models.pretrained.installed import smollm2_file
 from course_lib.recipes.chat.conversation import Conversation
 from course_lib.recipes.command_line import Seed, Threads, computing
@@ -47,7 +49,8 @@ def chat(
         int, typer.Option(min=1, help="Maximum number of tokens of an answer.")
     ] = 300,
     weights: Annotated[
-        Path | None, typer.Option(help="Another GGUF file.", show_default="SmolLM2's")
+        Path | None,
+        typer.Option(help="Another GGUF file, or a Hugging Face folder.", show_default="SmolLM2's"),
     ] = None,
     seed: Seed = 0,
     threads: Threads = 0,
@@ -70,18 +73,23 @@ def chat(
 
 
 def begin(path: Path, system: str, temperature: float, top_p: float, seed: int) -> Conversation:
-    """Load a model from a GGUF file, and begin a conversation with it."""
-    file = GGUFFile(path)
-    template = file.settings.get("tokenizer.chat_template")
-    if template is None:
-        raise ValueError(f"{path} must have a chat template, it has none")
-    model, tokenizer = file.load_model(), file.load_tokenizer()
+    """Load a model from a GGUF file or a Hugging Face folder, and begin a conversation with it."""
+    if path.is_dir():
+        template, tokenizer = llama.read_chat_template(path), llama.read_tokenizer(path)
+        model, end = llama.from_huggingface(path), read_config(path)["eos_token_id"]
+    else:
+        file = GGUFFile(path)
+        template = file.settings.get("tokenizer.chat_template")
+        if template is None:
+            raise ValueError(f"{path} must have a chat template, it has none")
+        model, tokenizer = file.load_model(), file.load_tokenizer()
+        end = file.settings["tokenizer.ggml.eos_token_id"]
     store_by_columns(model)
     return Conversation(
         model=model,
         tokenizer=tokenizer,
         template=template,
-        end=tokenizer.tokens[file.settings["tokenizer.ggml.eos_token_id"]],
+        end=tokenizer.tokens[end],
         messages=[{"role": "system", "content": system}] if system else [],
         temperature=temperature,
         top_p=top_p,

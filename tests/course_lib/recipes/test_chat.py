@@ -4,16 +4,18 @@ import re
 
 import pytest
 import torch
+import transformers
 from typer.testing import CliRunner
 
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import UncachedModel
-from course_lib.models.pretrained import installed
+from course_lib.models.pretrained import installed, llama
 from course_lib.models.pretrained.gguf import GGUFFile
 from course_lib.recipes.chat import __main__ as program
 from course_lib.recipes.chat.conversation import Conversation
 from course_lib.tokenization.byte_level import ByteLevelTokenizer
 from tests.book.figures.small_gguf import MERGES, TOKENS, write_small_gguf
+from tests.course_lib.models.pretrained.test_llama import SIZES, save_tokenizer
 
 pytestmark = pytest.mark.depends_on("tests/book/figures/small_gguf.py")
 END = "<|im_end|>"
@@ -154,6 +156,18 @@ def test_help_names_all_options():
     shown = CliRunner().invoke(program.app, ["-h"], env={"COLUMNS": "200"}).output
     for option in ("--temperature", "--top-p", "--system", "--show-cache", "--seed", "--weights"):
         assert option in shown
+
+
+def test_command_reads_a_hugging_face_folder(tmp_path):
+    save_tokenizer(tmp_path)
+    tokenizer = llama.read_tokenizer(tmp_path)
+    sizes = SIZES | {"vocab_size": len(tokenizer.tokens), "max_position_embeddings": 200}
+    config = transformers.LlamaConfig(**sizes | {"eos_token_id": tokenizer.id_of(END)})
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
+    ran = run("--weights", str(tmp_path), "--temperature", "0", "--length", "5", text="Hi!\n\n")
+    assert ran.exit_code == 0, ran.output
+    talk = program.begin(tmp_path, "", 0, 0.9, seed=0)
+    assert said(talk, "Hi!", 5) in ran.stdout
 
 
 def test_command_streams_answers_until_an_empty_line(model, file):
