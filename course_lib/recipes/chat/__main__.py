@@ -79,9 +79,9 @@ def begin(path: Path, system: str, temperature: float, top_p: float, seed: int) 
         model, end = llama.from_huggingface(path), read_config(path)["eos_token_id"]
     else:
         file = GGUFFile(path)
-        template = file.settings.get("tokenizer.chat_template")
-        if template is None:
+        if "tokenizer.chat_template" not in file.settings:
             raise ValueError(f"{path} must have a chat template, it has none")
+        template = file.settings["tokenizer.chat_template"]
         model, tokenizer = file.load_model(), file.load_tokenizer()
         end = file.settings["tokenizer.ggml.eos_token_id"]
     store_by_columns(model)
