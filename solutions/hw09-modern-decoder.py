@@ -255,8 +255,9 @@ for name, edits in (
 # In Homework 4 neighbours made a pair. Llama's weights expect **halves**: entries $i$ and
 # $i + d_k/2$ are the point $(x, y)$, which the angle $\theta_i$ turns to
 # $(x\cos\theta_i - y\sin\theta_i,\; x\sin\theta_i + y\cos\theta_i)$. Pairs that are mixed up raise no
-# error: the model babbles. `position_angles(positions, head_dim, base=base)` is yours from Homework 4.
-# Write the formula yourself, without `RotaryPositions` of `course_lib`.
+# error: the model babbles. `position_angles(positions, head_dim, base=base)`, yours from Homework 4, takes
+# a tensor of positions, (length,), and returns the angles in float64, (length, head_dim / 2). Write the
+# formula yourself, without `RotaryPositions` of `course_lib`.
 
 
 # %% solution="rotate_halves"
@@ -377,10 +378,11 @@ same("device=x.device", "where a tensor is made matters on a GPU only")
 
 # %% [markdown]
 # A cache of keys and values is what limits how many people a server can talk to. So several heads of
-# queries share one head of keys and values, and the cache holds only the shared ones: queries
-# $0, 1, \dots, g-1$ read head 0, the next $g$ head 1, and so on; `repeat_interleave` gives each its
-# own copy *after* the cache. See [Sharing keys and values](book:kv-caching#sharing-keys). No token sees a later
-# one: `causal_mask(query_len, key_len)` counts the cached keys too. Queries and keys are turned, values
+# queries share one head of keys and values, and the cache holds only the shared ones. With
+# $r$ = `num_heads / num_kv_heads`, query heads $0, 1, \dots, r-1$ read head 0, the next $r$ head 1, and so on;
+# `repeat_interleave` gives each its own copy *after* the cache. See
+# [Sharing keys and values](book:kv-caching#sharing-keys). No token sees a later one:
+# `causal_mask(query_len, key_len)`, where `key_len` includes cached keys. Queries and keys are turned, values
 # are not. `scaled_dot_product_attention(query, key, value, mask)` is yours from Homework 3.
 
 
@@ -560,7 +562,7 @@ JOINED = "heads.transpose(1, 2).flatten(-2)"
 MASK = "causal_mask(queries.size(2), keys.size(2), device=x.device)"
 OFFSET = "offset = 0 if cache is None else cache.length"
 KV = "kv_width = num_kv_heads * self.head_dim"
-SHARE = "queries 0 to g - 1 read head 0, the next g head 1."
+SHARE = "with r = num_heads / num_kv_heads, query heads 0 to r - 1 read head 0, the next r head 1."
 for name, edits, hint in (
     ("heads in turn", ((BOTH, "keys, values = keys.repeat(1, group, 1, 1), values.repeat(1, group, 1, 1)\n"),),
      f"You let queries read the heads in turn (repeat); {SHARE}"),
@@ -908,9 +910,9 @@ same("[None] * len(self.layers)", "there is a cache for each layer")
 # %% [markdown]
 # ## Part 4: which token next?
 #
-# Temperature first; then the `top_k` most probable tokens, whose probabilities are made to sum to 1
-# again; of these the fewest that reach `top_p` together. A temperature of 0 means: the most probable
-# token, for certain. See [Drawing by chance](book:decoding#drawing-by-chance).
+# Temperature first; then the `top_k` most probable tokens; of these the fewest that sum to at least
+# `top_p`. After each cut the probabilities that are left are divided by their sum. A temperature of 0
+# means: the most probable token, for certain. See [Drawing by chance](book:decoding#drawing-by-chance).
 
 
 # %% solution="next_token_probabilities"
@@ -962,8 +964,8 @@ for how in ({"top_k": 1}, {"top_k": 5}, {"top_k": 30}, {"top_k": 7, "temperature
     assert_matches(next_token_probabilities, ours, 3 * torch.randn(20), **how)
 ### END HIDDEN TESTS
 
-# %% test="next_token_probabilities-top-p" points=1 read="modern-language-model#a-real-distribution"
-# The fewest tokens that reach p together keep their proportions
+# %% test="next_token_probabilities-top-p" points=1 read="decoding#drawing-by-chance"
+# The fewest tokens that sum to at least p keep their proportions
 logits = torch.tensor([0.1, 0.4, 0.2, 0.3]).log()
 # 0.4 is not enough for 0.6, 0.4 + 0.3 is.
 expected = torch.tensor([0.0, 4 / 7, 0.0, 3 / 7])
@@ -1088,7 +1090,8 @@ def generate(
 ):
     """Return the token ids that follow ``prompt``, both lists of ints.
 
-    It ends with ``eos_id``, if that is drawn, else with ``max_new_tokens``; reads no more than needed.
+    It ends after ``eos_id``, if that is drawn, else after ``max_new_tokens`` tokens. It does not read
+    the last one.
     """
     ### BEGIN SOLUTION
     how = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
@@ -1215,13 +1218,14 @@ wrong("the temperature not handed on", (HOW, 'how = {"top_k": top_k, "top_p": to
 # %% [markdown] written="weights-of-others" points=3 read="modern-language-model#a-real-model"
 # ### Weights of others
 #
-# SmolLM2 has 30 layers, a width of 576, 9 heads of queries, 3 of keys and values, and runs in half precision.
+# SmolLM2 has 30 layers, a width of 576, 9 heads of queries, 3 of keys and values. Count two
+# bytes a number.
 #
 # 1. How many bytes of cache does a token take? How many would it take with 9 heads of keys and values, and
 #    how many parameters more would the model have then?
 # 2. Ben loads the weights into a layer that turns neighbours, not halves. All shapes fit. For a text of
-#    one token his logits are right, for longer texts they are wrong. Why both? Name a test that finds the
-#    mistake without a reference implementation.
+#    one token his logits are right, for longer texts they are wrong. Why both? Name a test that finds
+#    the mistake with the loaded weights alone.
 # 3. Ana has a model with 9 heads of keys and values. To save memory she keeps the first of each three,
 #    and trains nothing. Why do the logits change, and what would do less harm?
 #
@@ -1316,4 +1320,4 @@ else:
     prompt = render_chat(file.settings["tokenizer.chat_template"], [question])
     how = {"max_new_tokens": 60, "eos_id": tokenizer.id_of("<|im_end|>"), "generator": seeded(0)}
     answer = generate(reader(smol), tokenizer.encode(prompt), **how, temperature=0.7, top_p=0.9)
-    print(tokenizer.decode(answer, skip_specials=True))
+    print(tokenizer.decode(answer, skip_specials=True), "" if answer[-1] == how["eos_id"] else "[…]")
