@@ -1320,4 +1320,6 @@ else:
     prompt = render_chat(file.settings["tokenizer.chat_template"], [question])
     how = {"max_new_tokens": 60, "eos_id": tokenizer.id_of("<|im_end|>"), "generator": seeded(0)}
     answer = generate(reader(smol), tokenizer.encode(prompt), **how, temperature=0.7, top_p=0.9)
-    print(tokenizer.decode(answer, skip_specials=True), "" if answer[-1] == how["eos_id"] else "[…]")
+    print(
+        tokenizer.decode(answer, skip_specials=True), "" if answer[-1] == how["eos_id"] else "[…]"
+    )
