@@ -215,7 +215,7 @@ def _solution_cells(folder: Path, homework: Homework) -> dict[str, str]:
 
 
 def _cut(source: str) -> frozenset[int]:
-    """Return checksums of a sample of the pieces; equal pieces are in it or not together."""
+    """Return checksums of a sample of a source's pieces; equal pieces are always or never in it."""
     reduced = "".join(_reduced(source)).encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
@@ -223,7 +223,11 @@ def _cut(source: str) -> frozenset[int]:
 
 
 def _reduced(source: str) -> Iterator[str]:
-    """Yield the tokens; a name that could be another becomes a letter."""
+    """Yield the tokens, with a letter for each name that a copier could change.
+
+    A name after ``def`` becomes ``F``, one after ``class`` ``O``, any other ``V``. Keywords and
+    built-in names stay.
+    """
     before = ""
     for found in _TOKEN.finditer(source):
         name, other = unicodedata.normalize("NFKC", found["name"] or ""), found["other"]

@@ -85,7 +85,7 @@ BookUrl = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class GradingSettings:
-    """The options of ``regrade``, and with their defaults those that only ``grade`` has."""
+    """The options of ``regrade``, and default values for those that only ``grade`` has."""
 
     homework: HomeworkName
     submissions: Annotated[Path, typer.Option(help="The folder of the class.")]
@@ -164,7 +164,11 @@ class GradeSettings(GradingSettings):
 
 
 def takes(settings: type[_Settings]) -> Callable[[Callable[[_Settings], None]], Command]:
-    """Make a command of a function of a dataclass whose ``Annotated`` fields are the options."""
+    """Return a decorator that turns a function of ``settings`` into a command.
+
+    Args:
+        settings: A dataclass; its ``Annotated`` fields become the command's options.
+    """
 
     def decorate(run: Callable[[_Settings], None]) -> Command:
         def command(**given: Any) -> None:
@@ -199,7 +203,10 @@ def usable_database(db: str) -> str:
 
 
 def usable_gradebook(db: str, course_folder: Path, *, is_read: bool = False) -> str:
-    """Return the database's address, after checking that it is whole, and there if it is read."""
+    """Return the gradebook's address, after checking that its file is not damaged.
+
+    If ``is_read``, a missing file is an error too.
+    """
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     db_url = usable_database(db)

@@ -75,7 +75,7 @@ class Collection:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was handed in is in its place."""
+        """Whether every submission is in its folder: none has a problem, or waits for ``force``."""
         return not any(line.outcome in (Outcome.PROBLEM, Outcome.KEPT) for line in self.lines)
 
 
@@ -194,13 +194,16 @@ class _Collector:
         return people
 
     def _leave(self, people: People, person: str, problem: str) -> None:
-        """Collect nothing of a person if there is a problem."""
+        """If ``problem`` is not empty, report it and collect nothing from this person."""
         if problem:
             first = people.pop(person)[0]
             self._add_problem(first.file.path, problem, first.owner.student)
 
     def _shared_folder(self, owner: Owner, other: str) -> str:
-        """Return why somebody else may have a better claim to a person's folder."""
+        """Return why a person can't have the folder ``owner.student``; empty if they can.
+
+        ``other`` is the person of this download with the first claim to that folder.
+        """
         if not owner.student:
             named = f"{owner.person!r} cannot become a folder name"
             return f"{named}; give this student an id with --roster"
@@ -213,7 +216,7 @@ class _Collector:
         return ""
 
     def _second_folder(self, owner: Owner) -> str:
-        """Return why a folder would be a person's second one."""
+        """Return a message that names the person's other folder; empty if there is none."""
         if self.naming is Naming.FOLDER:
             return ""
         other = other_folder(owner, self.target, self.roster, self.homework_id)
@@ -326,7 +329,7 @@ class _Collector:
     # ---- the notebook that counts ----
 
     def take(self, attempts: Sequence[Attempt], *, force: bool) -> None:
-        """Copy the notebook that counts of one student's attempts."""
+        """Choose which of a student's attempts counts, and copy its notebook."""
         student, homework_id = attempts[0].owner.student, self.homework_id
         source = attempts[0].file.path
         path = self.target / student / homework_id / f"{homework_id}.ipynb"

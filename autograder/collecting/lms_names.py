@@ -38,8 +38,8 @@ class Name:
         file: Path of the file inside the submission.
         called: The name without the platform's number: a full name, or a team's where teams hand
             in; empty where it is none.
-        upload: Grows from one file to the next. Which of two that were handed in at once is the
-            work it does not say.
+        upload: A number that grows from one uploaded file to the next. Among files handed in
+            together it does not show which is the homework.
         late: Whether the platform marked it as late.
         hidden: Whether Canvas hides the student's name.
         moment: When it was handed in, without a time zone; None if the path does not say.
@@ -94,10 +94,10 @@ BRIGHTSPACE_LIST = "index.html"
 
 
 def read_canvas(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a name of Canvas's submissions.zip; readings with a shorter name come first.
+    """Read a path in Canvas's submissions.zip; readings with a shorter person's name come first.
 
-    Names of people, of groups and of files may hold numbers between ``_``, as those do that Canvas
-    puts in: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21.
+    Canvas puts numbers between ``_``, but names of people, groups and files may hold such numbers
+    too: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21.
     """
     if len(parts) != 1:
         return []
@@ -124,10 +124,11 @@ def _of_canvas(name: str, found: re.Match[str]) -> Name:
 
 
 def read_moodle(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a name of Moodle's "Download all submissions", with or without folders.
+    """Read a path in Moodle's "Download all submissions", with or without folders.
 
-    A person's name stands before the marker, a file's after it. Students choose both, so both may
-    hold the marker with another's number in it.
+    A path begins with ``<name>_<number>_assignsubmission_file_``. Students choose their names and
+    those of their files, and may write another student's number and this marker into either: so
+    there may be several readings.
     """
     return [
         Name(
@@ -144,9 +145,10 @@ def read_moodle(parts: Sequence[str], homework_id: str) -> list[Name]:
 
 
 def read_blackboard(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a name of Blackboard's "Assignment File Download".
+    """Read a path in Blackboard's "Assignment File Download".
 
-    The user is the last part of a name before the attempt: see ``with_whole_users``.
+    As the user it takes only the text between the last ``_`` and ``_attempt``;
+    ``with_whole_users`` restores user names that contain ``_``.
     """
     found = _BLACKBOARD.fullmatch(parts[0]) if len(parts) == 1 else None
     if not found:
@@ -178,7 +180,7 @@ def with_whole_users(readings: Sequence[list[Name]]) -> list[list[Name]]:
 
 
 def read_brightspace(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a name of a download of Brightspace (D2L): a folder an attempt, or none."""
+    """Read a path in a download of Brightspace (D2L), with a folder for each attempt or without."""
     found = _BRIGHTSPACE.fullmatch(parts[0])
     inside = [*filter(None, [found and found["file"]]), *parts[1:]]
     if not found or not inside:
@@ -204,14 +206,14 @@ def _moment(text: str, forms: Sequence[str]) -> datetime | None:
 
 
 def read_gradescope(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a name of a Gradescope export; its metadata file names the owner of each folder."""
+    """Read a path in a Gradescope export; its metadata file names the owner of each folder."""
     if len(parts) < 2 or not _GRADESCOPE.fullmatch(parts[0]):
         return []
     return [Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))]
 
 
 def read_classroom(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all."""
+    """Read a path in a folder of GitHub Classroom's clones, one repository for each student."""
     prefix = next((p for p in classroom_prefixes(homework_id) if parts[0].startswith(p)), "")
     user = parts[0].removeprefix(prefix)
     nobody = user in ("", "submissions") or parts[0] == homework_id
@@ -219,12 +221,12 @@ def read_classroom(parts: Sequence[str], homework_id: str) -> list[Name]:
 
 
 def classroom_prefixes(homework_id: str) -> tuple[str, str]:
-    """Return the starts of GitHub Classroom's repositories: the homework's id, or its number."""
+    """Return how GitHub Classroom's repositories may begin: the homework's id, or its number."""
     return f"{homework_id}-", f"{homework_id.partition('-')[0]}-"
 
 
 def read_folder(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a folder for each student, or a notebook named after each."""
+    """Read a path whose folder, or notebook without a folder, is named after the student."""
     if len(parts) > 1:
         return [_plain(parts[0], parts[1:])]
     stem = parts[0].removesuffix(".ipynb")
@@ -254,8 +256,8 @@ _RECOGNISED = (
 def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]:
     """Return the naming that most paths follow, and the number of leading folders to leave out.
 
-    It is a plain folder if no path follows another naming, or if only a few do of those that hold
-    the homework: students choose some names.
+    The naming is ``FOLDER`` if no path follows a platform's, or if most paths with the homework do
+    not: students choose some names, and a few may look like a platform's.
     """
     best, depth, most = Naming.FOLDER, 0, 0
     around = _around_class(files, homework_id)
@@ -282,10 +284,11 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
 
 
 def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
-    """Count the folders that all files lie in, where several below them hold the homework.
+    """Return how many leading folders all files share; 0 if these are one student's folders.
 
-    Those are not one student's: a student's are known by the notebook itself beside them, or by
-    nbgrader's folder with the homework's name. But one such name among many proves nothing.
+    They are those of a class if at least two folders in them hold the homework. They are one
+    student's if they hold the notebook itself, or nbgrader's folder with the homework's name,
+    unless more than twice as many other folders hold the homework.
     """
     folders = sorted(file.parts[:-1] for file in files)  # the first and last share the least
     pairs = zip(folders[0], folders[-1], strict=False)

@@ -42,10 +42,10 @@ def needs(cells: Iterable[Cell]) -> list[str]:
 
 
 def fetch_cell(homework_id: str, *, wheel: str = "", sha256: str = "") -> Cell:
-    """Return the cell, which is not graded.
+    """Return the cell that installs course_lib where it is missing; the cell is not graded.
 
     Args:
-        homework_id: The homework whose library it installs.
+        homework_id: The homework whose edition of the library the cell installs.
         wheel: The https address of the library as a wheel; if empty, the cell asks students to
             upload the zip that they were given.
         sha256: The wheel's checksum, which pip verifies.

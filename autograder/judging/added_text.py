@@ -59,7 +59,7 @@ def added_lines(text: str, homework: Homework) -> set[str]:
 
 
 def added_code(text: str, homework: Homework) -> str:
-    """Return the code in a text that may also contain prose."""
+    """Return the code in a text, without prose and without the instructor's parts."""
     parts = (part for part in _parts(text) if bare(part) not in _parts_of_all(homework.cells))
     return "\n".join(part for part in parts if not _is_words(part))
 
@@ -110,7 +110,7 @@ def _is_words(part: str) -> bool:
 
 
 def _needs(part: str) -> set[str]:
-    """Return the names that a part uses; of a definition, the name that it defines."""
+    """Return the names that a part uses, or, for a definition, the name that it defines."""
     if defined := _DEFINES.search(part):
         return {defined[1]}
     return set() if _IMPORTS.match(part) else set(_NAME.findall(part))
@@ -147,7 +147,7 @@ def _parts_of(cell: Cell) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=8)
 def _parts_of_all(cells: Sequence[Cell]) -> frozenset[str]:
-    """Return the parts that are the instructor's in every cell; imports only those of setup."""
+    """Return the parts of all cells but the solutions; imports from setup cells alone."""
     return frozenset(
         part
         for cell in cells

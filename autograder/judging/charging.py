@@ -22,7 +22,13 @@ _FAILED = (Status.FAIL, Status.ERROR)
 def charge(
     homework: Homework, results: Mapping[str, CheckResult], run: Run
 ) -> dict[str, CheckResult]:
-    """Return the results with each mistake charged once: some now pass, some have a hint."""
+    """Return the results with each mistake charged once, by the rules in the module's docstring.
+
+    Args:
+        homework: The homework, with the wrong variants of its exercises.
+        results: The result of each check, by grade_id.
+        run: Runs a check on a variant.
+    """
     charged = dict(results)
     for exercise in dict.fromkeys(cell.exercise for cell in homework.checks if cell.exercise):
         failed = {
@@ -67,9 +73,10 @@ def _charge_exercise(
 
 
 def _explained(variant: Variant, failed: Mapping[str, Transcript], run: Run) -> set[str]:
-    """Return the failed checks in which a submission looks like a variant.
+    """Return the failed checks whose transcripts equal those of a variant.
 
-    Where one that the variant costs does not, the others are not run: some train for seconds.
+    The checks in ``variant.lost`` run first. If one of them differs, the others are not run, since
+    some train for seconds.
     """
 
     def alike(checks: Iterable[str]) -> set[str]:

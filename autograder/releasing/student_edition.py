@@ -116,7 +116,10 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
 
 
 def importable_answers(homework: Homework, edition: Path) -> list[tuple[str, str]]:
-    """Return what students could import instead of writing it."""
+    """Return the solutions that students could import from the edition instead of writing them.
+
+    Each is a pair: the grade_id of the solution cell, and the dotted name to import.
+    """
     asked = {
         name: cell.grade_id
         for cell in homework.cells
@@ -199,7 +202,7 @@ def _layers(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
-    """Add every name that uses a withheld one, or passes it on, in whichever module."""
+    """Add each name, in any module, that uses or re-exports a withheld name."""
     bodies = {module: ast.parse(text).body for module, text in texts.items()}
     imports = {module: _imports(body, module) for module, body in bodies.items()}
     used_and_defined = functools.cache(lambda node: (_used_names(node), _defined_names(node)))
@@ -240,7 +243,7 @@ def _names_in(text: str) -> set[str]:
 def _check_notebook(
     homework: str, root: Path, withheld: Withheld, gone: Callable[[str], set[str]]
 ) -> None:
-    """Refuse an edition with which the student notebook itself could not run."""
+    """Raise a HomeworkError if the student notebook imports a name that the edition lacks."""
     for cell in read_source(root / "solutions" / f"{homework}.py"):
         if cell.kind in (CellKind.TEXT, CellKind.WRITTEN, CellKind.VARIANTS):
             continue
@@ -268,7 +271,10 @@ def _shown_to_students(cell: Cell) -> ast.Module:
 
 
 def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]]:
-    """Return what importing this code asks for at once: module, name, and the name that it gets."""
+    """Return the from-imports that run when ``module`` is imported: (module, name, local name).
+
+    Imports in functions and classes, and for type checkers alone, are left out.
+    """
     found = []
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
@@ -285,7 +291,7 @@ def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]
 
 
 def _serves(node: ast.stmt, removed: list[ast.stmt], body: list[ast.stmt]) -> bool:
-    """Return whether a private definition is used by removed ones alone."""
+    """Return whether ``node`` defines private names that only removed statements use."""
     names = {name for name in _defined_names(node) if re.match("_[^_]", name)}
     if not names:
         return False
@@ -295,7 +301,7 @@ def _serves(node: ast.stmt, removed: list[ast.stmt], body: list[ast.stmt]) -> bo
 
 
 def _documents_removed(node: ast.stmt, body: list[ast.stmt], removed: list[ast.stmt]) -> bool:
-    """Return whether this is the docstring of a removed constant."""
+    """Return whether ``node`` is the docstring of a removed constant."""
     is_string = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     before = body[body.index(node) - 1] if body.index(node) else None
     return is_string and before in removed and isinstance(before, ast.Assign | ast.AnnAssign)
@@ -321,7 +327,7 @@ def _defined_names(node: ast.stmt) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=2_000)  # likewise
 def _used_names(node: ast.stmt) -> frozenset[str]:
-    """Return the names of others that stand in a definition, in annotations too."""
+    """Return the names that a statement reads and does not define, annotations included."""
     read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return frozenset(read) - _defined_names(node)
 
@@ -336,6 +342,6 @@ def _closing(reasons: dict[str, Reason]) -> str:
 
 
 def _write_placeholder(folder: Path) -> None:
-    """Stand in for a package that students do not get."""
+    """Write a package in place of ``course_lib.recipes``; importing it is an ImportError."""
     folder.mkdir()
     (folder / "__init__.py").write_text(_NO_RECIPES, encoding="utf-8")
