@@ -595,7 +595,7 @@ def load_parameters(layer: Any, values: Any) -> None:
     """Give a layer known parameters; those that are not named become zero.
 
     Args:
-        layer: An ``nn.Module``; its buffers and the second names of its parameters stay.
+        layer: An ``nn.Module``; buffers, and further names of shared parameters, are not zeroed.
         values: The parameters by their names in ``state_dict()``, or a layer that has them.
 
     Raises:
@@ -619,7 +619,7 @@ def load_parameters(layer: Any, values: Any) -> None:
 def fix_weights(layer: Any) -> Any:
     """Give a layer fixed weights: they depend on their names and shapes alone.
 
-    So a layer computes the same wherever it is made, and norms and biases show.
+    So a layer computes the same wherever it is made, and wrong norms and biases show.
 
     Args:
         layer: An ``nn.Module``; its buffers stay.

@@ -160,7 +160,9 @@ def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | Non
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: "CausalMask | Tensor | None"
 ) -> Tensor:
-    """Call PyTorch's fused kernel; tell it if the mask is causal, and keep NaN behind the mask.
+    """Call PyTorch's fused kernel, in its causal mode if the mask is causal.
+
+    NaN in a key or value that the mask hides from all queries does not reach the output.
 
     Arguments and output are those of ``scaled_dot_product_attention``.
     """
@@ -178,10 +180,11 @@ def fused_attention(
 def without_hidden(
     key: Tensor, value: Tensor, mask: "CausalMask | Tensor | None", *, dim: int | tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
-    """Put zeros where no query may attend: 0 times NaN would be NaN, in gradients too.
+    """Return key and value with zeros at the positions that no query may attend to.
 
-    Key and value are ``(..., key_len, width)``, and left as they are where both are finite. ``dim``
-    are the mask's dimensions that ``(..., key_len)`` lacks, those of queries and heads.
+    A NaN there would spread, because 0 times NaN is NaN, in gradients too. Key and value are
+    ``(..., key_len, width)``; if both are finite, they are returned unchanged. ``dim`` holds the
+    mask's dimensions of queries and heads, which ``(..., key_len)`` lacks.
     """
     both = (key,) if value is key else (key, value)
     if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all
@@ -192,9 +195,9 @@ def without_hidden(
 
 
 def _is_causal(mask: Tensor) -> bool:
-    """Read a long mask to see if it is causal: about a hundredth of the work that this can save.
+    """Return whether a long mask is causal; this costs about a hundredth of what it can save.
 
-    False where values can't be read; there only a ``CausalMask`` is recognised.
+    False for short masks, and where values can't be read: there only a ``CausalMask`` is known.
     """
     if not _is_at_hand(mask) or mask.size(-1) < 256 or mask.size(-2) != mask.size(-1):
         return False
@@ -209,7 +212,7 @@ def _is_causal(mask: Tensor) -> bool:
 
 
 def _is_finite(*tensors: Tensor) -> bool | None:
-    """Tell whether there is neither NaN nor infinity; None where values can't be read."""
+    """Return whether there is neither NaN nor infinity; None where values can't be read."""
     if not all(map(_is_at_hand, tensors)):
         return None
     try:
@@ -219,7 +222,7 @@ def _is_finite(*tensors: Tensor) -> bool | None:
 
 
 def _is_at_hand(tensor: Tensor) -> bool:
-    """Tell whether values can be read without waiting: on a GPU and in a compiler they can't."""
+    """Return whether values can be read without waiting: on a GPU and in a compiler they can't."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 

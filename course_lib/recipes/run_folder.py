@@ -248,7 +248,7 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the values of a recipe's model beside the others."""
+    """Return the values, with the entries of the dictionary ``model`` in place of that item."""
     return {name: value for name, value in values.items() if name != "model"} | dict(
         values.get("model", {})
     )

@@ -91,7 +91,7 @@ class WordPiece:
     max_characters: int = 100
 
     def __post_init__(self) -> None:
-        """Refuse what would fail at the first rare word."""
+        """Check that there is an unknown token, and that ``max_characters`` is at least 1."""
         if self.vocabulary.unknown is None:
             raise ValueError("vocabulary must have an unknown token, got unknown=None")
         if self.max_characters < 1:

@@ -313,14 +313,14 @@ class _Run(Generic[Batch]):
         self.scaler.update()
 
     def _overflows(self, loss: float) -> bool:
-        """Whether an infinite norm may come of the scale alone, which each such update halves."""
+        """Return whether an infinite norm may come from scaling the loss, for float16, alone.
+
+        The scaler leaves such an update out and halves the scale.
+        """
         return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
 
     def _weighted_batches(self, number: int) -> Iterator[tuple[Batch, Tensor, bool]]:
-        """Draw this process's batches of an update.
-
-        With each comes by what to divide its loss, and whether it is the last.
-        """
+        """Yield this process's batches of an update: (batch, divisor of its loss, is the last)."""
         first, accumulation = number * self.config.accumulation, self.config.accumulation
         numbers = range(first + rank(), first + accumulation, world_size())
         batches: Iterable[Batch] = map(self.draw_batch, numbers)  # while the GPU computes

@@ -152,7 +152,12 @@ class Derivation:
 
 @dataclass
 class _Prefix:
-    """The rules whose source side begins with the same parts; ``rules`` end here."""
+    """A node of a tree: the rules whose source sides begin with the same parts.
+
+    Attributes:
+        following: For each next part, the node of the rules that go on with it.
+        rules: The rules whose source sides have no further part.
+    """
 
     following: dict[str | Category, "_Prefix"] = field(default_factory=dict)
     rules: list[GroundRule] = field(default_factory=list)
@@ -273,7 +278,7 @@ class SynchronousGrammar:
         return Derivation(rule, tuple(self._draw(child, dice, below) for child in rule.children))
 
     def _feasible(self, category: Category, depth: int) -> list[GroundRule]:
-        """Return the rules for a phrase that can be carried out within a depth."""
+        """Return the rules for a phrase that lead to a derivation of at most this depth."""
         return [
             rule
             for rule in self._rules_of[category]
@@ -297,7 +302,7 @@ def _src_words(derivation: Derivation) -> Iterator[Word]:
 
 
 def _ground(rule: Rule, features: Mapping[str, Sequence[str]]) -> Iterator[GroundRule]:
-    """Give every combination of values to the variables of a rule."""
+    """Yield a ground rule for each combination of values of a rule's variables."""
     parent = Category.read(rule.parent)
     src = [Category.read(i) if "[" in i else Word.read(i) for i in rule.src.split()]
     children = [item for item in src if isinstance(item, Category)]
@@ -337,7 +342,7 @@ def _ground(rule: Rule, features: Mapping[str, Sequence[str]]) -> Iterator[Groun
 
 
 def _least_depths(rules: Sequence[GroundRule]) -> dict[Category, int]:
-    """Return for each phrase that can be derived the least depth that it takes."""
+    """Return the smallest depth of a derivation of each phrase that has one."""
     least: dict[Category, int] = {}
     changed = True
     while changed:

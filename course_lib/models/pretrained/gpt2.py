@@ -68,7 +68,10 @@ def from_huggingface(folder: Path | str) -> DecoderLM:
 
 
 def _ours(name: str, tensor: Tensor) -> dict[str, Tensor]:
-    """Give a tensor, whose matrix is no longer transposed, the names that it has in ours."""
+    """Return a tensor of GPT-2's by its name in ``DecoderLM``; queries, keys and values are split.
+
+    Matrices are ``(out_features, in_features)``. An unknown name is kept.
+    """
     joined = _JOINED.fullmatch(name)
     if joined:
         parts = zip(("query", "key", "value"), tensor.chunk(3), strict=True)

@@ -24,7 +24,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def require(config: Mapping[str, Any], supported: Mapping[str, object], place: Path) -> None:
-    """Check that settings have the one value that our model supports, which is their default.
+    """Check that settings, where given, have the one value that our model supports.
 
     ``place`` is their file, or the folder of their ``config.json``.
     """
@@ -62,7 +62,11 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def drop_repeated(tensors: dict[str, Tensor], repeated: Mapping[str, str]) -> None:
-    """Remove tensors that repeat others, by name the original; rename one without its original."""
+    """Remove tensors that repeat others; where the original is missing, rename the copy to it.
+
+    ``repeated`` maps the name of each copy to that of its original. A copy that differs is a
+    ``ValueError``.
+    """
     for name, original in repeated.items():
         copy = tensors.pop(name, None)
         if copy is not None and not torch.equal(copy, tensors.setdefault(original, copy)):

@@ -114,7 +114,7 @@ def _our_name(name: str) -> str:
 
 
 def _share_embedding(ours: dict[str, Tensor]) -> None:
-    """Name the embedding in all places where ours has it, if there is one."""
+    """Replace ``shared.weight``, if there is one, by the three weights that share it in ours."""
     shared = ours.pop("shared.weight", None)
     if shared is not None:
         for name in ("src_embedding", "tgt_embedding", "output_projection"):
@@ -122,7 +122,7 @@ def _share_embedding(ours: dict[str, Tensor]) -> None:
 
 
 def _put_positions(ours: dict[str, Tensor], config: TransformerConfig) -> None:
-    """Compute the sinusoids in their order; newer checkpoints leave them out."""
+    """Add the sinusoids, all sines before all cosines; newer checkpoints leave them out."""
     angles = position_angles(
         torch.arange(config.max_length), config.d_model, dtype=torch.float64
     )  # (max_length, d_model / 2)
