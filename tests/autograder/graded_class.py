@@ -57,7 +57,10 @@ def result(
     traceback: str = "",
     **rest,
 ) -> SubmissionResult:
-    """A submission whose two tests ended this way; what went wrong is told for each."""
+    """Return a submission's result, with the statuses ``shape`` and ``values`` of its two tests.
+
+    Each test that did not pass gets the message, hint and traceback.
+    """
     scores = {Status.PASS: 1.0, Status.PARTIAL: 0.5}
     checks = []
     for cell in HOMEWORK.checks:
@@ -81,7 +84,7 @@ def result(
 
 
 def make_class() -> list[SubmissionResult]:
-    """One submission for each way to end."""
+    """Return nine students' results, which together have every status."""
     unread = result("olu", Status.INVALID, Status.INVALID, message="The file is not JSON.")
     return [
         result("ada", seconds=0.4, seed=987_654_321),
@@ -108,5 +111,5 @@ def make_class() -> list[SubmissionResult]:
 
 
 def standings_of(results: list[SubmissionResult]) -> list[Standing]:
-    """How submissions stand of which nothing is known but what grading found."""
+    """Return the standings of results without hand grades or lateness."""
     return [stand(made) for made in results]

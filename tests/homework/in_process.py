@@ -75,7 +75,7 @@ class Kernel:
         )
 
     def failed(self, sources: Mapping[str, str]) -> dict[str, CheckResult]:
-        """Return the checks of these solutions that fail, before anything is charged elsewhere."""
+        """Return the failed checks of these solutions, before each mistake is charged once."""
         checks = {c.grade_id for c in self._homework.checks if c.exercise in sources}
         results = self._run(sources, checks)
         return {check: found for check, found in results.items() if found.status is not Status.PASS}

@@ -162,7 +162,7 @@ class Round:
         return True
 
     def _next_victim(self) -> str:
-        """Draw from all before any comes again."""
+        """Draw a victim; none comes again before all have been drawn."""
         self._next = self._next or self._random.sample(self._victims, len(self._victims))
         return self._next.pop()
 
@@ -186,7 +186,7 @@ class Round:
             return [pid for pid, (_, command) in processes.items() if named[victim] in command]
 
         def forked(name: str, least: int, most: int) -> list[int]:
-            """Those of one program that were forked from so many others of it."""
+            """Return a program's processes with ``least`` to ``most`` ancestors of that program."""
             same = {
                 pid: parent
                 for pid, (parent, command) in processes.items()

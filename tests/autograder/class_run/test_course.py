@@ -41,7 +41,10 @@ def before(project):
 
 @pytest.fixture
 def edit(project):
-    """Return the course after text was added to a file, or replaced in it; undone afterwards."""
+    """Return a function that edits a file and loads the course again.
+
+    It appends ``new``, or puts it in the place of ``old``. All edits are undone after the test.
+    """
     undo = {}
 
     def edit(name, new, old=""):

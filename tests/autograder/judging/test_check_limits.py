@@ -17,7 +17,7 @@ def cell(exercise="f", name="f-values"):
 
 
 class Attempts:
-    """Attempts of checks that each need ``needs`` seconds."""
+    """Plays a check that needs ``needs`` seconds, and records the time limit of each attempt."""
 
     def __init__(self, needs):
         self.needs = needs

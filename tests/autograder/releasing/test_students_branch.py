@@ -28,7 +28,7 @@ GITHUB = "https://github.com/dept/course"
 
 
 def settings(root, repository="", hub="", students=""):
-    """Write the project's own address."""
+    """Write a project's settings files, with these addresses; return its root."""
     launch = {"jupyterhub_url": hub, "notebook_interface": "jupyterlab"}
     config = {"repository": {"url": repository}, "launch_buttons": launch}
     (root / "_config.yml").write_text(yaml.safe_dump(config))
@@ -39,7 +39,7 @@ def settings(root, repository="", hub="", students=""):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """A course that says where it lives, its release, and the folder for its branch."""
+    """Return a release of a course with an address, and the folder for its students' branch."""
     root = settings(small_root(tmp_path_factory.mktemp("course")), f"{GITHUB}.git")
     made = release("hw01", root)
     write_students_folder([made.homework.id], root, root / "students")

@@ -33,7 +33,7 @@ with contextlib.closing(Sandbox(Path(sys.argv[1]), limits=Limits())) as sandbox:
 
 @pytest.fixture(scope="module", autouse=True)
 def _working_sandbox(sandbox):
-    """Skip where there is none, fail in CI."""
+    """Skip this file's tests if no sandbox works here; in CI let them fail."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def tree():
 
 
 def install_extra(folder: Path) -> Path:
-    """Write a module as pip leaves it, of a package that students have, and one that pip lost."""
+    """Write a students' package as pip installs it, and the remains of a broken installation."""
     information = folder / "tqdm-1.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tqdm\nVersion: 1\n")
@@ -57,7 +57,7 @@ def install_extra(folder: Path) -> Path:
 
 
 def run_cell(python: Path, source: str, tree: Path, **environment: str) -> str:
-    """Let that Python's judge run a cell; returns ``None``, or what went wrong."""
+    """Run a cell with a judge in this Python; return the text ``None``, or what went wrong."""
     done = subprocess.run(
         [python, "-c", WORK, tree / "library", source], cwd=ROOT, capture_output=True, text=True,
         env={"PATH": os.environ["PATH"], "HOME": str(tree), **environment}, timeout=600,

@@ -43,7 +43,7 @@ class Attack:
         return self.submission.lost_checks(homework) - self.keeps
 
     def may_lose(self, homework: Homework) -> set[str]:
-        """Return the checks that may earn nothing: a layer stands on its attention."""
+        """Return the checks that may earn nothing: with the attention, those of the layer too."""
         lost = self.must_lose(homework) | self.keeps
         if ATTENTION in self.submission.lost:
             lost |= {cell.grade_id for cell in homework.checks if cell.exercise == LAYER}
@@ -62,7 +62,7 @@ def attack(
     flagged: str = "",
     invalid: bool = False,
 ) -> Attack:
-    """Name an attack.
+    """Build an attack from the fields of its submission and its own.
 
     Args:
         name: The folder's name.
@@ -94,13 +94,13 @@ def attack(
 
 
 def at_attention(body: str, before: str = "") -> dict[str, Edit]:
-    """Return an edit: this body in the place of the attention's."""
+    """Return an edit that gives the attention function this body; ``before`` stands above it."""
     lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
     signature = f"def {ATTENTION}(query, key, value, mask=None, *, return_weights=False):"
     return {ATTENTION: f"{before.strip()}\n\n\n{signature}\n{lines}\n"}
 
 
 def at_padding(body: str, before: str = "") -> dict[str, Edit]:
-    """Return an edit: this body in the place of the padding mask's."""
+    """Return an edit that gives the padding mask this body; ``before`` stands above it."""
     lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
     return {PADDING: f"{before.strip()}\n\n\ndef padding_mask(token_ids, pad_id):\n{lines}\n"}

@@ -16,7 +16,7 @@ FIGURE = "language-model"
 def _add(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
-    """Copy the file, and name it in the page that shows the figure."""
+    """Copy the weights into the site, and give their address to the page with the figure."""
     if doctree is None:
         return
     if not any(node["figure"] == FIGURE for node in doctree.findall(interactive_figure)):
@@ -37,5 +37,5 @@ def _add(
 
 
 def setup(app: Sphinx) -> None:
-    """Add the weights before the page is written."""
+    """Have SmolLM2's weights added to the site when the page that uses them is written."""
     app.connect("html-page-context", _add)

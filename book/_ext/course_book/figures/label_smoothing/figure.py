@@ -4,7 +4,7 @@ from course_book.figures.figure import Figure, html_table
 
 
 class LabelSmoothing(Figure):
-    """The settings at first."""
+    """The initial settings, which the reader can change."""
 
     scripts = ("dragging/handle.js",)
 

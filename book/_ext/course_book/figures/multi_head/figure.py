@@ -22,7 +22,7 @@ class ReadSentence(Record):
 
 
 class MultiHead(Figure):
-    """A layer of several heads."""
+    """A layer of several heads, and the questions about sentences that its heads answer."""
 
     questions: list[str]  # the questions, in words
     vocabulary: list[str]  # the words that can be an answer

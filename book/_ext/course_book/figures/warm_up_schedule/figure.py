@@ -4,7 +4,7 @@ from course_book.figures.figure import Figure, html_table
 
 
 class WarmUpSchedule(Figure):
-    """The settings at first, drawn as a second curve for comparison."""
+    """The initial settings; their curve stays in view when the reader changes them."""
 
     d_model: int  # width of the model
     warmup_steps: int  # the update with the largest learning rate
