@@ -1,4 +1,4 @@
-"""python -m autograder."""
+"""Runs the command line: ``python -m autograder``."""
 
 from autograder.quick_imports import spare
 

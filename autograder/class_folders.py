@@ -23,11 +23,11 @@ def is_graded_into(folder: Path) -> bool:
 
 
 def course_folder(folder: Path) -> Path:
-    """Return nbgrader's course folder."""
+    """Return nbgrader's course folder: ``folder`` itself, or the one in an output folder."""
     is_one = (folder / _CONFIG).is_file() and not is_graded_into(folder)
     return folder if is_one else folder / NBGRADER
 
 
 def submitted_in(out: Path) -> Path:
-    """Return nbgrader's folder of submitted notebooks."""
+    """Return nbgrader's folder of submitted notebooks in an output folder."""
     return out / NBGRADER / SUBMITTED

@@ -50,7 +50,10 @@ def open_regular(path: Path | str, *, dir_fd: int | None = None) -> BinaryIO:
 
 
 def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
-    """Write a file so that neither a reader nor a killed run leaves or sees half of it."""
+    """Write a file in one step: no reader sees half of it, and a killed run leaves no half.
+
+    ``lasting`` also waits until the disk has it, so that it survives a power failure.
+    """
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
     with atomic_write(path, lasting=lasting) as unfinished:
@@ -59,10 +62,9 @@ def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) 
 
 @contextlib.contextmanager
 def staging(out: Path) -> Iterator[Path]:
-    """Write several files that appear together when the block ends without an exception.
+    """Yield a folder; its files move to ``out`` together if the block ends without an exception.
 
-    Write them below the yielded folder; they are moved to the same paths below ``out``. Staging
-    folders of killed runs are removed first.
+    They keep their relative paths. Staging folders of killed runs are removed first.
     """
     out.mkdir(parents=True, exist_ok=True)
     for left_over in out.glob(f"{UNFINISHED}*"):

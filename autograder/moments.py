@@ -6,5 +6,5 @@ _YEARS = range(1990, 2100)  # a zip entry without a time has the year 1980
 
 
 def plausible(moment: datetime) -> bool:
-    """Return whether a time can be a submission time."""
+    """Return whether a time can be a submission time, by its year."""
     return moment.year in _YEARS

@@ -24,7 +24,7 @@ _GC_THRESHOLD = 50_000  # objects: imports create many, all of which are kept
 
 
 def spare() -> None:
-    """Replace these modules by empty ones, if they are not imported yet."""
+    """Replace the modules above by empty ones, if not imported yet; collect garbage less often."""
     gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # saves the garbage collection at exit
     for name in (*FORMATS, *CONTENTS_MANAGERS):

@@ -9,12 +9,12 @@ from autograder.files import write_atomically
 
 
 def read_teams(submissions: Path, homework_id: str) -> dict[str, str]:
-    """Return student to team for one homework."""
+    """Return a mapping of student to team for one homework."""
     return read_all_teams(submissions).get(homework_id, {})
 
 
 def read_all_teams(submissions: Path) -> dict[str, dict[str, str]]:
-    """Return homework to student to team; empty without a readable file."""
+    """Return a mapping of homework to student to team; empty without a readable file."""
     try:
         found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -34,5 +34,5 @@ def put_teams(submissions: Path, homework_id: str, teams: Mapping[str, str]) -> 
 
 
 def teams_text(teams: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the file's text."""
+    """Return the text of the file of teams; ``teams`` maps homework to student to team."""
     return json.dumps(teams, indent=1, ensure_ascii=False)

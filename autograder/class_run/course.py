@@ -1,4 +1,4 @@
-"""What grading a homework needs, as plain data that travels to any machine."""
+"""The data that grading a homework needs, in a form that can be sent to any machine."""
 
 import ast
 import functools
@@ -28,7 +28,7 @@ class Course:
         library: The student edition of ``course_lib``: relative path to text.
         digest: Hash of the cells that marks depend on, and of the modules that they use: the
             students' and the reference's. Comments and docstrings in modules do not count.
-        reference: ``installed_reference`` where the course was read.
+        reference: ``installed_reference()`` of the machine that read the course.
     """
 
     homework: Homework
@@ -38,7 +38,7 @@ class Course:
 
     @classmethod
     def load(cls, homework: Homework, root: Path) -> "Course":
-        """Add to a homework the student edition of the library."""
+        """Return a homework's course; its library is made from the project at ``root``."""
         with tempfile.TemporaryDirectory(prefix="student-edition-") as folder:
             write_student_edition(homework.id, root, Path(folder))
             library = _read_library(Path(folder))
@@ -94,7 +94,7 @@ def _modules_of(homework: Homework) -> set[str]:
 
 
 def _code(library: Mapping[str, str], modules: Iterable[str]) -> dict[str, str]:
-    """Return the code of modules, of all that they import, and the data files beside it."""
+    """Return the code of modules and of all that they import, and their data files, by path."""
     found: dict[str, str] = {}
     waiting = {PACKAGE, *modules}
     while waiting:
@@ -130,7 +130,10 @@ class _WithoutDocstrings(ast.NodeTransformer):
 
 
 def _imports(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the full names of what code imports, or names in a text, modules and others."""
+    """Yield the full names of modules, and of names in them, that code imports or has in a string.
+
+    ``package`` is where relative imports start.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

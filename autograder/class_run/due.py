@@ -50,7 +50,7 @@ class Due:
         self._class_seed = class_seed
 
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
-        """Yield the results of notebooks that need no grading, and remember the others."""
+        """Yield the results of notebooks that need no grading; keep the others for ``missing``."""
         mates: dict[str, list[str]] = defaultdict(list)
         for student, team in self._teams.items():
             mates[team].append(student)
@@ -74,12 +74,12 @@ class Due:
                 self._missing[student] = (path, self._seed(student, made_from))
 
     def missing(self) -> dict[str, Given]:
-        """Return the notebooks to grade that were not returned before."""
+        """Return the notebooks to grade, by student, without those that it returned before."""
         missing, self._missing = self._missing, {}
         return missing
 
     def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
-        """Store and yield a result for each student who waits for it."""
+        """Store and yield a new result for each student who handed in the graded notebook."""
         for student, path in self._waiting.pop(self._leads.pop(found.student)):
             result = _handed_in(dataclasses.replace(found, student=student), path)
             if self._store and made_from:
@@ -87,12 +87,12 @@ class Due:
             yield result
 
     def _known(self, student: str, made_from: str, mates: Iterable[str]) -> SubmissionResult | None:
-        """Return the stored result of a notebook, also if a teammate handed it in sooner."""
+        """Return the stored result of a notebook, the student's or a teammate's, or None."""
         if not self._store or self._options.force:
             return None
         for one in (student, *mates):
             known = self._store.find(one, made_from)
-            # Code that ran without a sandbox may have made its own mark.
+            # Without a sandbox the student's code may have set its own mark.
             if known and (known.sandboxed or not self._options.isolated):
                 if one != student:
                     known = dataclasses.replace(known, student=student)
@@ -114,7 +114,7 @@ class Due:
 
 
 def _handed_in(result: SubmissionResult, notebook: Path) -> SubmissionResult:
-    """Add the time of submission, and a flag for another file name."""
+    """Return the result with the time of submission, and a flag if the file is misnamed."""
     moment = read_handed_in(notebook.parent)
     flags = [flag for flag in result.flags if flag.kind is not FlagKind.MISNAMED]
     if notebook.stem != result.homework:

@@ -1,7 +1,7 @@
-"""A judge in a process of its own: a result that is too expensive to compare costs only its check.
+"""Runs a judge in its own process, so that a result too expensive to compare fails only its check.
 
 A judge that dies, computes for too long or waits longer than a notebook may take is replaced by
-another, which continues where it stood. If that happens while a cell of the student's runs, the
+another, which continues where it stopped. If that happens while a cell of the student's runs, the
 notebook ends there, and only the checks before it count.
 """
 
@@ -50,7 +50,7 @@ class Started:
 
 
 class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
-    """The judge is gone; ``by_us`` if it was too expensive or did not answer.
+    """A judge stopped: ``by_us`` because it was too expensive or silent, else on its own.
 
     Either ``check`` names the check that it worked on, or ``cell`` the student's cell that ran.
     """
@@ -64,7 +64,7 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
 
 
 class JudgeProcess:
-    """Grades submissions one after the other as ``Judge`` does; ``start`` starts a process."""
+    """Grades submissions one after the other as ``Judge`` does; ``start`` starts a judge."""
 
     def __init__(
         self, homework: Homework, options: GradingOptions, start: Callable[[], Started]
@@ -100,7 +100,7 @@ class JudgeProcess:
                     raise SandboxError(str(ended)) from None
 
     def close(self) -> None:
-        """End the judge; the next submission gets another."""
+        """End the judge's process; the next submission starts another."""
         judge, self._judge = self._judge, None
         if judge:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -158,7 +158,7 @@ class JudgeProcess:
         return self._judge
 
     def _costs_too_much(self, judge: Started, most_seconds: float) -> bool:
-        """Return whether a judge uses too much processor time or memory."""
+        """Return whether a judge exceeds ``most_seconds`` of processor time or its memory limit."""
         held = int(judge.process.memory_info().rss)
         return _used(judge.process) > most_seconds or held > judge.most_bytes
 

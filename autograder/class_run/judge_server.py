@@ -1,4 +1,4 @@
-"""The process that judges are forked from: it imports PyTorch once, while the sandbox does.
+"""The process that judges are forked from: it imports PyTorch once, as the sandbox starts.
 
 Its parent sends one JSON object a request over a Unix socket, and gets one answer each. With a
 request ``judge`` comes the socket over which the new judge gets its work, see ``judge_process``.
@@ -27,10 +27,13 @@ _FILES = resource.RLIMIT_NOFILE
 
 
 def main(descriptor: int, library: str, device: str, isolation: str) -> None:
-    """Serve a socket until the other end hangs up; ``library`` may be filled later."""
+    """Answer requests on the socket ``descriptor`` until the other end closes.
+
+    ``library`` is the folder of the students' library, which may be filled later.
+    """
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    groups = _claim_groups()  # before there are others to move
+    groups = _claim_groups()  # before other processes exist, which it would have to move
     try:
         sandbox = Sandbox(
             Path(library), limits=Limits(), device=device, isolated=isolation == "isolated"
@@ -77,7 +80,7 @@ def _import_everything() -> None:
 
 
 def _claim_groups() -> Path | None:
-    """Return the control group below which workers get theirs, if one is delegated."""
+    """Claim and return the control group below which workers get theirs; None without one."""
     with contextlib.suppress(OSError):
         if group := delegated_group():
             claim(group)
@@ -97,7 +100,7 @@ def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -
         return {"sandbox": str(error)}
     try:
         pid = os.fork()
-    except OSError as error:  # those that judge already go on
+    except OSError as error:  # the running judges go on
         os.close(descriptors[0])
         shared.close()
         return {"sandbox": f"no judge can be started: {error.strerror}"}
@@ -111,17 +114,17 @@ def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close the server's descriptors: an open end of a socket keeps the other from ending."""
+    """Close all other descriptors but 0 to 2, so that no socket of the server stays open here."""
     for low, high in itertools.pairwise((2, *sorted(kept), resource.getrlimit(_FILES)[0])):
         os.closerange(low + 1, high)
 
 
 def _become_judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> None:
-    """Judge submissions until the parent is gone; never returns."""
+    """Judge submissions until the parent is gone; never returns. ``memory`` is in bytes."""
     try:
         die_with_parent()
         _judge(connection, zygote, memory)
-    except (EOFError, OSError):  # nobody is there
+    except (EOFError, OSError):  # the parent is gone
         os._exit(0)
     except BaseException as error:
         cause = f"{type(error).__name__}: {error}"
@@ -136,7 +139,7 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
 
     homework, options = connection.recv()
     zygote.limits = options.worker_limits
-    if options.device == "cpu":  # CUDA maps far more than there is
+    if options.device == "cpu":  # CUDA maps more than the machine has
         most = mapped_bytes() + memory
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     judge = Judge(
@@ -144,7 +147,7 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
     )  # fmt: skip
     judge.prepare()
     while True:
-        gc.collect()  # while nobody waits: the next submission has the memory to itself
+        gc.collect()  # between submissions, so that garbage takes no memory from the next
         notebook, student, seed, known, taken = connection.recv()
         try:
             result = judge.grade(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # slow to import, and judges should start at once
     from autograder.class_run.course import Course
 
 _ROOT = Path(__file__).parents[2]
-_LEAST_MB = 1024  # of a judge or a worker, however small the machine
+_LEAST_MB = 1024  # per judge or worker
 _START_SECONDS = 180.0
 _MOST_SERVERS = 2  # kept for the next request: each holds hundreds of MiB
 _THAT_RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)
@@ -38,33 +38,33 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 class JudgePool:
-    """Gives out judges; their server runs until this is closed, or the process ends.
+    """Starts judges and gives them out; their servers run until ``close``, or the process ends.
 
     Libraries of students are unpacked into ``scratch``, or the system's temporary folder.
 
     Attributes:
-        seed: Drawn once; students with the same hidden inputs share the runs of variants.
+        seed: Seed of the hidden inputs of all students without a seed of their own; drawn once.
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
         self.seed = secrets.randbits(62)
         self._scratch = scratch
-        self._servers: dict[str, _Server] = {}  # in the order in which they were asked for last
+        self._servers: dict[str, _Server] = {}  # the least recently used first
         self._last: tuple[object, list[JudgeProcess]] = None, []
         atexit.register(self.close)
 
     def prepare(self, *, isolated: bool, device: str) -> None:
-        """Begin to start a server for the next judges; returns at once."""
+        """Start a server for the next judges, without waiting for it."""
         self._server("", isolated=isolated, device=device)
 
     def preload(self, homework: Homework) -> None:
-        """Begin to import the modules that a homework needs, but for its library."""
+        """Begin to import the modules that a homework needs, except those of ``course_lib``."""
         modules = [name for name in needed_modules(homework) if name.split(".")[0] != "course_lib"]
         for server in self._servers.values():
             server.begin_preload(modules)
 
     def open(self, course: "Course", options: GradingOptions, *, others: int = 0) -> JudgeProcess:
-        """Return a new judge; ``others`` share the machine's memory with it.
+        """Return a new judge; ``others`` is how many more judges share the machine's memory.
 
         Raises:
             SandboxError: The sandbox does not start.
@@ -84,13 +84,13 @@ class JudgePool:
 
     def acquire_one(self, course: "Course", options: GradingOptions) -> JudgeProcess:
         """Return the judge of the last call, or a new one for another course or options."""
-        others = (os.cpu_count() or 1) - 1  # in other processes
+        others = (os.cpu_count() or 1) - 1  # judges in other processes
         return self.acquire(1, course, options, others=others)[0]
 
     def acquire(
         self, count: int, course: "Course", options: GradingOptions, *, others: int
     ) -> list[JudgeProcess]:
-        """Return the judges of the last call, or new ones if an argument is different."""
+        """Return ``count`` judges: the last call's, or new ones if an argument is different."""
         key = (count, course, options, others)
         if self._last[0] != key:
             for judge in self._last[1]:
@@ -181,10 +181,10 @@ class _Server:
         return Started(Connection(ours.detach()), process, most)
 
     def close(self) -> None:
-        """End it, its judges and its sandbox."""
+        """Stop the server, its judges and its sandbox."""
         self._closed = True
         self._control.close()  # hanging up ends it
-        if not self._is_used:  # it may be importing for long yet
+        if not self._is_used:  # it may still be importing, and would end late
             self._process.kill()
         try:
             self._process.wait(timeout=10)
@@ -221,7 +221,7 @@ class _Server:
 
 
 def needed_modules(homework: Homework) -> list[str]:
-    """Return the modules that the cells of a homework would be the first to import."""
+    """Return the modules that a homework's cells need, so that they can be imported beforehand."""
     text = "\n".join(cell.source for cell in homework.cells if cell.kind in _THAT_RUN)
     own = "\n".join(cell.source for cell in homework.cells if cell.kind is CellKind.SOLUTION)
     named = set(re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE))

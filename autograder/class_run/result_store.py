@@ -55,7 +55,10 @@ class _Kept:
 
 
 def _load(path: Path, on_unreadable: Callable[[Path], None] = lambda path: None) -> _Kept | None:
-    """Read a file of the store; None if it is missing, damaged, or named after someone else."""
+    """Read a file of the store; None if it is missing or unreadable.
+
+    A damaged file, or one named after another student, is unreadable.
+    """
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         result, made_from = SubmissionResult.from_json(kept["result"]), kept["made_from"]
@@ -63,7 +66,7 @@ def _load(path: Path, on_unreadable: Callable[[Path], None] = lambda path: None)
             raise ValueError(path)
     except FileNotFoundError:
         return None
-    except Exception:  # from_json documents no kinds
+    except Exception:  # from_json may raise any
         on_unreadable(path)
         return None
     return _Kept(result, made_from)
@@ -84,7 +87,7 @@ class ResultStore:
         self.left = folder / "left"
 
     def keep(self, result: SubmissionResult, made_from: str) -> None:
-        """Write a result with its fingerprint, whole or not at all."""
+        """Write a result with its fingerprint ``made_from``; a killed run leaves no half of it."""
         self._folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"made_from": made_from, "result": result.to_json()})
         write_atomically(self._path(result.student), text)
@@ -98,7 +101,7 @@ class ResultStore:
         self.keep(result, made_from)
 
     def amend(self, result: SubmissionResult) -> None:
-        """Replace a student's result, and leave its fingerprint."""
+        """Replace a student's result, and keep its fingerprint."""
         kept = _load(self._path(result.student))
         self.keep(result, kept.made_from if kept else "")
 
@@ -108,7 +111,7 @@ class ResultStore:
         return kept.result if kept and kept.made_from == made_from else None
 
     def has_graded(self, course: "Course") -> bool:
-        """Return whether a result of these very tests and libraries is stored."""
+        """Return whether any stored result was made by this course's tests and libraries."""
         made_from = fingerprint(course, b"")[:_HALF]
         return any(kept.startswith(made_from) for kept in self.fingerprints().values())
 
@@ -143,7 +146,7 @@ class ResultStore:
         """Move the results of all other students to ``left``, and those of these students back.
 
         Returns:
-            Who left since the last time, sorted.
+            The students who left since the last call, sorted.
         """
         present = {self._path(student).name for student in students}
         for path in self.left.glob("*.json"):
@@ -158,10 +161,10 @@ class ResultStore:
         return [path.stem for path in gone]
 
     def keep_copy(self) -> "ResultStore":
-        """Copy the folder, to compare with later; a copy that is there already stays.
+        """Return a copy of the store, to compare with later; an earlier copy is kept instead.
 
         Raises:
-            OSError: It can't be written.
+            OSError: The copy can't be written.
         """
         copy = self._copy
         if not copy.exists():
@@ -175,11 +178,11 @@ class ResultStore:
         return ResultStore(copy)
 
     def find_copy(self) -> "ResultStore | None":
-        """Return the copy that an ended regrade has left."""
+        """Return the copy that an interrupted regrade has left; None without one."""
         return ResultStore(self._copy) if self._copy.exists() else None
 
     def remove(self) -> None:
-        """Remove the folder."""
+        """Remove the store's folder with all its results."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property

@@ -33,8 +33,8 @@ from autograder.teams import read_teams
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.5
-_ASK_SECONDS = 0.5  # between two questions whether there are further notebooks
-_MOST_NAMED = 5  # checks that the reference solution does not pass
+_ASK_SECONDS = 0.5  # between two looks for further notebooks
+_MOST_NAMED = 5  # failed checks of the reference solution in a message
 
 Elsewhere = Callable[[Course, Mapping[str, Given], GradingOptions], Iterator[list[Graded]]]
 """Grades notebooks on other machines: see the room ``cluster``."""
@@ -119,7 +119,7 @@ def check_reference(result: SubmissionResult) -> None:
     """Reject a reference solution that lost points.
 
     Raises:
-        HomeworkError: The message names the checks and the first one's message.
+        HomeworkError: The message names the checks, and quotes the first one's message.
     """
     reference = f"nobody was graded: the reference solution of {result.homework}"
     if result.interrupted:
@@ -146,7 +146,7 @@ def grade_notebooks(
     """Yield one result for each student as it comes; judge only notebooks without a stored one.
 
     ``notebooks`` and ``teams`` map students to files and teams. While notebooks are graded on this
-    machine, ``more`` is asked again and again for further ones, of other students.
+    machine, ``more`` is called repeatedly; it returns further ones, of other students.
     """
     due = Due(course, options, store, teams, judges.seed)
     yield from due.take(notebooks)
@@ -174,7 +174,10 @@ def _grade_all(
     elsewhere: Elsewhere | None,
     further: Callable[[], dict[str, Given]] | None = None,
 ) -> Iterator[list[Graded]]:
-    """Yield results as they come; an empty list now and then, if there may be further notebooks."""
+    """Yield lists of results as they come, from this machine or from elsewhere.
+
+    If ``further``, which returns notebooks that came meanwhile, is given, lists may be empty.
+    """
     if not notebooks:
         return iter(())
     if elsewhere:
@@ -189,7 +192,7 @@ def _grade_here(
     judges: JudgePool,
     further: Callable[[], dict[str, Given]] | None,
 ) -> Iterator[list[Graded]]:
-    """Grade on this machine: each thread waits for a judge in a process of its own."""
+    """Yield lists of results from this machine: each thread waits for a judge's process."""
     count = judges_here(options)
     if not further:
         count = min(count, len(notebooks))
@@ -245,7 +248,7 @@ def grade_patiently(
     same inputs, and the flags of the first are kept.
 
     Raises:
-        SandboxError: The sandbox breaks down time and again.
+        SandboxError: The sandbox still breaks down at the last try.
     """
     for _ in range(_TRIES):
         try:

@@ -30,10 +30,10 @@ SHARE = 0.9
 """Two submissions are similar if they share this part of the shorter one's pieces."""
 
 _PIECE = 25  # characters of reduced code: about a line
-_SAMPLED = 4  # of so many pieces one is kept
-_FEWEST_PIECES = 20  # of an own solution: a few lines
-_COMMON_TO = 10  # submissions with the same piece: more, and it is the exercise's
-_COMMON_SHARE = 0.05  # likewise, of a large class
+_SAMPLED = 4  # one of this many pieces is kept
+_FEWEST_PIECES = 20  # that a compared solution has at least: a few lines
+_COMMON_TO = 10  # submissions: a piece in this many belongs to the exercise
+_COMMON_SHARE = 0.05  # the same limit in a large class, as a share of it
 _MOST_NAMES = 8  # of students in a flag
 _LONGER = 2  # times as many pieces: such a submission contains others, which may differ
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
@@ -64,8 +64,8 @@ class Similar:
         student_a: The first student in the alphabet.
         student_b: The other one.
         share: Share of the shorter one's pieces that both have.
-        cells: The cells with most of them.
-        longer: The student with twice as many pieces, who only contains the other's; else empty.
+        cells: The grade_ids of the shorter one's cells that share more than half of their pieces.
+        longer: The student with at least twice as many pieces as the other; empty if there is none.
     """
 
     student_a: str
@@ -78,7 +78,10 @@ class Similar:
 def find_similar(
     solutions: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]
 ) -> list[Similar]:
-    """Compare all submissions; ``solutions`` and ``stubs`` map grade_ids to sources."""
+    """Return the pairs of near-identical submissions, the most similar first.
+
+    ``solutions`` maps student to grade_id to source, ``stubs`` maps grade_id to source.
+    """
     students = sorted(solutions)
     handed_out = frozenset[int]().union(*map(_cut, stubs.values()))
     cells = {
@@ -114,7 +117,10 @@ def find_similar(
 def flag_similar(
     results: Sequence[SubmissionResult], submissions: Path, homework: Homework, released: Path
 ) -> list[SubmissionResult]:
-    """Flag near-identical submissions of different teams; results stay in their order."""
+    """Return the results in order, with flags on near-identical submissions of different teams.
+
+    ``released`` is the notebook with the stubs.
+    """
     solutions = {
         result.student: _solution_cells(submissions / result.student / homework.id, homework)
         for result in results
@@ -141,7 +147,7 @@ def flag_similar(
 
 
 def _flags(pairs: Sequence[Similar]) -> dict[str, list[Flag]]:
-    """Describe the similar submissions; all of a group get the same words."""
+    """Return each student's flags, which name the similar submissions."""
     even = [pair for pair in pairs if not pair.longer]
     flags: dict[str, list[Flag]] = {}
     for student, group in _groups(even).items():
@@ -163,8 +169,8 @@ def _flag(words: str, group: Sequence[Similar]) -> Flag:
 
 
 def _groups(pairs: Sequence[Similar]) -> dict[str, list[Similar]]:
-    """Return for each student the pairs of its whole group."""
-    groups: dict[str, list[Similar]] = {}  # shared by all of a group
+    """Return each student's group: all pairs linked to the student, directly or through others."""
+    groups: dict[str, list[Similar]] = {}  # students of one group share a list
     for pair in pairs:
         one, other = groups.get(pair.student_a, []), groups.get(pair.student_b, [])
         joined = [*one, *(other if other is not one else []), pair]
@@ -241,9 +247,10 @@ def _reduced(source: str) -> Iterator[str]:
 
 
 def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
-    """Count the submissions with each piece; near copies count once, else they hide each other.
+    """Return how many submissions have each piece; a group of near copies counts once.
 
-    If half of the class are copies, each counts: then the exercise has one natural solution.
+    Otherwise a piece would seem common because many copied it. A group of half the class or more
+    counts fully: then the exercise has one natural solution.
     """
     sizes = np.array([len(pieces) for pieces in own], dtype=np.float32)
     shared = _count_shared(own)
@@ -261,7 +268,7 @@ def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
 
 
 def _count_shared(own: Sequence[frozenset[int]]) -> np.ndarray:
-    """Count the pieces that two submissions share: ``(students, students)``."""
+    """Return how many pieces each two submissions share, as an array ``(students, students)``."""
     held = Counter(piece for pieces in own for piece in pieces)
     pieces = [piece for piece, count in held.items() if count > 1]
     shared = np.zeros((len(own), len(own)), dtype=np.float32)

@@ -40,7 +40,7 @@ _NAMED = re.compile(rb'\\"hw([0-9]{2})-[\w-]+\\"')
 
 
 class SubmissionsError(ValueError):
-    """A folder that holds no class."""
+    """A folder is missing, or holds no submission of the homework."""
 
 
 class UnreadableError(ValueError):
@@ -52,7 +52,7 @@ class NoAccessError(UnreadableError):
 
 
 def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
-    """Return for each student where the notebook is, or should be.
+    """Return the path of each student's notebook; for a missing one, where it should be.
 
     Raises:
         SubmissionsError: The folder is missing or holds no student.
@@ -72,7 +72,7 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # a folder that can't be opened: reading the notebook will tell
+    except OSError:  # it can't be opened: reading the notebook reports that
         return True
 
 
@@ -87,7 +87,7 @@ def _notebooks_in(folder: Path) -> list[Path]:
     try:
         found = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".ipynb")
         return [path for path in found if path.name[0] != "." and path.is_file()]
-    except OSError:  # no folder, or it can't be opened: reading the notebook will tell
+    except OSError:  # no readable folder: reading the notebook reports that
         return []
 
 
@@ -95,7 +95,7 @@ def read_notebook(path: Path) -> bytes:
     """Return a submitted notebook's bytes; those of a large one without its outputs.
 
     Raises:
-        UnreadableError: It is missing, too large, or no file.
+        UnreadableError: It is missing, too large, or not a file.
         NoAccessError: This account can't read it.
     """
     try:
