@@ -1,4 +1,4 @@
-"""The commands put together; each one's docstring is its help."""
+"""The command line: all commands in one application; each one's docstring is its help."""
 
 import inspect
 import logging
@@ -16,7 +16,7 @@ from autograder.cli.commands.nbgrader_course import nbgrader_course
 from autograder.cli.commands.release import release, students
 from autograder.cli.commands.stored import feedback, report
 
-# nbgrader logs its exceptions there, with a traceback, and raises them too.
+# nbgrader logs exceptions to this logger, with a traceback, and raises them too.
 logging.getLogger("tornado.application").addFilter(lambda record: False)
 
 app = typer.Typer(
@@ -31,7 +31,7 @@ app = typer.Typer(
 
 
 def _add(command: Callable[..., None], *examples: str) -> None:
-    """Add a command; each example is the rest of a line after its name."""
+    """Add a command; ``examples`` are arguments of example calls in its help."""
     name = command.__name__.replace("_", "-")
     lines = [f"  python -m autograder {name} {example}".rstrip() for example in examples]
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")

@@ -1,4 +1,4 @@
-"""What grading stored of a class, joined with hand grades and lateness: all outputs start here."""
+"""The stored results of a class, joined with hand grades and lateness; all outputs use them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -22,14 +22,14 @@ from autograder.reports.status_words import format_points
 from autograder.term.dates import Dates
 from autograder.term.totals import Term, terms_of
 
-_MOST_NAMED = 20  # files
+_MOST_NAMED = 20  # unread files in a message
 
 
 class ClassResults:
     """The stored results of a class, as one command reads them.
 
     Args:
-        out: Where the class was graded into.
+        out: The output folder of grading.
         dates: Due dates, and what lateness costs.
         db_url: The gradebook's database; a file in nbgrader's folder if empty.
 
@@ -43,7 +43,7 @@ class ClassResults:
 
     @classmethod
     def opened(cls, out: Path, db: str, dates: Path | None) -> "ClassResults":
-        """Check the options of a command that reads results."""
+        """Return a class's results, after checking the options of a command that reads them."""
         course_dates = usable_dates(dates)
         return cls(out, course_dates, usable_gradebook(db, out / NBGRADER, is_read=True))
 
@@ -53,10 +53,10 @@ class ClassResults:
         return store.read_all(students, on_unreadable=lambda path: self.unread.update({path: None}))
 
     def graded(self, homework: str) -> tuple[list[SubmissionResult], Homework]:
-        """Return a homework with its results, of which there is at least one.
+        """Return a homework's results, of which there is at least one, and the homework.
 
         Raises:
-            BadInputError: There are none.
+            BadInputError: There are no readable results.
             HomeworkError: There is no such homework.
         """
         homework_id = resolve_homework(homework, ROOT)
@@ -70,7 +70,7 @@ class ClassResults:
 
     @cached_property
     def lateness(self) -> Callable[[SubmissionResult], Lateness]:
-        """How late a submission is: the one place that everything which shows a mark asks."""
+        """A function that returns how late a submission is; every output with marks uses it."""
         others: dict[str, list[SubmissionResult]] = defaultdict(list)
         if self.dates.grace_days:  # only they depend on a student's other homeworks
             for homework in self.dates.due:
@@ -79,7 +79,7 @@ class ClassResults:
         return lambda result: self.dates.lateness(result, others[result.student])
 
     def standings(self, results: Sequence[SubmissionResult]) -> list[Standing]:
-        """Join one homework's results with hand grades and lateness, in the same order."""
+        """Return one homework's results joined with hand grades and lateness, in the same order."""
         if not results:
             return []
         homework = results[0].homework
@@ -106,9 +106,9 @@ class ClassResults:
         *,
         students: Collection[str] | None = None,
     ) -> dict[str, Term]:
-        """Add every student's other homeworks to the standings of one.
+        """Return each student's term: these standings of one homework, and those of all others.
 
-        With ``students`` only theirs are read, and no warnings are shown.
+        With ``students`` only their results are read, and no warnings are shown.
         """
         everything = list(standings)
         for homework in all_homeworks(ROOT):
@@ -155,7 +155,7 @@ class ClassResults:
 
 
 def tell_unequal_teams(standings: Sequence[Standing]) -> bool:
-    """Name teams whose members have different hand grades on stderr; return if there are any."""
+    """Name teams whose members have different hand grades on stderr; return whether any have."""
     teams = unequal_teams(standings)
     for team in teams:
         points = [f"{one_line(s.student, 80)} {format_points(s.result.score)}" for s in team]

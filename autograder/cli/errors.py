@@ -31,7 +31,10 @@ def told_in_one_line(*kinds: type[Exception]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(place: Path) -> Iterator[None]:
-    """Name the file that can't be written, or ``place`` if the error names a temporary file."""
+    """Turn an ``OSError`` in the block into a ``BadInputError`` that names the unwritable file.
+
+    If that is a temporary file, the message names ``place`` instead.
+    """
     try:
         yield
     except OSError as error:
@@ -43,9 +46,10 @@ def writing(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alone_in(out: Path) -> Iterator[None]:
-    """Lock a folder: two commands would remove each other's unfinished files.
+    """Lock a folder during the block, so that no other command writes into it.
 
-    A missing folder is made, and removed again if the block writes nothing into it.
+    If another command holds the lock, exit with code 2. A missing folder is made, and removed
+    again if the block writes nothing into it.
     """
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     with told_in_one_line():

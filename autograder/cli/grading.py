@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A grading whose options are checked.
+    """The settings of one grading, after their check.
 
     Attributes:
         settings: The command's options.
@@ -82,12 +82,12 @@ class Plan:
 
     @property
     def released(self) -> Path:
-        """The notebook that students get."""
+        """The path of the notebook that students get."""
         return ROOT / "assignments" / self.homework_id / f"{self.homework_id}.ipynb"
 
 
 def make_plan(settings: GradingSettings) -> Plan:
-    """Check the options before anything is graded or written."""
+    """Check the options, write the date of ``--due``, and return the plan of the grading."""
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(settings.homework, ROOT)
         _check_places(settings.submissions, settings.out)
@@ -136,7 +136,7 @@ def _check_places(submissions: Path, out: Path) -> None:
 
 
 def grading_options(settings: GradingSettings) -> "GradingOptions":
-    """Combine the command's options with nbgrader_config.py."""
+    """Return the grading options, from the command's options and nbgrader_config.py."""
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.judge_settings import configured_judge
     from autograder.judging.check_limits import TimeLimits
@@ -167,7 +167,7 @@ def grading_options(settings: GradingSettings) -> "GradingOptions":
 
 
 def _elsewhere(settings: GradingSettings) -> "Elsewhere | None":
-    """Return what grades on a Dask scheduler's workers; None without a scheduler."""
+    """Return a function that grades on a Dask scheduler's workers; None without a scheduler."""
     if not settings.scheduler:
         return None
     from autograder.cluster.grading import grade_on_cluster
@@ -185,7 +185,7 @@ def _elsewhere(settings: GradingSettings) -> "Elsewhere | None":
 def grade_now(
     plan: Plan, options: "GradingOptions", judges: "JudgePool", on_start: Callable[[], object]
 ) -> list[SubmissionResult]:
-    """Grade the notebooks without a stored result; show a progress bar."""
+    """Grade the notebooks without a stored result, with a progress bar; return all results."""
     import autograder.gradebook.writer  # noqa: F401 -- while the judges start
     from autograder.class_run.run import grade_class
     from autograder.class_run.submissions import SubmissionsError
@@ -213,7 +213,10 @@ def grade_now(
 
 
 def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
-    """Store the results of the whole class: students who left, failed runs, similar work."""
+    """Bring the store up to date with a class's results, and return them with flags if similar.
+
+    Results of students who left are set aside; those of failed runs are stored for the report.
+    """
     with told_in_one_line(HomeworkError, OSError):
         if left := plan.store.set_aside(result.student for result in results):
             words = f"Not among the submissions any more, set aside in {plan.store.left}: "
@@ -260,7 +263,7 @@ def record(plan: Plan, results: Sequence[SubmissionResult]) -> tuple[list[Submis
 
 
 def what_was_refused(error: "GradebookError") -> str:
-    """Return a gradebook's error in a line."""
+    """Return the last line of a gradebook error's message, without SQL."""
     return one_line(without_sql(str(error)).strip().rpartition("\n")[2], 1000)
 
 
@@ -277,7 +280,7 @@ def _gradebook_writer(plan: Plan) -> "GradebookWriter":
 def _amended(
     plan: Plan, results: Sequence[SubmissionResult], before: Sequence[SubmissionResult]
 ) -> list[SubmissionResult]:
-    """Store the results that are different from before."""
+    """Store the results that differ from those ``before``, and return all."""
     for result, was in zip(results, before, strict=True):
         if result != was:
             plan.store.amend(result)
@@ -291,9 +294,10 @@ def write_everything(
     *,
     fresh: Sequence[SubmissionResult] | None = None,
 ) -> list[Standing]:
-    """Write feedback, report, grades and log: all of them, or none.
+    """Write feedback, report, grades and log, all or none; return the standings.
 
-    With ``fresh``, while one watches, only their pages are written, and no table of the course.
+    With ``fresh``, new results of ``--watch``, only their students' pages are written, and the
+    table of the course is not.
     """
     graded = with_headings(plan.homework, ROOT)
     students = None if fresh is None else {result.student for result in fresh}

@@ -23,7 +23,7 @@ Command = Callable[..., None]
 
 
 class Device(enum.StrEnum):
-    """Where the layers run."""
+    """The device that the layers run on."""
 
     CPU = "cpu"
     CUDA = "cuda"
@@ -218,7 +218,7 @@ def usable_gradebook(db: str, course_folder: Path, *, is_read: bool = False) -> 
 
 
 def check_book(book_url: str) -> None:
-    """Reject an address that leads to no book."""
+    """Raise ``BadInputError`` if ``book_url`` can't be the address of a book."""
     try:
         check_book_url(book_url)
     except ValueError as error:
@@ -226,7 +226,7 @@ def check_book(book_url: str) -> None:
 
 
 def usable_dates(file: Path | None) -> Dates:
-    """Read the course's dates; without a file those in the project's folder, if there are any."""
+    """Return the course's dates, from ``file`` or the project's dates.toml; else empty dates."""
     path = file or ROOT / DATES_FILE
     if file is None and not path.is_file():
         return Dates()

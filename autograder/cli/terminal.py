@@ -33,7 +33,7 @@ from autograder.marks.standing import Standing, class_scores
 from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds
 
 _MAX_ROWS = 60
-_ENOUGH = 3  # submissions that lose a check alike before the check is suspected
+_ENOUGH = 3  # submissions must fail a check alike before the check is suspected
 _MOST_LISTED = 10  # students named in a line
 _URGENT = {Outcome.PROBLEM: "bold red", Outcome.KEPT: "yellow", Outcome.MISSING: "dim"}
 _PIPE_WIDTH = 110  # of a log or a file
@@ -69,7 +69,7 @@ def output() -> Console:
 
 
 def listed(students: Sequence[str]) -> str:
-    """Return students' ids in a line, the first few of many."""
+    """Return students' ids in a line; of many, the first few and the number of the others."""
     more = f" and {len(students) - _MOST_LISTED} more" if len(students) > _MOST_LISTED else ""
     return ", ".join(one_line(student, 80) for student in students[:_MOST_LISTED]) + more
 
@@ -112,7 +112,7 @@ class StepProgress:
         self._bar.update(self._task, total=total)
 
     def advance(self, last: str) -> None:
-        """Count one more submission, and show a word about it."""
+        """Count one more submission, and show ``last``, such as its student, beside the bar."""
         self._done += 1
         self._bar.update(self._task, completed=self._done, last=one_line(last, 60))
         every = max(1, self._total // _PLAIN_LINES)
@@ -166,7 +166,7 @@ def print_grades(standings: Sequence[Standing], console: Console) -> None:
 
 
 def _table(*columns: str) -> Table:
-    """Return a table; columns of numbers end in ``>``."""
+    """Return a table with these headings; a column is aligned right if its name ends in ``>``."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
         if name.endswith(">"):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from autograder.class_run.options import GradingOptions
 
 _LOOK_SECONDS = 0.5  # between two looks at the folder
-_REST = 10  # writing outputs takes at most one of so many parts of the time
+_REST = 10  # the pause between two writings of the outputs, in multiples of their duration
 _PATIENCE_SECONDS = 5.0  # after its last change a broken file is taken as handed in
 
 
@@ -71,7 +71,7 @@ def watch_class(
 
 
 class _Watch:
-    """The class so far; ready to grade as soon as it is made."""
+    """Grades a watched class, and keeps its results so far; creating it starts the judges."""
 
     def __init__(self, plan: Plan, options: "GradingOptions", judges: "JudgePool") -> None:
         from autograder.class_run.course import Course
@@ -97,7 +97,7 @@ class _Watch:
         output().print(f"Watching {folder}; Ctrl-C ends it", soft_wrap=True)
 
     def grade(self, arrived: Mapping[str, Path], arrivals: "Arrivals") -> None:
-        """Grade notebooks and those that arrive meanwhile; show and write their marks."""
+        """Grade the ``arrived`` notebooks and those that arrive meanwhile; show and write marks."""
         from autograder.class_run.run import grade_notebooks
 
         plan, graded_now = self._plan, set(arrived)
@@ -128,7 +128,7 @@ class _Watch:
         self.keep()
 
     def keep(self) -> None:
-        """Record the new results, and write everything."""
+        """Record the new results in the gradebook, and write all outputs."""
         if not self._fresh:
             return
         began = time.monotonic()
@@ -151,8 +151,8 @@ class _Watch:
 class Arrivals:
     """Notebooks that arrive or change in a folder.
 
-    A notebook that is no whole JSON is still being written: it waits until it is whole, or until
-    nothing has changed for a while. So does a missing one.
+    A notebook that is missing or not valid JSON may still be being written: it is reported once it
+    is valid, or once nothing has changed for a while.
     """
 
     def __init__(self, submissions: Path, homework: Homework) -> None:
@@ -160,7 +160,7 @@ class Arrivals:
         self._told: dict[str, tuple[int, ...]] = {}
 
     def look(self, *, but: Container[str] = ()) -> dict[str, Path]:
-        """Return the notebooks that are new or changed, but for those of some students."""
+        """Return the new or changed notebooks by student, except those of the students ``but``."""
         arrived = {}
         for student, path in _present(self._submissions, self._homework.id).items():
             stamp = _stamp(path)  # before reading: a later change differs from it
@@ -173,7 +173,7 @@ class Arrivals:
 
 
 def _present(submissions: Path, homework_id: str) -> dict[str, Path]:
-    """Return the notebooks of a class; nobody may have handed in anything yet."""
+    """Return the notebooks of a class by student; empty if nobody has handed in anything yet."""
     with contextlib.suppress(SubmissionsError):
         return find_submissions(submissions, homework_id)
     return {}
@@ -197,7 +197,7 @@ def _is_whole(path: Path, homework: Homework) -> bool:
 
 
 def _has_settled(path: Path) -> bool:
-    """Return whether neither a file nor its folders have changed lately."""
+    """Return whether a file and its two folders have stayed unchanged for a while."""
     changed = 0.0
     for place in (path, path.parent, path.parent.parent):
         with contextlib.suppress(OSError):

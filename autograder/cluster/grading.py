@@ -30,7 +30,7 @@ _turn = threading.Lock()  # a worker has one judge, however many threads Dask gi
 def grade_on_cluster(
     cluster: Cluster, course: Course, notebooks: Mapping[str, Given], options: GradingOptions
 ) -> Iterator[list[Graded]]:
-    """Grade notebooks on a scheduler's workers, a few a thread at a time.
+    """Yield lists of results, graded on a scheduler's workers, a few per thread at a time.
 
     Raises:
         ClusterError: The scheduler is gone, has no worker, or one with another ``course_lib``.
@@ -91,7 +91,7 @@ def grade_on_cluster(
 
 
 def _result_of(future: Any) -> SubmissionResult | None:
-    """Return a worker's result; None if there is none, or the worker is gone with it."""
+    """Return a worker's result; None if grading failed, or the worker was lost."""
     from distributed import CancelledError
 
     with contextlib.suppress(CancelledError):
@@ -119,7 +119,7 @@ def _error_of(future: Any, client: Any) -> BaseException:
 
 
 class _Room:
-    """How many notebooks may be under way: four a thread, so that memory stays flat.
+    """Limits the submitted notebooks to four per worker thread, so that memory stays bounded.
 
     Workers may join at any time; they are counted at most once a second.
     """
@@ -130,7 +130,7 @@ class _Room:
         self._counted = -math.inf
 
     def beside(self, underway: Sized) -> int:
-        """Return how many more may be submitted."""
+        """Return how many more notebooks may be submitted, beside those ``underway``."""
         if time.monotonic() - self._counted > _RECOUNT_SECONDS:
             threads = self._client.scheduler_info(n_workers=0)["total_threads"]
             self._slots = 4 * max(threads, 1)
@@ -141,7 +141,7 @@ class _Room:
 def _grade_one(
     course: Course, notebook: bytes, student: str, seed: int, options: GradingOptions
 ) -> dict[str, Any]:
-    """Grade one submission in a Dask worker, which keeps its judge for the next."""
+    """Grade one submission in a Dask worker, which keeps its judge; return the result as JSON."""
     from distributed import get_worker
 
     if course.reference not in ("", installed_reference()):

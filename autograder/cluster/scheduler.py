@@ -38,7 +38,7 @@ class Cluster:
     trusted_network: bool = False
 
     def __post_init__(self) -> None:
-        """Reject addresses that can't work, or must not."""
+        """Check the address; ``tls://`` needs certificates, ``tcp://`` a trusted network."""
         if not self.scheduler.startswith(("tcp://", "tls://")):
             raise ValueError(
                 f"--scheduler must begin with tcp:// or tls://, got {self.scheduler!r}"
@@ -81,7 +81,7 @@ class Cluster:
         """Wait until a worker can grade: without one, Dask would wait for ever.
 
         Raises:
-            ClusterError: None came.
+            ClusterError: No such worker joined in time.
         """
         needed = resources_of(device)
         gives_up = time.monotonic() + _CONNECT_SECONDS
@@ -102,7 +102,7 @@ class Cluster:
 
 
 def resources_of(device: str) -> dict[str, float]:
-    """Return the worker's resources that a submission takes: a GPU serves one at a time."""
+    """Return the Dask resources that one submission takes: a whole GPU if ``cuda``, else none."""
     return {"GPU": 1} if device == "cuda" else {}
 
 

@@ -1,1 +1,1 @@
-"""The commands, a module each; what several need lies in the room around it."""
+"""The commands, one module each; code that several share lies in ``autograder.cli``."""

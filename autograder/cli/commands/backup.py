@@ -106,7 +106,7 @@ def restore(
 
 
 def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
-    """Describe the damage to a gradebook; empty if there is none."""
+    """Return a description of the damage to a gradebook; empty if there is none."""
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     try:
@@ -119,7 +119,7 @@ def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
 def _write(
     file: Path, out: Path, gradebook: Path | None, copy_gradebook: Callable[[Path, Path], object]
 ) -> int:
-    """Write the archive under a temporary name, then rename it."""
+    """Write the archive under a temporary name, then rename it; return the number of files."""
     file.parent.mkdir(parents=True, exist_ok=True)
     names = []
     with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=file.absolute().parent) as made:
@@ -144,7 +144,7 @@ def _write(
 
 
 def _paths(out: Path) -> Iterator[Path]:
-    """Yield the files, folders and links to copy, but for the gradebook."""
+    """Yield the files, folders and links in ``out`` to copy, except the gradebook's."""
     for path in sorted(out.rglob("*")):
         parts = path.relative_to(out).parts
         temporary = parts[-1] == LOCK or any(part.startswith(UNFINISHED) for part in parts)
@@ -163,12 +163,15 @@ def _copy_database(source: Path, copy: Path) -> None:
 
 
 def _entry(name: str) -> str:
-    """Return a file's name in the archive: zip takes UTF-8, and a student's may be none."""
+    """Return a file's name in the archive, with bytes escaped that are not UTF-8."""
     return name.replace("\\", "\\\\").encode(errors="backslashreplace").decode()
 
 
 def _lay_out(archive: zipfile.ZipFile, stage: Path) -> int:
-    """Unpack an archive that holds just the files that it lists; zip checks their contents."""
+    """Unpack an archive into ``stage``; return the number of files.
+
+    It must hold just the files that it lists; zip checks their contents.
+    """
     files = _listed(archive)
     if sorted([*map(_entry, files), _LIST]) != sorted(archive.namelist()):
         raise ValueError("it does not hold the files that it lists")
@@ -185,7 +188,7 @@ def _lay_out(archive: zipfile.ZipFile, stage: Path) -> int:
 
 
 def _listed(archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the files in a backup; format 1 listed them with their hashes."""
+    """Return the names of the files in a backup; a backup of format 1 lists hashes too."""
     try:
         listed = json.loads(archive.read(_LIST))
         found, files = listed["format"], [*map(str, listed.get("files") or listed["sha256"])]

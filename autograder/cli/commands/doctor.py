@@ -33,13 +33,13 @@ _NEEDED_GIB = 2.0
 
 
 class Finding(NamedTuple):
-    """One thing that grading uses.
+    """The state of one thing that grading uses.
 
     Attributes:
-        subject: Its name.
+        subject: The thing's name.
         state: ``ok``, ``missing`` (grading needs it) or ``without`` (grading works without it).
         found: The version or state that was found.
-        fix: How to mend it; empty if nothing is to do.
+        fix: How to mend it; empty if nothing needs to be done.
     """
 
     subject: str
@@ -92,7 +92,7 @@ def _python() -> Finding:
 
 
 def _packages(root: Path) -> list[Finding]:
-    """Compare the installed versions with the pins."""
+    """Return a finding for each package: its installed version, compared with the pinned one."""
     files = sorted((root / "requirements").glob("*.txt"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
@@ -139,7 +139,7 @@ def _problem_with(cell: str, *, device: str) -> str:
 
 
 def _memory() -> Finding:
-    """Say how the memory of students' processes is limited."""
+    """Return how the memory of students' processes is limited."""
     from autograder.sandbox.cgroup import delegated_group
 
     looked = "looked at five times a second"
@@ -163,7 +163,7 @@ def _gpu() -> Finding:
 
 
 def _database(root: Path, db_url: str) -> Finding:
-    """Look at the gradebook's database, and at the program that nbgrader runs for it."""
+    """Return whether the gradebook's database, and alembic, which nbgrader runs for it, work."""
     from traitlets.config import Config
 
     from autograder.gradebook.database import DatabaseError, check_database, configured_url
@@ -182,7 +182,7 @@ def _database(root: Path, db_url: str) -> Finding:
 
 
 def _dates(root: Path) -> list[Finding]:
-    """Read the course's dates, if it has any: every command stops at an error in them."""
+    """Return whether the course's dates can be read; an empty list if it has none."""
     from autograder.homework_source.homework import all_homeworks
     from autograder.term.dates import DATES_FILE, DatesError, read_dates
 
@@ -207,7 +207,7 @@ def _disk(root: Path) -> Finding:
 def _cluster(
     scheduler: str, ca: Path | None, cert: Path | None, key: Path | None, trusted: bool
 ) -> Finding:
-    """Count the workers of a running scheduler, and compare their versions."""
+    """Return the number of a running scheduler's workers, after comparing their versions."""
     from autograder.cluster.scheduler import Cluster, ClusterError
 
     try:

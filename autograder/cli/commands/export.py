@@ -41,7 +41,7 @@ from autograder.reports.status_words import format_points
 
 
 class Target(enum.StrEnum):
-    """The systems that points can be written for."""
+    """The systems that points can be exported to."""
 
     CANVAS = "canvas"
     MOODLE = "moodle"
@@ -144,7 +144,7 @@ def export(
 def _check(
     to: Target, file: Path, column: str, worksheet: Path | None, feedback: Path | None
 ) -> None:
-    """Reject options that are missing for a system, or mean nothing to it."""
+    """Reject the options if a system needs one that is missing, or does not use a given one."""
     if to is Target.CANVAS and not column:
         raise BadInputError(
             "--column is missing: what does Canvas call the assignment? It is the heading of a "

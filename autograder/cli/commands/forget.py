@@ -86,7 +86,7 @@ def forget(
         ):
             raise typer.Exit(1)
         try:
-            # A run that breaks off leaves something that the same command finds again.
+            # In this order the same command, run again, finds what an interrupted run has left.
             if rows:
                 remove_rows(student, course, db_url)
             unread = _forget_likeness(student, out)
@@ -158,7 +158,7 @@ def _is_about(student: str, line: str) -> bool:
 
 
 def _forget_likeness(student: str, out: Path) -> list[Path]:
-    """Remove the flags of others that name the student; return their files that can't be read."""
+    """Remove other students' flags that name the student; return their unreadable files."""
     unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)
@@ -175,12 +175,12 @@ def _names_in(flag: Flag, student: str) -> bool:
 
 
 def _name(student: str) -> re.Pattern[str]:
-    """Return a pattern of an id that is not a part of another."""
+    """Return a pattern that finds the student's id, but not inside a longer id."""
     return re.compile(rf"(?<![\w.@-]){re.escape(student)}(?![\w@-])")
 
 
 def _remove(places: list[Path], out: Path) -> None:
-    """Move each place away in one step, and only then remove it."""
+    """Remove the places: move each into a temporary folder in ``out``, then delete that."""
     gone = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
     for number, path in enumerate(places):
         shutil.move(path, gone / str(number))

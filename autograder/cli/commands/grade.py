@@ -65,11 +65,11 @@ def regrade(settings: GradingSettings) -> None:
 
 
 def grade_and_write(settings: GradingSettings, *, is_regrade: bool = False) -> None:
-    """Grade a class, and write everything from its results."""
+    """Grade a class, and write all outputs from its results."""
     from autograder.class_run.judges import JudgePool
 
     with contextlib.closing(JudgePool()) as judges:
-        if not settings.scheduler:  # starting takes seconds, in which the rest is checked
+        if not settings.scheduler:  # it takes seconds; meanwhile the options are checked
             judges.prepare(isolated=settings.sandbox, device=settings.device.value)
         plan = make_plan(settings)
         options = grading_options(settings)
@@ -128,7 +128,7 @@ class _Before:
 
     @classmethod
     def read(cls, plan: Plan, *, is_regrade: bool) -> "_Before":
-        """Read the stored results, or the copy that an ended regrade has left."""
+        """Return the stored results, or those in the copy that an interrupted regrade has left."""
         results = plan.kept.of(plan.homework_id)
         if is_regrade and not results:
             readable = " that can be read" if plan.kept.unread else ""
@@ -145,7 +145,7 @@ class _Before:
         )
 
     def check_tests(self, plan: Plan, options: "GradingOptions") -> None:
-        """Reject a source with none of the tests that the class was graded with."""
+        """Raise ``BadInputError`` if the homework has none of the tests that graded the class."""
         tests = {cell.grade_id for cell in plan.homework.checks}
         graded_by = {check.check for result in self.results for check in result.checks}
         if graded_by and not graded_by & tests and not (options.force or self.is_regrade):
@@ -163,7 +163,10 @@ class _Before:
     def changes(
         self, results: Sequence[SubmissionResult], again: set[str]
     ) -> Sequence[Change] | None:
-        """Return the marks that changed; None if there is nothing to compare."""
+        """Return the changed marks; None if there is nothing to compare.
+
+        A regrade compares all students, ``grade`` only those in ``again``.
+        """
         if self.is_regrade:
             interrupted = {result.student for result in results if result.interrupted}
             found = compare(self.results, results)
@@ -174,7 +177,7 @@ class _Before:
         return compare(before, now)
 
     def remove_copy(self, plan: Plan) -> None:
-        """Remove the copy of these results: their changes have been shown."""
+        """Remove the copy of these results; called after the changes were shown."""
         if self.has_copy and (copy := plan.store.find_copy()):
             copy.remove()
 
@@ -207,7 +210,7 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
 
 
 def _causes(interrupted: Sequence[SubmissionResult]) -> list[str]:
-    """Return the causes of interruptions with their numbers, the most frequent first."""
+    """Return a line for each cause of interruptions, with its count, the most frequent first."""
     texts = Counter(
         one_line(flag.text, 600)
         for result in interrupted
