@@ -1,4 +1,4 @@
-"""The notebook of a student that counts: the newest with the right name."""
+"""Chooses which notebook of a student counts: the newest with the right name."""
 
 import re
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
         raise ChoiceError(f"which one is the work? It may be each of {_listed(newest)}")
 
     def order(attempt: Attempt) -> tuple[datetime, int, int, int]:
-        """Later attempts are larger; of two that are alike, the one less deep in folders."""
+        """Return a sort key: the larger, the later; among equals, the fewer folders around it."""
         again = _again(attempt, homework_id) or 0
         return age(attempt), attempt.name.upload, again, -attempt.name.file.count("/")
 
@@ -74,7 +74,7 @@ def is_notebook_of(attempt: Attempt, homework_id: str) -> bool:
 
 
 def _again(attempt: Attempt, homework_id: str) -> int | None:
-    """Return the number of a copy of the homework, 0 for itself; None for other names."""
+    """Return the number in a copy's file name, 0 for the homework's own name, None for others."""
     stem = _stem(attempt)
     if stem == attempt.name.person:  # ada.ipynb
         return 0
@@ -85,7 +85,7 @@ def _again(attempt: Attempt, homework_id: str) -> int | None:
 
 
 def _is_copy(attempt: Attempt, homework_id: str) -> bool:
-    """Return whether a name is that of a copy made at home, which may be the work or a backup."""
+    """Return whether a file is named as a copy made by hand, which may be the work or a backup."""
     found = _named_like(attempt, homework_id)
     return bool(found and (found["of"] or found["copy"]))
 

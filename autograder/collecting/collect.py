@@ -156,7 +156,10 @@ def _is_graded_into(files: Sequence[HandedIn]) -> bool:
 
 @dataclass(kw_only=True)
 class _Collector:
-    """Finds the owners in one download, below ``depth`` folders, and copies their notebooks."""
+    """Finds the owners of the files in one download, and copies their notebooks.
+
+    ``depth`` is the number of leading folders in all paths, which name no student.
+    """
 
     naming: Naming
     depth: int
@@ -171,10 +174,10 @@ class _Collector:
         line = Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=remark)
         self.lines.append(line)
 
-    # ---- whose each file is ----
+    # ---- the owner of each file ----
 
     def group(self, files: Sequence[HandedIn]) -> People:
-        """Give each file to its owner; a file without one gets a line in the summary."""
+        """Return each person's attempts; a file without an owner gets a line in the summary."""
         people = self._with_owners(files)
         if self.naming is Naming.CANVAS:
             self._keep_folders(people)
@@ -224,9 +227,9 @@ class _Collector:
         return f"{words}: move its files to {owner.student}" if other else ""
 
     def _keep_folders(self, people: People) -> None:
-        """Give unlisted people whose name at Canvas has changed the folder that they have.
+        """Keep the folders of unlisted people whose name at Canvas has changed.
 
-        A name that can be read in several ways is no proof of its number.
+        They are recognised by Canvas's number, if their file names can be read in one way only.
         """
         folders = canvas_folders(self.target, self.roster)
         for person, attempts in people.items():
@@ -272,13 +275,13 @@ class _Collector:
         return people
 
     def _named(self, files: Sequence[HandedIn]) -> Iterator[tuple[HandedIn, Name]]:
-        """Read the names of the files; one that can't be read gets a line in the summary."""
+        """Yield each file with its name as read; an unreadable one gets a line in the summary."""
         inside = [file.parts[self.depth :] for file in files]
         read = READERS[self.naming]
         readings = [read(parts, self.homework_id) if parts else [] for parts in inside]
         if self.naming is Naming.BLACKBOARD:
             readings = with_whole_users(readings)
-        known: dict[str, set[str]] = defaultdict(set)  # the people that a number is sure to be of
+        known: dict[str, set[str]] = defaultdict(set)  # number to its certain owners
         for names in readings:
             if len(names) == 1:
                 known[names[0].lms_id].add(names[0].person)
@@ -303,9 +306,12 @@ class _Collector:
         return remark
 
     def _meant(self, readings: Sequence[Name], known: Mapping[str, set[str]]) -> Name | None:
-        """Choose the only way to read a name that fits the others; None if there are several."""
+        """Return the one reading of a name that fits the other names; None if several fit.
+
+        ``known`` maps each platform number to its owners by unambiguous names.
+        """
         possible = [x for x in readings if known.get(x.lms_id, set()) <= {x.person}]
-        if self.naming is Naming.CANVAS and possible:  # whose files' names are full of numbers
+        if self.naming is Naming.CANVAS and possible:  # its file names hold many numbers
             listed = [x for x in possible if self.roster.find(x.lms_id)]
             if any(_stands_in_file(possible[0], other) for other in listed):
                 return None  # of a person outside the class list, with such a file name
@@ -313,7 +319,7 @@ class _Collector:
         return possible[0] if len({x.lms_id for x in possible}) == 1 else None
 
     def _records(self, files: Sequence[HandedIn]) -> dict[str, Record]:
-        """Read Gradescope's records of the folders."""
+        """Return Gradescope's record of each folder; empty if unreadable or of other platforms."""
         if self.naming is not Naming.GRADESCOPE:
             return {}
         remark = f"no {METADATA}: students are called after Gradescope's folders"
@@ -382,7 +388,7 @@ def _read_whole(file: HandedIn, limit: int) -> bytes:
 
 
 def _stands_in_file(name: Name, other: Name) -> bool:
-    """Return whether another reading of a name of Canvas's takes its start for a file's name."""
+    """Return whether ``other`` finds Canvas's two numbers inside the file name of ``name``."""
     return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
 
 
@@ -403,7 +409,10 @@ def _share_with_team(people: People, roster: Roster) -> None:
 
 
 def _folder_owners(people: People) -> dict[str, str]:
-    """Return the owner of each folder: listed people first, then people of just that name."""
+    """Return the person with the first claim to each folder, by folder key.
+
+    Listed people come before others, and then people with just that name.
+    """
 
     def rank(person: str) -> tuple[bool, bool]:
         owner = people[person][0].owner

@@ -21,8 +21,8 @@ _MAX_FILES = 200_000
 _MOST_OF_ONE = 1_000  # notebooks of one student, and as many other files
 _GIT = ".git"
 _SKIPPED = (_GIT, ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
-_DEEPEST = 64  # folders in folders: walking down, Python may take no more than a thousand
-_DEEPEST_CLONE = 4  # folders of a zip around it
+_DEEPEST = 64  # nested folders; Python's recursion ends at a thousand
+_DEEPEST_CLONE = 4  # folders around a clone in a zip
 _EXTENDED_TIME = 0x5455
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -44,7 +44,7 @@ class HandedIn:
         modified: When it was last changed; None if that is not known.
         cloned: Whether it lies in a clone of git's, which changes the times of files.
         problem: Why it must not be read; empty if it may.
-        read: Returns at most so many bytes; raises UnreadableFileError.
+        read: Returns the file's first bytes, up to a number; raises UnreadableFileError.
     """
 
     parts: tuple[str, ...]
@@ -55,25 +55,25 @@ class HandedIn:
 
     @property
     def path(self) -> str:
-        """Its path, as people write it."""
+        """The parts, joined by ``/``."""
         return "/".join(self.parts)
 
     @property
     def is_notebook(self) -> bool:
-        """Whether it calls itself one."""
+        """Whether the file's name ends in ``.ipynb``."""
         return self.parts[-1].lower().endswith(".ipynb")
 
 
 @contextmanager
 def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[HandedIn]]:
-    """List the files of a folder or a zip.
+    """Yield the list of files in a folder or a zip; times in a zip are of ``zone``.
 
     The number of files below one name is bounded, so that no student can keep the rest of the class
-    from being collected. Of too many notebooks none may be read.
+    from being collected. If one name has too many notebooks, none of these may be read.
     """
     if source.is_dir():
         names: list[str] = []
-        with suppress(OSError):  # of which walking tells
+        with suppress(OSError):  # which walking reports
             names = [path.name for path in source.iterdir()]
         yield _sorted(_walk(source), names)
     elif not source.exists():
@@ -92,8 +92,11 @@ def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[Hande
 
 
 def _sorted(files: Iterator[HandedIn], first: Collection[str]) -> list[HandedIn]:
-    """List files; ``first`` are the names with which their paths begin."""
-    depth = 2 if len({*first} - {*_SKIPPED}) == 1 else 1  # all may lie in a folder of their own
+    """Return the files by path; of one student, no more than the limit.
+
+    ``first`` are the first parts of all paths; if there is only one, it holds students' folders.
+    """
+    depth = 2 if len({*first} - {*_SKIPPED}) == 1 else 1  # one folder may hold all of them
     count: Counter[tuple[tuple[str, ...], bool]] = Counter()
     found = []
     for file in files:

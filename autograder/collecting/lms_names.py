@@ -71,7 +71,7 @@ _CANVAS_ANONYMOUS = re.compile(
 )
 # Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders.
 _MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
-_MOST_READINGS = 32  # a path with more is read in no way
+_MOST_READINGS = 32  # a path with more counts as unreadable
 _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 # Homework 3_lovelace12_attempt_2026-10-05-14-30-59_hw03.ipynb, and a .txt with the student's words
 _BLACKBOARD = re.compile(
@@ -221,7 +221,7 @@ def read_classroom(parts: Sequence[str], homework_id: str) -> list[Name]:
 
 
 def classroom_prefixes(homework_id: str) -> tuple[str, str]:
-    """Return how GitHub Classroom's repositories may begin: the homework's id, or its number."""
+    """Return the prefixes of GitHub Classroom's repositories: the homework's id and its number."""
     return f"{homework_id}-", f"{homework_id.partition('-')[0]}-"
 
 
@@ -267,7 +267,7 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
             break
         for naming in _RECOGNISED:
             if naming is Naming.CLASSROOM and skipped < around:
-                continue  # hw03-class holds the clones, and is none
+                continue  # hw03-class is the folder around the clones
             count = sum(bool(READERS[naming](f.parts[skipped:], homework_id)) for f in files)
             if count > most:
                 best, depth, most = naming, skipped, count

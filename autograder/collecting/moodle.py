@@ -131,7 +131,7 @@ def maximum_grade(participants: Iterable[Participant]) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
-    """The student that a participant is, unless another participant has a better claim."""
+    """The student that a participant seems to be; ``found`` says by which data."""
 
     participant: Participant
     student: str
@@ -139,10 +139,10 @@ class _Claim:
 
 
 class MoodlePeople:
-    """Finds the participants of one assignment in the class list, or calls them by their names.
+    """Finds the owner of each participant in one assignment: in the class list, else by name.
 
-    Students choose their names. So a name leads to no student whom another participant is by ID
-    number or e-mail, and of two participants of one name it leads to neither.
+    Students choose their names. So an ID number or e-mail counts more than a name, and a name that
+    two participants share identifies neither.
 
     Args:
         participants: Those of the worksheet, or of the zip if there is none.
@@ -162,11 +162,11 @@ class MoodlePeople:
             self._settle(rivals)
 
     def owner_of(self, participant: Participant) -> Owner:
-        """Return the owner; its problem says if it can't be told."""
+        """Return the participant's owner; its problem says why the student is unknown, if so."""
         return self._owners[participant]
 
     def find(self, student: str) -> Participant | None:
-        """Return the one participant that a student of the course is; None if nobody is."""
+        """Return the participant who is this student of the course; None if nobody is."""
         return self._by_student.get(folder_key(student))
 
     def _claim(self, participant: Participant) -> _Claim:
@@ -179,7 +179,7 @@ class MoodlePeople:
         )
 
     def _settle(self, rivals: Sequence[_Claim]) -> None:
-        """Give a student to the best of several claims."""
+        """Assign a student to the one best claim; other owners, or all in a tie, get a problem."""
         best = min(claim.found for claim in rivals)
         winners = [claim for claim in rivals if claim.found == best]
         student = winners[0].student
@@ -214,9 +214,9 @@ class MoodlePeople:
 def moodle_owners(
     names: Iterable[Name], people: MoodlePeople, worksheet: Worksheet | None, roster: Roster
 ) -> Owners:
-    """Find owners by the class list and the worksheet, or by full names."""
+    """Return a function that finds a file's owners by class list and worksheet, or full name."""
     told: dict[Name, Participant] = {}
-    called: dict[str, set[str]] = defaultdict(set)  # numbers of names that may be a group's
+    called: dict[str, set[str]] = defaultdict(set)  # name, perhaps a group's, to its numbers
     for name in dict.fromkeys(names):
         participant = participant_of(name) if worksheet is None else worksheet.get(name.lms_id)
         if participant and (worksheet is None or _fits(participant, name)):
@@ -227,7 +227,7 @@ def moodle_owners(
     def owners(name: Name) -> list[Owner]:
         numbers = called[folder_key(name.called)]
         if name.lms_id in numbers and (members := roster.members(name.called)):
-            # the number is the group's; but somebody may be called as a group is
+            # the number is the group's, unless a person has chosen the group's name
             several = f"several call themselves {name.called}, as the team does"
             return of_team(members, name, several if len(numbers) > 1 else "")
         if name in told:
@@ -238,7 +238,7 @@ def moodle_owners(
 
 
 def _stranger(name: Name, other: Participant | None) -> Owner:
-    """Return somebody whom the worksheet lacks, or gives another name."""
+    """Return an owner with a problem: the worksheet lacks them, or has ``other`` instead."""
     words = f"calls Participant {name.lms_id} {other.name}" if other else "does not have them"
     return Owner(
         person=name.person,
@@ -254,7 +254,10 @@ def participant_of(name: Name) -> Participant:
 
 
 def _fits(told: Participant, name: Name) -> bool:
-    """Return whether a file's name fits the worksheet's; a group's number may be the same."""
+    """Return whether a file's person is called as the participant with its number.
+
+    If not, the number may be a group's.
+    """
     return name.called == _NOT_NAMED or _letters(told.name) == _letters(name.called)
 
 
@@ -263,7 +266,7 @@ def _letters(name: str) -> str:
 
 
 def _people_by_name(roster: Roster) -> dict[str, Person]:
-    """Return the people with a full name of their own in the class list, by that name.
+    """Return the people whose full name occurs once in the class list, by that name.
 
     An entry with digits or an ``@`` is an ID number or an address. A participant may choose it as
     a name, and so it identifies nobody by name.

@@ -27,8 +27,8 @@ class Owner:
         person: The platform's name of the student; two people never share it.
         student: The student's id in the course.
         listed: Whether the class list has the person.
-        problem: Why nothing of theirs can be taken; empty if it can.
-        others: Folders that would be theirs, were less known of them, or more.
+        problem: Why their files can't be collected; empty if they can.
+        others: Folders that they may have from a time when the course knew less or more of them.
     """
 
     person: str
@@ -43,12 +43,12 @@ Owners = Callable[[Name], list[Owner]]
 
 
 def owners_by_name(roster: Roster) -> Owners:
-    """Find owners by their number or name at the platform."""
+    """Return a function that finds a file's owners by their number or name at the platform."""
 
     def owners(name: Name) -> list[Owner]:
         if members := roster.members(name.called):
             return of_team(members, name)
-        # in the class list digits are a user's
+        # digits in the class list are a user's number, which this is not
         lms_id = "" if name.hidden and name.lms_id.isdigit() else name.lms_id
         found = roster.find(lms_id, name.person, name.called)
         hidden = (
@@ -72,7 +72,7 @@ def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]
     """Return an owner for each member of a team."""
     return [
         Owner(
-            # two students with the name of one team are two
+            # two students who call themselves as one team stay apart
             person=f"{member.lms_id} by {name.person}",
             student=member.student,
             listed=True,
@@ -153,7 +153,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def owners_by_record(records: Mapping[str, Record], roster: Roster) -> Owners:
-    """Find owners by Gradescope's records of the folders."""
+    """Return a function that finds a file's owners by Gradescope's records of the folders."""
 
     def owners(name: Name) -> list[Owner]:
         record = records.get(name.person)
@@ -178,7 +178,7 @@ def _submitter(submitter: Submitter, name: Name, roster: Roster) -> Owner:
 
 
 def canvas_folders(target: Path, roster: Roster) -> dict[str, str]:
-    """Return, by Canvas's number, the one folder of an unlisted student that ends in it."""
+    """Return the folders of unlisted students, by the Canvas number at their end, if unique."""
     folders: dict[str, list[str]] = defaultdict(list)
     for path in target.iterdir() if target.is_dir() else ():
         name, _, number = path.name.rpartition("_")
@@ -188,7 +188,7 @@ def canvas_folders(target: Path, roster: Roster) -> dict[str, str]:
 
 
 def other_folder(owner: Owner, target: Path, roster: Roster, homework_id: str) -> str:
-    """Return the folder of somebody who would get a second one; empty if nobody has it."""
+    """Return the folder that a person already has under another name; empty if there is none."""
     own = target / owner.student
     if (own / homework_id).exists():
         return ""
@@ -198,6 +198,6 @@ def other_folder(owner: Owner, target: Path, roster: Roster, homework_id: str) -
 
 
 def named_by_list(target: Path) -> bool:
-    """Return whether there are students' folders and none has a name of Canvas's."""
+    """Return whether there are students' folders, and none ends in a number as Canvas's do."""
     students = {path.parents[1].name for path in target.glob("*/*/*.ipynb")}
     return bool(students) and not any(re.search(r"_[0-9]+\Z", name) for name in students)

@@ -14,7 +14,7 @@ _MAX_TIMESTAMP_BYTES = 200
 
 
 class Outcome(enum.StrEnum):
-    """What became of a submission."""
+    """The outcome of collecting a submission."""
 
     COLLECTED = "collected"
     REPLACED = "replaced"  # an older one was there
@@ -27,7 +27,10 @@ class Outcome(enum.StrEnum):
 def put_notebook(
     path: Path, data: bytes, file: HandedIn, *, moment: datetime | None, late: str, force: bool
 ) -> tuple[Outcome, str]:
-    """Write a notebook, and when it was handed in, unless a newer one is there."""
+    """Write a notebook and its time of submission, unless a newer notebook is there.
+
+    ``late`` is the text of late.txt, or empty. Returns the outcome and a remark, often empty.
+    """
     outcome, remark = _outcome(path, data, file, force=force)
     if outcome in (Outcome.KEPT, Outcome.PROBLEM):
         return outcome, remark
@@ -42,7 +45,7 @@ def put_notebook(
 
 
 def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Decide whether to place a notebook, and say why; its place may hold a file already."""
+    """Return the outcome for a notebook whose place may hold a file already, and the reason."""
     for folder in (path.parent, path.parent.parent):
         if folder.is_symlink():
             return Outcome.PROBLEM, f"{folder} is a link: put a folder in its place"
@@ -67,7 +70,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:
-    """Write the time or the mark of lateness; an unchanged notebook keeps its first time."""
+    """Write timestamp.txt and late.txt, or remove them; if ``unchanged``, keep the first time."""
     timestamp, marked_late = folder / "timestamp.txt", folder / "late.txt"
     if unchanged:
         before = _read(timestamp)

@@ -39,7 +39,7 @@ class Person:
 
 
 class Roster:
-    """A class list, found by id and by name."""
+    """A class list; its people can be found by id, team and folder."""
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         self.people = tuple(people)
@@ -48,25 +48,25 @@ class Roster:
         self._by_folder = {folder_key(person.student): person for person in self.people}
 
     def find(self, *lms_ids: str) -> Person | None:
-        """Return the first person whom the platform calls by one of these."""
+        """Return the first person found by these platform ids, in their order; None without one."""
         found = (self._by_id.get(folder_key(lms_id)) for lms_id in lms_ids if lms_id)
         return next((person for person in found if person), None)
 
     def members(self, team: str) -> list[Person]:
-        """Return the members of a team; empty if this is the name of no team."""
+        """Return the members of a team; empty if no team has this name."""
         return [p for p in self.people if p.team and folder_key(p.team) == folder_key(team)]
 
     def of(self, student: str) -> Person | None:
-        """Return the person with this id in the course."""
+        """Return the person with this id in the course; None without one."""
         return self._by_student.get(student)
 
     def namesake(self, student: str) -> Person | None:
-        """Return the person whose folder some file systems take for this one."""
+        """Return the person whose folder some file systems do not tell from this student's."""
         return self._by_folder.get(folder_key(student))
 
 
 def folder_name(text: str) -> str:
-    """Return a name of letters, digits and ``_ . @ -`` alone; empty if nothing is left.
+    """Return the text as a folder name, of letters, digits and ``_ . @ -``; empty if none is left.
 
     A long one is shortened, but never to another student's: the platform's number at its end
     stays whole, and no part of a number becomes the end.
@@ -94,10 +94,10 @@ def folder_key(name: str) -> str:
 def read_table(
     path: Path, columns: Sequence[str], advice: str
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and cells of each row of a CSV file.
+    """Yield the line number and the cells, by column, of each row of a CSV file.
 
     Raises:
-        TableError: The file can't be read or lacks one of the columns.
+        TableError: The file can't be read or lacks a column; the message ends in ``advice``.
     """
     try:
         with path.open("rb") as file:

@@ -17,12 +17,12 @@ _USER = re.compile(r"[0-9]+")  # Canvas's number of a person
 
 
 def canvas_mark(mark: Mark) -> Mark:
-    """Return a mark without an ``lms_id`` that can't be a person's number at Canvas."""
+    """Return the mark; an ``lms_id`` that can't be a person's number at Canvas becomes empty."""
     return mark if _USER.fullmatch(mark.lms_id) else replace(mark, lms_id="")
 
 
 def canvas_csv(marks: Iterable[Mark], column: str) -> str:
-    """Write a CSV for Canvas's gradebook.
+    """Return a CSV for Canvas's gradebook.
 
     ``column`` is the assignment as Canvas's own export heads it, such as ``Homework 3 (98765)``.
     """
@@ -37,7 +37,10 @@ def canvas_csv(marks: Iterable[Mark], column: str) -> str:
 
 
 def canvas_feedback(marks: Iterable[Mark], texts: Mapping[str, str]) -> str:
-    """Write points and comments as JSON for ``POST .../submissions/update_grades``."""
+    """Return points and comments as JSON for ``POST .../submissions/update_grades``.
+
+    ``texts`` maps students to comments.
+    """
     grades = {
         mark.lms_id: {"posted_grade": decimal(mark.score), "text_comment": texts[mark.student]}
         for mark in marks
@@ -46,7 +49,7 @@ def canvas_feedback(marks: Iterable[Mark], texts: Mapping[str, str]) -> str:
 
 
 def feedback_in_words(standing: Standing) -> str:
-    """Summarize a submission's feedback in a few lines of text."""
+    """Return a submission's feedback as a few lines of text."""
     result = standing.result
     points = f"{format_points(standing.score)} of {format_points(standing.max_score)} points"
     lines = [result.error] if result.error else [*_failures(result), *_went_wrong(standing)]

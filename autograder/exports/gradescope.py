@@ -10,7 +10,7 @@ from autograder.reports.status_words import STATUS_WORDS
 
 
 def gradescope_results(standing: Standing) -> dict[str, Any]:
-    """Make the content of results.json; it holds nothing that is the staff's, such as flags."""
+    """Return the content of results.json, without what only staff may see, such as flags."""
     result = standing.result
     made: dict[str, Any] = {
         "score": round(standing.score, 6),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from autograder.clean_text import clean_text
 from autograder.marks.standing import Standing
 
-# ``collect`` ends a student's id so if no class list names it; Canvas has anonymous anon_12345.
+# The end that ``collect`` gives to ids outside a class list; anon_12345 is a hidden name of Canvas.
 _LMS_ID = re.compile(r"(?!anon_[0-9]+\Z).+_([0-9]+)")
 
 
@@ -18,7 +18,7 @@ class Mark:
     Attributes:
         student: The student's id in the course.
         score: Points, those given by hand included.
-        max_score: Points to be had.
+        max_score: The most points that can be reached.
         lms_id: The student's number in the other system, with Moodle in this assignment; empty if
             it is not known.
         name: In full; may be empty.
@@ -65,5 +65,5 @@ def comment_of(standing: Standing) -> str:
 
 
 def decimal(points: float) -> str:
-    """Write points with at most four decimals."""
+    """Return points as text, with at most four decimals."""
     return f"{points:.4f}".rstrip("0").rstrip(".")

@@ -11,9 +11,9 @@ from autograder.reports.status_words import format_points
 
 
 def moodle_csv(marks: Iterable[Mark], maximum: float | None = None) -> str:
-    """Write a grading worksheet; points are scaled to Moodle's ``maximum``, if it is known.
+    """Return a grading worksheet as CSV; points are scaled to Moodle's ``maximum``, if it is known.
 
-    It has no times of last change: grades that were changed in Moodle stay.
+    Its times of last change are empty, so that grades that were changed in Moodle stay.
     """
     header = (
         "Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)",
@@ -34,13 +34,13 @@ def moodle_csv(marks: Iterable[Mark], maximum: float | None = None) -> str:
 
 
 def _in_words(mark: Mark) -> str:
-    """Return the comment below a mark, which Moodle takes for HTML."""
+    """Return a mark's points and comment as HTML, for Moodle's column of comments."""
     points = f"{format_points(mark.score)} of {format_points(mark.max_score)} points"
     return f"{points}. {inert_html(mark.comment)}" if mark.comment else points
 
 
 def moodle_feedback(marks: Iterable[Mark], pages: Mapping[str, bytes], name: str) -> bytes:
-    """Pack students' pages for Moodle's "Upload multiple feedback files in a zip".
+    """Return a zip of students' pages for Moodle's "Upload multiple feedback files in a zip".
 
     Moodle reads the number between the first two underscores of a folder's name.
     """

@@ -46,7 +46,7 @@ def ensure_assignment(homework: Homework, course: Path, db_url: str) -> Path:
 
 
 def _digest(homework: Homework, source: Path, released: Path, db_url: str) -> str:
-    """Return a digest of an assignment's sources and products; empty if one is missing."""
+    """Return a hash of the assignment, and all it is made from; empty if a part is missing."""
     if not (source.is_file() and released.is_file() and len(list(released.parent.iterdir())) == 1):
         return ""
     rows = _rows(homework, db_url)

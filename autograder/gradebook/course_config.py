@@ -52,7 +52,10 @@ def write_exchange_config(
     db_url: str = "",
     dates: Path | None = None,
 ) -> None:
-    """Write the configuration of a course that uses nbgrader's exchange (its own if None)."""
+    """Write the configuration of a course that uses nbgrader's exchange.
+
+    ``exchange`` is the exchange's folder; nbgrader's default if None.
+    """
     text = _settings(_OWN_HEADER, course_folder, root, db_url, dates)
     text += _EXCHANGE.format(course_id=course_id)
     if exchange:

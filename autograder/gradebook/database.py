@@ -77,10 +77,10 @@ def check_database(db_url: str) -> str:
 
 
 def check_gradebook(course_folder: Path, db_url: str = "", *, is_read: bool = False) -> None:
-    """Check that SQLite's file is not damaged; grading creates a missing one.
+    """Check that SQLite's file is not damaged; if ``is_read``, also that it is not lost.
 
     Raises:
-        DatabaseError: The file is damaged or missing; the message says what to do.
+        DatabaseError: The file is damaged or lost; the message says what to do.
     """
     address = make_url(gradebook_url(course_folder, db_url))
     if address.get_backend_name() != "sqlite" or not address.database:

@@ -30,7 +30,7 @@ class CollectNotebooks(ExchangeCollect):
     src_records: list[dict[str, Any]]
 
     def start(self) -> None:
-        """Collect, with control characters removed from what students named in the log."""
+        """Collect submissions; the log shows students' file names without control characters."""
         self.log.addFilter(_clean)
         try:
             super().start()
@@ -76,7 +76,10 @@ class CollectNotebooks(ExchangeCollect):
                 room -= len(data)
 
     def _secret(self, src: str, folder: int) -> str:
-        """Return the secret by which nbgrader releases feedback; a new one if it is malformed."""
+        """Return the submission's secret, by which nbgrader releases feedback; new if malformed.
+
+        ``folder`` is the descriptor of the submission's folder.
+        """
         data = _read("submission_secret.txt", folder, 1000) or b""
         if re.fullmatch(rb"[\w-]+", data.strip()):
             return data.decode()

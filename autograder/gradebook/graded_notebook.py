@@ -51,7 +51,10 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
 def restore_instructors_cells(
     notebook: NotebookNode, sources: Mapping[str, tuple[str | None, str]]
 ) -> None:
-    """Restore hidden tests and checksums in place."""
+    """Restore hidden tests and checksums in place.
+
+    ``sources`` maps grade_id to the cell's source, None if that stays, and its checksum.
+    """
     for cell in notebook.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
         if grade_id in sources:
@@ -92,7 +95,7 @@ def kept_result(notebook: NotebookNode) -> SubmissionResult | None:
 
 
 def _cleaned(data: Any) -> Any:
-    """Return plain data without characters that no file can hold."""
+    """Return a copy of plain data, with ``clean_text`` applied to every string."""
     if isinstance(data, Mapping):
         return {key: _cleaned(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

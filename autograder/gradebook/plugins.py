@@ -83,7 +83,7 @@ class TrustedJudge(JudgeSettings, NbGraderPreprocessor):
         return grade_patiently(judge, handed_in, student, self._judges.seed)
 
     def _try_reference(self, course: Course, judge: JudgeProcess) -> None:
-        """Refuse to grade by tests that the reference solution does not pass; tried once."""
+        """Raise ``HomeworkError`` if the reference solution fails a check; run once per course."""
         if course.digest not in self._tried:
             notebook = instructors_notebook(course.homework).encode()
             try:
@@ -100,7 +100,7 @@ class RestoredCells(OverwriteCells):
     """Restores the instructor's cells without a warning about each restored hidden test."""
 
     def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
-        """Log nothing."""
+        """Log no warning about a restored cell."""
 
 
 class HandedInNotebook(NotebookExporter):

@@ -207,7 +207,7 @@ def remove_rows(student: str, course_folder: Path, db_url: str = "") -> None:
 
 @contextlib.contextmanager
 def _opened(student: str, course_folder: Path, db_url: str) -> Iterator[tuple[Any, Any]]:
-    """Open the gradebook and find the student; two Nones where either is missing."""
+    """Yield the open gradebook and the student's row; None for each that does not exist."""
     is_text = student.encode(errors="ignore").decode() == student  # else no database takes it
     if not is_text or not (db_url or (course_folder / GRADEBOOK).is_file()):
         yield None, None

@@ -135,7 +135,7 @@ class GradebookWriter:
     def record(self, result: SubmissionResult) -> None:
         """Write a result, at once or together with the next ones in one transaction.
 
-        An interrupted one is no mark, and is not written.
+        A result whose grading was interrupted is not written.
         """
         if not result.interrupted:
             self._waiting.append(result)
@@ -173,7 +173,7 @@ class GradebookWriter:
         for result in results:
             try:
                 ready.append(self._prepare(result, rows))
-            except Exception as error:  # one student's trouble is not the next one's
+            except Exception as error:  # the next students are still recorded
                 self._refuse(result.student, error)
         try:
             self._write(ready, rows)
@@ -188,7 +188,7 @@ class GradebookWriter:
         self.refused[student] = str(error) or repr(error)
 
     def _prepare(self, result: SubmissionResult, rows: GradebookRows) -> _Ready:
-        """Make the autograded notebook."""
+        """Return a student's rows and files, with the autograded notebook, ready to be written."""
         student = result.student
         if reason := id_problem(student):
             raise GradebookError(reason)
@@ -269,7 +269,7 @@ def _reads(path: Path, text: str) -> bool:
 
 
 def _same_answers(path: Path, notebook: NotebookNode) -> bool:
-    """Return whether a file contains the same cells of the student; instructor's may differ."""
+    """Return whether a notebook file has the same student's cells; the others may differ."""
     try:
         before = nbformat.read(path, as_version=4)
     except (OSError, ValueError):
