@@ -25,7 +25,7 @@ def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
         The path to write to, in the same folder. Close the file before the block ends.
 
     Raises:
-        OSError: It can't be written, which names the file; the old one is left as it is.
+        OSError: The file, which the error names, can't be written; the old one is left as it is.
     """
     path = Path(path)
     if not path.name:

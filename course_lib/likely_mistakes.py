@@ -1,7 +1,8 @@
 """Names the likely mistake behind a test that fails in a notebook.
 
-With a homework comes a file of answers: what each known mistake gives where a visible test first
-fails. A wrong answer that is there is named; nothing else of a solution can be read from the file.
+A homework's file of answers holds the value that each known mistake gives where a visible test
+first fails. The mistake behind a wrong answer is named if the answer is in the file;
+nothing else of a solution can be read from it.
 """
 
 import json
@@ -67,10 +68,11 @@ def _are_close(a: float, b: float) -> bool:
 
 
 def read_file() -> dict[str, Any]:
-    """Read the file.
+    """Read the homework's file of answers that known mistakes give.
 
     Returns:
-        By its title, the answers of each test and where to read on; nothing if there is no file.
+        The answers of each test and where to read on, by the test's title; empty if there is no
+        file.
     """
     path = Path(__file__).with_name(FILE)
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}

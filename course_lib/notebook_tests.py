@@ -32,7 +32,7 @@ _passes: dict[str, bool] = {}  # by title: the tests that ran in this session, a
 
 
 class _Test:
-    """The test that runs, if one does.
+    """The test cell that is running, if there is one.
 
     Attributes:
         title: Its title; empty where no test runs.
@@ -44,7 +44,7 @@ class _Test:
 
 
 def prepare_notebook() -> None:
-    """Begin a homework's notebook: its test cells say how they ended.
+    """Prepare a homework's notebook: from now on each test cell reports its result.
 
     Tensors are made on the device that the environment variable ``COURSE_DEVICE`` names, the CPU
     if there is none. PyTorch computes with one thread: for small tensors more would only wait for
@@ -74,7 +74,7 @@ def report_tests() -> None:
 
 
 def _shell() -> Any:
-    """Return IPython's shell, if this is one."""
+    """Return IPython's shell; None outside IPython."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
 
@@ -116,7 +116,7 @@ def _is_shown(error: BaseException) -> bool:
 
 
 def _failing_before(title: str) -> str:
-    """Return the first test that ran before this one and fails; empty if there is none."""
+    """Return the title of the first test before this one that fails; empty if there is none."""
     before = list(_passes)[: list(_passes).index(title)]
     return next((other for other in before if not _passes[other]), "")
 
@@ -128,7 +128,7 @@ def _show(
     trace: TracebackType,
     tb_offset: int | None = None,
 ) -> None:
-    """Show an error; one of the code under test, or of a cell that is not written, in few lines."""
+    """Show an error, in few lines if a test or an unwritten exercise raised it."""
     frames = [frame for frame, _ in traceback.walk_tb(trace)]
     own = [f for f in frames[1:] if f.f_globals.get("__name__") == "__main__"]
     lines: list[str] = []

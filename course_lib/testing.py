@@ -82,7 +82,7 @@ def observe_notebook(observer: Observer) -> None:
     """Have the assertions of a notebook's cells report to an observer.
 
     Args:
-        observer: Takes the place of an earlier one.
+        observer: Called once for each assertion; takes the place of an earlier one.
     """
     _of_notebook[:] = [observer]
 
@@ -452,7 +452,7 @@ class _Slopes:
         self._is_moved = False
 
     def backward(self) -> None:
-        """Fill in ``gradients``."""
+        """Compute the gradients, and store them in ``gradients``."""
         leaves = [self.tensors[name].detach().clone().requires_grad_() for name in self._inputs]
         if self._has_parameters:
             self._module.zero_grad()
@@ -522,7 +522,7 @@ class _Slopes:
         return self._loss([moved.get(n, self.tensors[n]).clone() for n in self._inputs]).item()
 
     def _loss(self, inputs: list[Tensor]) -> Tensor:
-        """Weight the numbers of the result by fixed factors, and add them up."""
+        """Return the sum of the result's numbers, weighted by fixed factors."""
         result = self._function(*inputs, **self._kwargs)
         parts = result if isinstance(result, list | tuple) else [result]
         generator = torch.Generator().manual_seed(1)
@@ -562,12 +562,12 @@ def assert_accepts_noncontiguous(function: Callable[..., Any], *inputs: Tensor) 
 def assert_parameters(
     layer: Any, shapes: Mapping[str, Sequence[int]], *, may_share: int = 0
 ) -> None:
-    """Check that a layer has exactly these parameters; buffers and second names are free.
+    """Check that a layer has exactly these parameters; buffers and aliases are not checked.
 
     Args:
         layer: An ``nn.Module``.
         shapes: For each parameter, by its name in ``state_dict()``, its shape.
-        may_share: How many of them may be one with another.
+        may_share: How many of them may be the same tensor as another.
 
     Raises:
         CheckFailure: One is missing, is too many, or has another shape.
@@ -665,7 +665,7 @@ def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
 
 
 def plain_sgd(model: Any, learning_rate: float = 1.0) -> torch.optim.SGD:
-    """Make an optimizer that goes down the gradient, and no more; each parameter is a group.
+    """Make an optimizer for plain gradient descent, with a group for each parameter.
 
     Args:
         model: An ``nn.Module``.
@@ -798,7 +798,7 @@ def _assert_tensor(actual: Any, what: str, hint: str) -> None:
 
 
 def _plain_types(expected: Any) -> tuple[type, ...]:
-    """Give the types that may stand for an expected value; a bool is no number here."""
+    """Return the types that may stand for an expected value; a bool is no number here."""
     if isinstance(expected, list | tuple):
         return (list, tuple)
     return (float, int) if type(expected) is float else (type(expected),)

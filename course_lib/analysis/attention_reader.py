@@ -130,7 +130,7 @@ class Reading:
     weights: Tensor
 
     def __str__(self) -> str:
-        """Return the three measures in words."""
+        """Return accuracy, alignment error and unaligned attention in words."""
         return (
             f"right {self.accuracy:.1%}, alignment error {self.alignment_error:.1%}, "
             f"misplaced weight {self.unaligned_attention:.1%}"
@@ -139,7 +139,7 @@ class Reading:
 
 @torch.no_grad()
 def judge_reading(reader: AttentionReader, batch: AlignedBatch, query_tokens: Tensor) -> Reading:
-    """Let a reader with one head read a batch, and compare with the truth.
+    """Return how well a reader with one head reads a batch, compared with the truth.
 
     ``query_tokens``, ``(batch, query_len)``, are the tokens that ask, such as ``batch.src``.
     """

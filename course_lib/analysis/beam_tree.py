@@ -17,7 +17,7 @@ from course_lib.generation.step_models import StepModel
 
 @dataclass(frozen=True, kw_only=True)
 class BeamNode:
-    """A beginning that the search has looked at.
+    """The beginning of a sequence, which the search has looked at.
 
     >>> BeamNode(parent=0, token=5, length=1, log_probability=-0.7, fate="kept").rank is None
     True
@@ -92,7 +92,7 @@ class _Recorder:
         self._children: dict[tuple[int, int], int] = {}
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read on, and note each sequence in play and its best extensions."""
+        """Read tokens; add each sequence in play and its best extensions to the tree."""
         if not self._rows:
             self._rows = [0]
         else:
@@ -111,7 +111,7 @@ class _Recorder:
         return logits
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences."""
+        """Go on with chosen sequences; see ``StepModel``."""
         self._rows = [self._rows[index] for index in indices.tolist()]
         self._model.reorder(indices)
 

@@ -150,8 +150,8 @@ class DepthProfile:
     Attributes:
         sizes: Root mean square of the stream's entries: of the embeddings, then after each layer;
             ``num_layers + 1`` numbers.
-        gradients: For each layer, the norm of the gradient with respect to what its feed-forward
-            layer's first matrix holds; ``num_layers`` numbers.
+        gradients: For each layer, the norm of the gradient with respect to the first matrix of its
+            feed-forward layer; ``num_layers`` numbers.
     """
 
     sizes: tuple[float, ...]
@@ -161,7 +161,7 @@ class DepthProfile:
 def measure_depth(
     reader: DeepReader, token_ids: Tensor, compute_loss: Callable[[Tensor], Tensor]
 ) -> DepthProfile:
-    """Send a batch ``(batch, length)`` forward and its loss back, and measure both ways.
+    """Run a batch ``(batch, length)`` forward and its loss backward; return what was measured.
 
     ``compute_loss`` maps logits ``(batch, length, vocab_size)`` to a scalar.
 
@@ -181,7 +181,7 @@ def measure_depth(
 
 
 def _as_function(sublayer: nn.Module) -> Callable[[Tensor], Tensor]:
-    """A feed-forward layer is one already; attention asks a sequence about itself."""
+    """Return the sublayer as a function of one tensor; an attention self-attends to it."""
     if isinstance(sublayer, MultiHeadAttention):
         return lambda x: torch.as_tensor(sublayer(x, x, x))
     return sublayer

@@ -147,7 +147,7 @@ class RecordingCache:
 
 
 def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str, int]:
-    """Call an attention layer, and count the tokens that each of its projections maps.
+    """Call an attention layer; return the number of tokens that each projection maps, by its name.
 
     >>> import torch
     >>> layer = MultiHeadAttention(4, 2)
@@ -176,10 +176,10 @@ def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str,
 
 
 def count_places(cache: AttentionCache, keys: Tensor, values: Tensor, *, updates: int) -> int:
-    """Update a cache with the same keys and values, and count the buffers of its answers.
+    """Update a cache repeatedly; return how many buffers hold the keys and values that it returns.
 
-    A cache that joins old and new gives each answer a buffer of its own; views of one buffer share
-    it.
+    ``keys`` and ``values`` are the same in each update. A cache that joins old and new returns new
+    buffers each time; one that returns views of a buffer uses it again.
 
     Source: chapter "Caching keys and values".
     """
@@ -191,7 +191,7 @@ class RecordingOptimizer:
     """Records gradients in place of an optimizer that would update.
 
     Args:
-        model: Whose gradients to look at.
+        model: The model whose gradients to record.
 
     Attributes:
         steps: How often ``step`` was called.

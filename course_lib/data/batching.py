@@ -119,7 +119,7 @@ class Batch:
         bos_id: int,
         eos_id: int,
     ) -> Self:
-        """Pad pairs of token ids, given without start and end, with both added."""
+        """Make a batch of pairs of token ids without start and end; both are added."""
         sources = [[*src, eos_id] for src, _ in pairs]
         targets = [[bos_id, *tgt, eos_id] for _, tgt in pairs]
         return cls(
@@ -155,5 +155,5 @@ class Batch:
         return int((self.tgt_output != self.pad_id).sum())
 
     def to(self, device: torch.device | str) -> Self:
-        """Move both tensors."""
+        """Return the batch with both tensors on a device."""
         return type(self)(src=self.src.to(device), tgt=self.tgt.to(device), pad_id=self.pad_id)

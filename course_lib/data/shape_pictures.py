@@ -53,7 +53,7 @@ class Shape:
     column: float
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn."""
+        """Check that kind, colour and size are among those that can be drawn."""
         for name, allowed in (("kind", KINDS), ("color", COLORS), ("size", SIZES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
@@ -118,7 +118,10 @@ def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -
 
 
 def _signed_distance(kind: str, x: Tensor, y: Tensor, radius: float) -> Tensor:
-    """Distance to the edge in pixels, negative inside; outside corners it is a lower bound."""
+    """Return the distance to a shape's edge in pixels, negative inside.
+
+    Outside corners it is a lower bound.
+    """
     if kind == "circle":
         return (x.square() + y.square()).sqrt() - radius
     if kind == "square":

@@ -47,7 +47,7 @@ class AlignedBatch:
         return shifted
 
     def to(self, device: torch.device | str) -> "AlignedBatch":
-        """Move every tensor."""
+        """Return the batch with every tensor on a device."""
         return AlignedBatch(
             src=self.src.to(device),
             tgt=self.tgt.to(device),

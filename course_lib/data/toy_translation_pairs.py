@@ -45,7 +45,7 @@ def draw_sentence(dice: random.Random) -> tuple[list[str], list[str]]:
     """Draw a sentence and its translation.
 
     Args:
-        dice: Where chance comes from.
+        dice: Source of the random numbers.
 
     Returns:
         The English words and the French words.

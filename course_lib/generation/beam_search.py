@@ -124,10 +124,10 @@ def beam_search(
 
 
 def _best_extensions(totals: Tensor, step: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the best of ``(batch, beams)`` beginnings with ``(batch, beams, vocab_size)`` tokens.
+    """Return the best extensions by one token: log-probabilities, beam numbers and tokens.
 
-    Log-probabilities, numbers of the beams and tokens, ``(batch, candidates)`` each; changes
-    ``step``.
+    Each is ``(batch, candidates)``. ``totals``, ``(batch, beams)``, are the log-probabilities of
+    the beginnings, ``step``, ``(batch, beams, vocab_size)``, those of the tokens; changes ``step``.
     """
     beams, vocab_size = step.shape[1:]
     likeliest = step[:, 0].argmax(dim=1, keepdim=True) if beams == 1 else None
@@ -144,7 +144,11 @@ def _best_extensions(totals: Tensor, step: Tensor, count: int) -> tuple[Tensor, 
 def _hypotheses(
     columns: list[Tensor], length: int, length_penalty: Callable[[int], float]
 ) -> Iterator[tuple[int, Hypothesis]]:
-    """Yield new results with the numbers of their prompts; NaN is a ``ValueError``."""
+    """Yield each result with the number of its prompt; a NaN is a ``ValueError``.
+
+    ``columns`` hold for each result: prompt, last token, log-probability, whether it is finished,
+    tokens before the last.
+    """
     # A column at a time: on a GPU every reading is a wait.
     read = zip(*(column.tolist() for column in columns), strict=True)
     for number, last, total, finished, tokens in read:

@@ -20,7 +20,7 @@ class PowerPenalty:
     4.0
 
     Args:
-        alpha: How much length is made up for, at least 0.
+        alpha: The exponent, at least 0; a larger one favours longer sequences.
 
     Attributes:
         alpha: Likewise.
@@ -34,7 +34,7 @@ class PowerPenalty:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what would favour short sequences even more."""
+        """Check that ``alpha`` is finite and not negative, which would favour short sequences."""
         if not 0 <= self.alpha < math.inf:
             raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}")
 

@@ -376,7 +376,7 @@ class StaticDecoder:
         return logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with as many chosen sequences; see ``StepModel``."""
+        """Go on with chosen sequences, as many as before; see ``StepModel``."""
         self._check_rows("indices", indices)
         for cache in self._caches:
             cache.keys.copy_(cache.keys.index_select(0, indices))

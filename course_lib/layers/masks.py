@@ -111,7 +111,7 @@ class CausalMask:
         return causal_mask(*self.shape[2:], device=self._device)
 
     def __and__(self, other: Tensor) -> Tensor:
-        """Hide what either of two masks hides."""
+        """Return a boolean tensor that hides each key that either mask hides."""
         return self.written_out() & other
 
     def __invert__(self) -> Tensor:

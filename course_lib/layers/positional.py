@@ -277,7 +277,7 @@ class RotaryPositions(nn.Module):
         return turned.flatten(-2)  # (..., length, head_dim)
 
     def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return the sines and cosines of the last call where they are the same.
+        """Return the sines and cosines, those of the last call if they are the same.
 
         Queries and keys of all layers use the same ones. A compiler finds repeated computations by
         itself, and tensors of ``torch.func`` end with its call.
@@ -298,7 +298,7 @@ class RotaryPositions(nn.Module):
 
 
 def _exact_enough(dtype: torch.dtype) -> torch.dtype:
-    """Angles of distant positions need more digits than half precision has."""
+    """Return a dtype for angles: float32 for half precision, which is too coarse."""
     return torch.promote_types(dtype, torch.float32)
 
 

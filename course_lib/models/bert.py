@@ -297,7 +297,7 @@ class BertModel(nn.Module):
 
 
 def _can_look(tensor: Tensor) -> bool:
-    """Tell whether values can be read: not by a compiler, nor while a CUDA graph is recorded."""
+    """Return whether values can be read: not by a compiler, nor while a CUDA graph is recorded."""
     is_recording = tensor.is_cuda and torch.cuda.is_current_stream_capturing()
     return not is_recording and not torch.compiler.is_compiling()
 

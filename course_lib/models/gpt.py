@@ -177,7 +177,7 @@ class DecoderLM(nn.Module):
     def hidden(
         self, token_ids: Tensor, *, padding: Tensor | None = None, cache: KVCache | None = None
     ) -> Tensor:
-        """Give the last layer's vectors, from which the logits are projected.
+        """Return the last layer's vectors, from which the logits are projected.
 
         Args:
             token_ids: ``(batch, length)``; those after the cached ones.

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 class _Followers:
-    """How often each token came after a history."""
+    """Counts of the tokens that came after one history."""
 
     def __init__(self) -> None:
         self.counts: Counter[int] = Counter()
@@ -26,7 +26,7 @@ class _Followers:
         self._tensors = None
 
     def tensors(self) -> tuple[Tensor, Tensor]:
-        """Give the tokens that came, int64, and their counts, float64, ``(types,)`` each."""
+        """Return the tokens that came, int64, and their counts, float64, ``(types,)`` each."""
         if self._tensors is None:
             tokens = torch.tensor(list(self.counts), dtype=torch.int64)
             self._tensors = tokens, torch.tensor(list(self.counts.values()), dtype=torch.float64)
@@ -182,13 +182,13 @@ class NGramModel:
         self._followers[history].add(token)
 
     def _window(self, tokens: Sequence[int], place: int) -> tuple[int, ...]:
-        """The last ``order - 1`` tokens before a place, start tokens where there are fewer."""
+        """Return the last ``order - 1`` tokens before a place, filled up with start tokens."""
         length = self.order - 1
         known = tokens[max(place - length, 0) : place]
         return (*[self.bos_id] * (length - len(known)), *known)
 
     def _estimates(self, window: tuple[int, ...]) -> Iterator[tuple[float, _Followers, float]]:
-        """Yield weight, counts and their sum of each p_n that exists."""
+        """Yield, for each p_n that exists, its weight, its counts and its denominator."""
         for n, weight in enumerate(self.weights, start=1):
             followers = self._followers.get(window[self.order - n :], _Followers())
             total = followers.total + self.k * (self.vocab_size - 1)
@@ -196,7 +196,7 @@ class NGramModel:
                 yield weight, followers, total
 
     def _probability(self, window: tuple[int, ...], token: int) -> float:
-        """Say how probable one token is, without looking at the others."""
+        """Return the probability of one token, without computing those of the others."""
         mixture = known_weight = 0.0
         for weight, followers, total in self._estimates(window):
             mixture += weight * (followers.counts[token] + self.k) / total
@@ -221,7 +221,7 @@ class KneserNeyModel(NGramModel):
     with h the last n - 1 tokens, h' without the first of them, and types(h) the number of different
     tokens that came after h. For the highest order, c counts occurrences; for the lower ones, the
     different tokens that stood before ``h w``. Below order 1 all tokens are equally probable. Where
-    h never came, the lower order has all the say.
+    h never came, the lower order decides alone.
 
     >>> model = KneserNeyModel(order=2, vocab_size=4, bos_id=0)
     >>> model.count([[1, 2, 3], [1, 2, 2, 3]])
@@ -269,7 +269,7 @@ class KneserNeyModel(NGramModel):
         super()._add(history, token)
 
     def _probability(self, window: tuple[int, ...], token: int) -> float:
-        """Say how probable one token is, without looking at the others."""
+        """Return the probability of one token, without computing those of the others."""
         estimate = 1 / (self.vocab_size - 1)
         for n in range(1, self.order + 1):
             counted = self._followers if n == self.order else self._predecessors

@@ -82,7 +82,7 @@ class CBOW(nn.Module):
         return self._mean(context) @ self.output.weight.T  # (batch, vocab_size)
 
     def score(self, context: Tensor, candidates: Tensor) -> Tensor:
-        """Score some ``(batch, num_candidates)`` as the word in the middle: their logits."""
+        """Return logits of candidates ``(batch, num_candidates)`` as the word in the middle."""
         return _dot_products(self._mean(context), self.output(candidates))
 
     def _mean(self, context: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class CBOW(nn.Module):
 
 
 def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
-    """Tell true neighbours from noise: a yes-or-no question instead of a softmax over all words.
+    """Return the loss of telling true neighbours from noise, in place of a softmax over all words.
 
     Computes ``-log sigmoid(positive) - sum of log sigmoid(-negative)``.
 

@@ -29,14 +29,14 @@ def plot_attention(
     """Draw attention weights: a row for each query, a column for each key, darker for more.
 
     Args:
-        weights: ``(query_len, key_len)``, from 0 to 1; or several such, by the heading of each.
+        weights: ``(query_len, key_len)``, from 0 to 1; or several such tensors, by their headings.
         key_labels: A label for each key.
         query_labels: A label for each query.
         alt: Alternative text.
         alignment: ``(query_len,)``, for each query the key that it should attend to, marked by a
             frame; -1 where there is none.
         numbers: Print each weight in its cell.
-        role: Whose colour of ``COLORS`` the cells take.
+        role: The role in ``COLORS`` whose colour the cells take.
         key_axis: Label of the keys.
         query_axis: Label of the queries.
 

@@ -16,12 +16,12 @@ _GAP = 0.06  # inches between a word and its branches
 def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> Picture:
     """Draw the tree of a beam search; the path of the best result is heavy.
 
-    Each token has its beginning's log-probability in nats below it. Dashed grey leads to dropped
-    ones; a result has its rank after it, 1 for the best.
+    Below each token stands the log-probability (nats) of the sequence up to it. Dashed grey lines
+    lead to dropped sequences. A result is followed by its rank, 1 for the best.
 
     Args:
         tree: As ``beam_tree`` gives it.
-        labels: The word of each token id; more ids than occur do no harm.
+        labels: The word of each token id; those of ids that do not occur are not used.
         alt: Alternative text.
 
     Returns:
@@ -57,7 +57,7 @@ def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> 
 
 
 def _heights(tree: Sequence[BeamNode]) -> list[float]:
-    """Give every leaf a row of its own, and every other node the middle of its children's."""
+    """Return each node's height: a leaf has its own row, others the middle of their children."""
     children: list[list[int]] = [[] for _ in tree]
     for index, node in enumerate(tree):
         if node.parent is not None:

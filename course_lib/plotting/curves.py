@@ -25,7 +25,7 @@ def plot_curves(
     """Draw one or several curves in one frame.
 
     Args:
-        curves: By its label in the legend, each curve: its heights, drawn against 0, 1, 2, ...; or
+        curves: Each curve, by its label in the legend: its heights, drawn against 0, 1, 2, ...; or
             a pair of positions and heights.
         x_label: Label of the horizontal axis, with its unit.
         y_label: Label of the vertical axis, with its unit.

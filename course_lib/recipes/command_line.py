@@ -58,7 +58,7 @@ def chosen_recipe(
 
 @contextmanager
 def computing(device: Device, threads: int) -> Iterator[torch.device]:
-    """Give this process its device; turn an expected error into a line on stderr and an exit code.
+    """Yield this process's device; turn expected errors into a line on stderr and an exit code.
 
     Under ``torchrun`` each process has a device of its own.
     """

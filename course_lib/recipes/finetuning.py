@@ -65,7 +65,7 @@ class Task:
     """Texts to fine-tune on and texts to test on.
 
     Attributes:
-        name: Of the task.
+        name: The task's name.
         num_labels: Number of classes.
         epochs: Passes of fine-tuning over the texts.
         training: Texts to fine-tune on.

@@ -66,9 +66,9 @@ class PretrainingScores(NamedTuple):
     """How well a model predicts on held-out text.
 
     Attributes:
-        token_loss: Of masked tokens (nats).
+        token_loss: Mean loss over the masked tokens (nats).
         token_accuracy: Share of masked tokens predicted, 0 to 1.
-        next_loss: Of pairs (nats).
+        next_loss: Mean loss of classifying the pairs (nats).
         next_accuracy: Share of pairs classified correctly, 0 to 1.
     """
 

@@ -173,7 +173,7 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Vocabulary:
 
 
 class CachedTokenizer:
-    """A tokeniser that splits each word once."""
+    """A tokeniser that remembers the pieces of each word, so that it splits each word once."""
 
     def __init__(self, tokenizer: WordPiece) -> None:
         self._tokenizer = tokenizer
@@ -197,7 +197,7 @@ class Example(NamedTuple):
 
     Attributes:
         input: As BERT reads it.
-        label: Of a pair 0 if the second follows, 1 if not; of a text its class.
+        label: For a pair 0 if the second follows, 1 if not; for a single text its class.
     """
 
     input: BertInput

@@ -150,7 +150,7 @@ class RunFolder:
             raise RunError(f"{path} is no recipe: {error}") from error
 
     def weights_at(self, step: int) -> Path:
-        """Return the file of the weights after so many updates."""
+        """Return the file of the weights after ``step`` updates."""
         return self.path / "weights" / f"step-{step:06d}.safetensors"
 
     def translations_of(self, split: str) -> Path:
@@ -264,7 +264,7 @@ def _finite(data: object) -> object:
 
 
 def _memory(tensor: Tensor) -> tuple[object, ...]:
-    """Identify the memory of a tensor: shared weights agree in all of it, views do not."""
+    """Return a key of a tensor's memory, equal for shared weights and different for views."""
     return (
         tensor.untyped_storage().data_ptr(),
         tensor.storage_offset(),
@@ -279,7 +279,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _module() -> str:
-    """Return the module that ``python -m`` was given."""
+    """Return the name of the module that ``python -m`` runs."""
     specification = getattr(sys.modules["__main__"], "__spec__", None)
     return "?" if specification is None else specification.name.removesuffix(".__main__")
 

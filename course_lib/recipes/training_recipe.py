@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """A run's updates. The learning rate rises evenly, then falls along half a cosine.
+    """Settings of a run's updates; the learning rate rises evenly, then falls along half a cosine.
 
     Each recipe adds ``model``, the config of its model, whose vocabulary size is replaced by that
     of the text.

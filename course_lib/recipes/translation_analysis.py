@@ -172,12 +172,12 @@ def _words(sentence: str) -> list[str]:
 
 
 def _band(starts: Sequence[int], value: int) -> int:
-    """Return where the band of a value begins."""
+    """Return the start of the band that a value lies in."""
     return starts[max(0, bisect_right(starts, value) - 1)]
 
 
 def _band_name(starts: Sequence[int], start: int) -> str:
-    """Name the band that begins there."""
+    """Return the name of the band that begins at ``start``, such as ``1 to 4``."""
     after = starts[starts.index(start) + 1 :]
     if not after:
         return f"{start} and more"

@@ -131,7 +131,7 @@ def _summary(folder: RunFolder, recipe: TranslationRecipe) -> dict[str, Any]:
 
 
 def _draw(path: Path) -> None:
-    """Draw training and validation loss."""
+    """Draw training and validation loss from the run's history to ``curves.svg``."""
     history = read_json(path / "history.json")
     every = history["steps_in_a_mean"]
     losses = history["training_loss"]

@@ -62,8 +62,8 @@ class TranslationRecipe(TrainingRecipe):
         schedule: Whether the learning rate rises evenly to its peak, or starts there; from
             ``warmup_steps`` on it falls with the root of the steps.
         averaged: Number of evaluations, the best, whose weights are averaged.
-        beam_size: Of the search that translates.
-        length_alpha: Of its length penalty, ``length ** alpha``.
+        beam_size: Beam size of the search that translates.
+        length_alpha: The exponent of its length penalty, ``length ** alpha``.
     """
 
     architecture: Literal["transformer", "gru"] = "transformer"

@@ -72,9 +72,9 @@ def split_punctuation(word: str) -> list[str]:
 
 @cache
 def is_punctuation(character: str) -> bool:
-    """Tell whether a character is a token by itself.
+    """Return whether a character is a token by itself.
 
-    Besides Unicode's punctuation all signs of ASCII are, also symbols such as $ and +.
+    True for Unicode's punctuation and for all signs of ASCII, also symbols such as $ and +.
     """
     code = ord(character)
     is_ascii_sign = 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126

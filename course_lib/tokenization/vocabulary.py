@@ -34,8 +34,8 @@ class Vocabulary:
     Attributes:
         tokens: All tokens, in the order of their ids, none twice.
         specials: Those tokens that stand for no text.
-        unknown: The special token that takes the place of tokens that are not in the list; None if
-            there is to be none, and such tokens are refused.
+        unknown: The special token that takes the place of tokens that are not in the list; with
+            None, such tokens are a KeyError.
 
     Raises:
         ValueError: A token is there twice, or a special token or ``unknown`` is missing.
@@ -48,7 +48,7 @@ class Vocabulary:
     unknown: str | None = UNKNOWN
 
     def __post_init__(self) -> None:
-        """Refuse lists in which ids are not clear."""
+        """Check that no token is there twice, and that ``specials`` and ``unknown`` are there."""
         twice = [token for token, count in Counter(self.tokens).items() if count > 1]
         if twice:
             raise ValueError(f"tokens must not hold a token twice, got {twice[0]!r} again")

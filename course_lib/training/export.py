@@ -343,13 +343,13 @@ def _encode(
 
 
 def _row(token_ids: Sequence[int], model: nn.Module) -> Tensor:
-    """Put a text's tokens where the model is, ``(1, length)``."""
+    """Return a text's tokens as a tensor ``(1, length)`` on the model's device."""
     return torch.tensor([list(token_ids)], device=next(model.parameters()).device)
 
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Put the model into evaluation mode in the block."""
+    """Put the model into evaluation mode inside a ``with`` block."""
     was_training = model.training
     model.eval()
     try:

@@ -367,7 +367,7 @@ class _Run(Generic[Batch]):
             self.model.load_state_dict(self.best_weights)
 
     def save(self, path: str | Path) -> None:
-        """Write everything that going on needs."""
+        """Write the run's state to a file, from which ``resume`` goes on."""
         gathered = {k: all_gather(v, self.device) for k, v in random_state().items()}
         progress = {
             "losses": self.losses,
@@ -405,7 +405,7 @@ class _Run(Generic[Batch]):
         self.scaler.load_state_dict(progress["scaler"])
 
     def history(self) -> TrainingHistory:
-        """Return what happened."""
+        """Return losses, gradient norms, evaluations and times of the run so far."""
         return TrainingHistory(
             losses=tuple(self.losses),
             gradient_norms=tuple(self.gradient_norms),
@@ -422,6 +422,6 @@ class _Run(Generic[Batch]):
         return self.cpu_seconds_before + self._sum(time.process_time() - self.cpu_began)
 
     def _sum(self, value: float) -> float:
-        """Add up a number that each process has."""
+        """Return the sum of a number over all processes."""
         own = torch.tensor(value, dtype=torch.float64, device=self.device)
         return all_reduce_sum(own).item()

@@ -37,7 +37,7 @@ class Corpus:
         page: Where it is described, and may be cited from.
         licence: Under what terms it may be used.
         citation: The paper.
-        files: By its name here, each file.
+        files: The files to download, by their names in the corpus's folder.
     """
 
     name: str

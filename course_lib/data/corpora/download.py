@@ -1,6 +1,6 @@
-"""Downloading: a file from the network, the right one and all of it, or none.
+"""Downloading: a file from the network, complete and with the right checksum, or none.
 
-A file is whole, and its SHA-256 right, before it gets its name.
+A download gets the file's name only once it is complete and its SHA-256 is right.
 """
 
 import errno
@@ -17,7 +17,7 @@ _CHUNK = 1 << 16  # bytes
 
 
 class DownloadError(OSError):
-    """A file that could not be had; the message says which, why, and what to do."""
+    """A file could not be downloaded; the message says which, why, and what to do."""
 
 
 class WrongFileError(DownloadError):
@@ -26,7 +26,7 @@ class WrongFileError(DownloadError):
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteFile:
-    """A file that can be downloaded, and how to know it.
+    """A file that can be downloaded, with its size and checksum.
 
     >>> RemoteFile(address="https://example.org/words.txt", size=5, sha256="ab" * 32).size
     5
@@ -45,7 +45,7 @@ class RemoteFile:
     sha256: str
 
     def __post_init__(self) -> None:
-        """Refuse what urllib would also open, files of this machine among it."""
+        """Check that the address is HTTP or HTTPS; urllib would also open files of this machine."""
         if not self.address.startswith(("https://", "http://")):
             raise ValueError(f"address must begin with https:// or http://, got {self.address!r}")
 

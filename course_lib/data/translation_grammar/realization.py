@@ -1,4 +1,4 @@
-"""Realization: a derivation written out in both languages, with all it knows about its words."""
+"""Realization: a derivation written out in both languages, with word links and agreements."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,7 +20,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class _Noun:
-    """What of a noun decides the forms of other words."""
+    """The features of a noun that decide the forms of words that agree with it."""
 
     number: str
     gender: str
@@ -68,7 +68,7 @@ def realize(derivation: Derivation, src_language: Language, tgt_language: Langua
 
 
 def _put_together(derivation: Derivation, notes: _Notes) -> tuple[_Side, _Side]:
-    """Return the phrase in both languages; note down what its rule says about its parts."""
+    """Return the phrase in both languages; add its links, nouns and agreements to ``notes``."""
     ground, rule = derivation.rule, derivation.rule.rule
     children = [_put_together(child, notes) for child in derivation.children]
     phrase = _Side(), _Side()
@@ -127,7 +127,7 @@ def _first_open(item: _Leaf | _Side) -> _Leaf:
 
 
 def _locate(notes: _Notes, language: int, places: dict[_Leaf, int]) -> tuple[Agreement, ...]:
-    """Give the agreements of a language by position, with the nouns that mislead."""
+    """Return the agreements in a language, words as positions, with their attractors."""
     located = []
     for leaf, controller in notes.agreements[language]:
         word, place = places[leaf], places[controller]

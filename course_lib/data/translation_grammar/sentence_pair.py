@@ -30,7 +30,7 @@ class Agreement:
 
     @property
     def distance(self) -> int:
-        """How many words lie from one to the other: 1 if they are neighbours."""
+        """Distance between word and controller: 1 if they are neighbours."""
         return abs(self.word - self.controller)
 
 
@@ -64,7 +64,7 @@ class SentencePair:
     depth: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse links to nowhere."""
+        """Check that links are between positions inside the sentences."""
         for i, j in self.alignment:
             if not (0 <= i < len(self.src) and 0 <= j < len(self.tgt)):
                 raise ValueError(

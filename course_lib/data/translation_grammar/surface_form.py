@@ -52,11 +52,11 @@ class Language:
     contractions: Mapping[tuple[str, str], str]
 
     def begins_with_vowel(self, text: str) -> bool:
-        """Tell whether a word before this one takes its other form."""
+        """Return whether a word takes its form before a vowel if ``text`` follows it."""
         return text[0] in self.vowels and text not in self.exceptions
 
     def write(self, words: Sequence[Word]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return words that follow each other as written, and for each its position there."""
+        """Return a phrase as written, and for each of ``words`` its position in it."""
         written: list[str] = []
         positions: list[int] = []
         for i, word in enumerate(words):

@@ -60,8 +60,8 @@ class Rule:
         tgt: Its parts in the target language: the same categories, by name, and words.
         links: Source and target items that are translations of each other; a category stands for
             the first word in it that agrees with its subject.
-        head: The category that the phrase inherits its head word from; a phrase of one part does
-            so without being told.
+        head: The category that the phrase inherits its head word from; need not be given for a
+            phrase of one part.
         src_agrees: The source word that agrees with the phrase's subject.
         tgt_agrees: The target word that does.
         agrees_in_gender: Whether those agree in gender too, as adjectives do.
@@ -105,8 +105,8 @@ def read_rules(notation: str) -> tuple[Rule, ...]:
 class GroundRule:
     """A rule with a value for each variable.
 
-    A number in ``tgt`` is the place in ``children`` of a phrase; those are in the order of the
-    source language.
+    ``children`` are the phrases in the order of the source language; in ``tgt`` a phrase is
+    replaced by its index in ``children``.
 
     >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
     >>> rules = [
@@ -226,7 +226,7 @@ class SynchronousGrammar:
             node.rules.append(rule)
 
     def draw(self, dice: random.Random, *, max_depth: int) -> Derivation:
-        """Draw a sentence, rule by rule, as often as their weights say.
+        """Return a random derivation of a sentence; a rule's weight makes it more likely.
 
         ``max_depth`` is how deep noun phrases may be nested; too small for any sentence is a
         ``ValueError``.

@@ -74,7 +74,7 @@ def drop_repeated(tensors: dict[str, Tensor], repeated: Mapping[str, str]) -> No
 
 
 def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Load weights under the model's own names, in their dtype; put it into evaluation mode.
+    """Load weights under the model's own names, in their dtype; put the model in evaluation mode.
 
     A tensor that is missing, left over, of another shape or of integers is a ``ValueError``.
     """

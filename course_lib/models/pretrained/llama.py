@@ -236,7 +236,7 @@ def _rotary_base(settings: dict[str, Any], folder: Path) -> float:
 
 
 def _no_rope_layer_interval(settings: dict[str, Any], folder: Path) -> int:
-    """Read how often a layer of SmolLM3 has no rotary positions; ``no_rope_layers`` has 0 there."""
+    """Return n if each n-th layer of SmolLM3 has no rotary positions, 0 if all layers have them."""
     interval: int = settings.get("no_rope_layer_interval", 4)
     layers = range(1, settings["num_hidden_layers"] + 1)
     listed = settings.get("no_rope_layers")
