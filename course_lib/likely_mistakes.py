@@ -15,7 +15,7 @@ from torch import Tensor
 from course_lib.testing import CheckFailure
 
 FILE = "likely_mistakes.json"
-"""Beside this module in the edition of the library that comes with a homework."""
+"""Name of the file of answers, beside this module in a homework's edition of the library."""
 
 _MOST_ENTRIES, _MOST_CHARACTERS = 64, 1000  # larger answers are left out
 _RTOL, _ATOL = 1e-3, 1e-5

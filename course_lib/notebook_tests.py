@@ -105,7 +105,7 @@ def _tell(result: Any) -> None:
     if result.success:
         print(f"Passed: {title}")
     elif isinstance(error, NotImplementedError) and is_unwritten(str(error)):
-        del _passes[title]  # nothing to mend yet
+        del _passes[title]  # not written yet, so it does not count as failing
     elif failing := _failing_before(title):
         print(f"“{failing}” fails too: if this test depends on it, begin there.")
 

@@ -72,10 +72,10 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
 
 
 Observer = Callable[[Any, CheckFailure | None], None]
-"""Is told what each assertion saw of the code under test, and its failure, or None."""
+"""Called for each assertion with the value that it checked, and its failure or None."""
 
 _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
-_of_notebook: list[Observer] = []  # observes where nobody else does
+_of_notebook: list[Observer] = []  # at most one: the default observer
 
 
 def observe_notebook(observer: Observer) -> None:
@@ -426,7 +426,7 @@ def assert_gradients(
         if problem:
             raise CheckFailure(problem)
 
-    _conclude(problem, check)  # gradients themselves would depend on how a layer began
+    _conclude(problem, check)  # gradients would depend on a layer's random first weights
 
 
 class _Slopes:

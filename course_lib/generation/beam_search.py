@@ -149,7 +149,7 @@ def _hypotheses(
     ``columns`` hold for each result: prompt, last token, log-probability, whether it is finished,
     tokens before the last.
     """
-    # A column at a time: on a GPU every reading is a wait.
+    # Read whole columns, since each read waits for the GPU.
     read = zip(*(column.tolist() for column in columns), strict=True)
     for number, last, total, finished, tokens in read:
         if math.isnan(total):

@@ -77,7 +77,7 @@ class TokenEmbedding(nn.Embedding):
             )
         try:
             vectors = super().forward(token_ids)  # (batch, length, d_model)
-        except IndexError as error:  # looking first would cost a pass over the ids each time
+        except IndexError as error:  # checking first would cost a pass over the ids each time
             raise IndexError(
                 f"token_ids must lie in 0 to {self.num_embeddings - 1}, "
                 f"got {token_ids.min()} to {token_ids.max()}"

@@ -72,7 +72,7 @@ def computing(device: Device, threads: int) -> Iterator[torch.device]:
         raise typer.Exit(_INTERRUPTED) from None
     except (ValueError, OSError, DivergenceError) as error:
         message = str(error)
-        if isinstance(error, OSError) and error.filename is not None:  # without its number
+        if isinstance(error, OSError) and error.filename is not None:  # without the errno
             message = f"{error.filename}: {error.strerror}"
         typer.echo(message, err=True)
         raise typer.Exit(_WRONG_INPUT) from error

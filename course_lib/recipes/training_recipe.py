@@ -116,7 +116,7 @@ class EpochBatches(Generic[Item]):
         self._seed = seed
         self._epoch = -1
         self._order: list[list[int]] = []
-        # The lengths in a batch do not depend on the shuffling, so all epochs are as long.
+        # The lengths in a batch do not depend on the shuffling, so all epochs have equally many.
         self.per_epoch = len(token_batches(self._lengths, max_tokens=max_tokens))
 
     def draw(self, number: int) -> list[Item]:

@@ -36,7 +36,7 @@ def save_checkpoint(
         "random": random_state(),
         "progress": progress,
     }
-    # Given a path, torch.save would write the passing name into the file too.
+    # Given a path, torch.save would also write the temporary name into the file.
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         torch.save(state, file)
 
@@ -62,7 +62,7 @@ def load_checkpoint(
         # and the optimizer move the tensors to their parameters.
         state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
-        # By which kernel updates are made is a matter of this machine, not of the one before.
+        # Keep this optimizer's kernel (fused or not), which depends on the machine.
         for group in state["optimizer"]["param_groups"]:
             group["fused"] = optimizer.param_groups[0].get("fused")
         optimizer.load_state_dict(state["optimizer"])

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 TRANSLATOR_FORMAT = "course translator, version 1"
 LANGUAGE_MODEL_FORMAT = "course language model, version 1"
 MASKED_LANGUAGE_MODEL_FORMAT = "course masked language model, version 1"
-"""The formats of files, which the page checks."""
+"""Names of the file formats, which the page checks."""
 MAX_LENGTH = 20
 """Most tokens of a translation, in the page as here."""
 

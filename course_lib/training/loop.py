@@ -86,7 +86,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingHistory:
-    """What happened at each step.
+    """Losses, gradient norms, evaluations and times of a run.
 
     >>> model = nn.Linear(1, 1)
     >>> history = train(
@@ -301,7 +301,7 @@ class _Run(Generic[Batch]):
         shares = [self._backward(*weighted) for weighted in self._weighted_batches(number)]
         self.scaler.unscale_(self.optimizer)
         before = nn.utils.clip_grad_norm_(self.parameters, self.config.clip_norm)
-        # To read a number is to wait for the GPU: only now, when it has all its work.
+        # Reading a number waits for the GPU, so it is done only now, when all work is queued.
         loss = self._sum(sum(share.item() for share in shares))
         norm = before.item()
         if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
@@ -331,7 +331,7 @@ class _Run(Generic[Batch]):
             counts = [torch.as_tensor(self.num_items(b), device=self.device) for b in batches]
             total = all_reduce_sum(torch.stack(counts).sum(dim=0)).clamp(min=1)
         for place, batch, count in zip(numbers, batches, counts, strict=True):
-            # So divided, batches that count alike lose nothing to rounding; none weighs 1 / inf.
+            # As a divisor: with equal counts it is a whole number, and a count of 0 gives inf.
             yield batch, total / count, place == numbers[-1]
 
     def _backward(self, batch: Batch, divisor: Tensor, last: bool) -> Tensor:

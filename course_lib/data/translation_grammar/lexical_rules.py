@@ -22,7 +22,7 @@ from course_lib.data.translation_grammar.synchronous_grammar import Rule
 NUMBERS = ("singular", "plural")
 GENDERS = ("masculine", "feminine")
 AGREEMENTS = ("I", "singular", "we", "plural")
-"""In the order in which the lexicon lists French forms: *je*, *il*, *nous*, *ils*."""
+"""Agreements of a verb, in the order of the lexicon's French forms: *je*, *il*, *nous*, *ils*."""
 
 
 def lexical_rules() -> Iterator[Rule]:

@@ -218,4 +218,4 @@ RULES = (
     *NOUN_PHRASES,
     *lexical_rules(),
 )
-"""All of them."""
+"""All rules of the grammar: those of phrases, and those of words."""

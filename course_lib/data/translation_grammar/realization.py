@@ -87,7 +87,7 @@ def _put_together(derivation: Derivation, notes: _Notes) -> tuple[_Side, _Side]:
                 side.leaves += child.leaves
                 items[language][ground.children[number].name] = child
 
-    # Bind what agrees; what stays unbound agrees with something further up.
+    # Bind the words that agree; the others stay open, to agree with a word outside this phrase.
     for language, side in enumerate(phrase):
         agrees = (rule.src_agrees, rule.tgt_agrees)[language]
         bound = {name: other for name, other in _pairs(rule.binds) if other in items[language]}

@@ -56,7 +56,7 @@ _NAMES = {
     r"cls\.seq_relationship\.": "next_sentence.projection.",
 }
 
-# Theirs, which say again what other tensors say.
+# Their tensors that repeat others, by the name of the original.
 _REPEATED = {
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",

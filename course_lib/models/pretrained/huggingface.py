@@ -130,7 +130,7 @@ def _read_tensor_file(path: Path) -> dict[str, Tensor]:
             return dict(load_file(path))
         return dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # torch.load has no error of its own for a file that is broken
-        # Of OSErrors only this one says so: a jump to before the beginning of a file cut short.
+        # Only one OSError, EINVAL, means a malformed file: reading a truncated one seeks below 0.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         raise ValueError(f"the weights in {path} must be plain tensors: {error}") from error
