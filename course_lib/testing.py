@@ -45,7 +45,7 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
     Attributes:
         summary: The fault, without any value of a tensor.
         named: The class in the summary whose name the code under test chose; empty if none is.
-        detail: Where, with values; empty if there is nothing to add.
+        detail: Where the fault is, with values; empty if there is nothing to add.
         hint: A likely cause, if the check knows one.
         read: Where to read on, in a notebook.
     """

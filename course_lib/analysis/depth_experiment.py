@@ -142,7 +142,7 @@ def take_small_steps(reader: DeepReader) -> DeepReader:
 
 @dataclass(frozen=True)
 class DepthProfile:
-    """What flows through a stack, layer by layer.
+    """Sizes of activations and of gradients in a stack, layer by layer.
 
     >>> DepthProfile(sizes=(1.0, 1.5, 2.5), gradients=(0.2, 0.1)).sizes[-1]
     2.5

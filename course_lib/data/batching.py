@@ -138,12 +138,12 @@ class Batch:
 
     @property
     def src_mask(self) -> Tensor:
-        """Where sources may be attended to: boolean ``(batch, 1, 1, src_len)``."""
+        """Boolean ``(batch, 1, 1, src_len)``, True where a source token may be attended to."""
         return padding_mask(self.src, self.pad_id)
 
     @property
     def tgt_mask(self) -> Tensor:
-        """Where targets may attend to: boolean ``(batch, 1, tgt_len, tgt_len)``."""
+        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where a target may attend to another."""
         length = self.tgt_input.size(1)
         return padding_mask(self.tgt_input, self.pad_id) & causal_mask(
             length, device=self.tgt.device

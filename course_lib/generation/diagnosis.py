@@ -111,7 +111,7 @@ def diagnose(
 def score_sequences(
     model: StepModel, prompt: Tensor, sequences: Sequence[Sequence[int]], *, eos_id: int | None
 ) -> list[Hypothesis]:
-    """Ask the model how probable given sequences are.
+    """Score given sequences by their log-probabilities under the model.
 
     Args:
         model: The model, fresh, for one sequence.

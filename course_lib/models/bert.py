@@ -157,7 +157,7 @@ class Pooler(nn.Module):
         self.projection = nn.Linear(d_model, d_model)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Sum texts up.
+        """Return a vector for each text.
 
         Args:
             hidden: ``(batch, length, d_model)``, the last layer's vectors.
@@ -186,7 +186,7 @@ def mean_pooling(hidden: Tensor, is_real: Tensor) -> Tensor:
 
 
 class BertOutput(NamedTuple):
-    """What BERT makes of a batch.
+    """The vectors that BERT returns for a batch.
 
     >>> output = BertOutput(hidden=torch.zeros(2, 5, 8), pooled=torch.zeros(2, 8))
     >>> output.hidden.shape
@@ -244,7 +244,7 @@ class BertModel(nn.Module):
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
     ) -> BertOutput:
-        """Read texts.
+        """Return a vector for each token, and one for each text.
 
         Args:
             token_ids: ``(batch, length)``, int64 or int32, each row beginning with ``[CLS]``.

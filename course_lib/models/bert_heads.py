@@ -104,7 +104,7 @@ class BertForMaskedLM(nn.Module):
 
 
 class NextSentenceHead(nn.Module):
-    """Say whether the second sentence follows the first, from the vector of the whole.
+    """Classify whether the second sentence follows the first, from the vector of the whole.
 
     >>> import torch
     >>> NextSentenceHead(4)(torch.randn(3, 4)).shape
@@ -197,7 +197,7 @@ def pretraining_loss(logits: PreTrainingLogits, labels: Tensor, next_labels: Ten
     """Add the losses of both tasks, each a mean over its guesses, or 0 if there are none.
 
     Args:
-        logits: Of both heads.
+        logits: The logits of both heads.
         labels: ``(batch, length)``, int64: the true token where one was masked, -100 elsewhere.
         next_labels: ``(batch,)``, int64: 0 where the second sentence follows, 1 where not.
 

@@ -127,7 +127,7 @@ def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tenso
     Args:
         vectors: ``(vocab_size, d_embedding)``, such as ``model.embedding.weight``.
         word: The token id whose neighbours are asked for.
-        count: How many.
+        count: Number of words to find.
 
     Returns:
         Their token ids ``(count,)``, the nearest first, and the cosines of the angles ``(count,)``,

@@ -159,7 +159,7 @@ def _sentences(pairs: Sequence[MinimalPair]) -> tuple[LabelledText, ...]:
 
 
 class Score(NamedTuple):
-    """How a model did on a task's test texts.
+    """A model's accuracy on a task's test texts.
 
     Attributes:
         accuracy: Share of texts classified correctly, 0 to 1.

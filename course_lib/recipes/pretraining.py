@@ -63,7 +63,7 @@ HELD_OUT_EVERY = 50
 
 
 class PretrainingScores(NamedTuple):
-    """How well a model predicts on held-out text.
+    """Losses and accuracies of a model on held-out text.
 
     Attributes:
         token_loss: Mean loss over the masked tokens (nats).

@@ -91,7 +91,7 @@ class EpochBatches(Generic[Item]):
         items: The corpus.
         length_of: Returns an item's length in tokens.
         max_tokens: Tokens of a batch, padding included.
-        seed: Of the shuffling.
+        seed: Seed of the shuffling.
 
     Attributes:
         per_epoch: Number of batches that hold every item once.

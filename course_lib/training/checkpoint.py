@@ -23,8 +23,8 @@ def save_checkpoint(
 
     Args:
         path: The file. Its folder is made if it is not there.
-        model: Whose parameters and buffers are kept.
-        optimizer: Whose state is kept.
+        model: The model whose parameters and buffers to save.
+        optimizer: The optimizer whose state to save.
         progress: Plain data about the run: numbers, texts, lists, dicts, tensors.
 
     Raises:
@@ -44,7 +44,7 @@ def save_checkpoint(
 def load_checkpoint(
     path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any]:
-    """Put a run's state back, random numbers included.
+    """Restore a run's state from a checkpoint, random numbers included.
 
     Args:
         path: A file that ``save_checkpoint`` wrote.

@@ -144,7 +144,7 @@ def train(
         draw_batch: Returns a batch by its number, from 0, on which alone it depends, so that a run
             can be repeated and resumed; with ``accumulation`` each step takes that many.
         compute_loss: Maps model and batch to the loss: a scalar, the mean over what counts.
-        config: How long and how fast.
+        config: How long and how fast to train.
         num_items: Counts the items of a batch, such as its tokens, over which its loss is the mean,
             so that the loss of an update is the mean over all its batches; None counts all batches
             alike. A loss that is a vector of means needs a count for each.
@@ -362,7 +362,7 @@ class _Run(Generic[Batch]):
         self.evaluations.append((len(self.losses), value))
 
     def take_best_weights(self) -> None:
-        """Put the weights of the best evaluation back."""
+        """Restore the model's weights to those of the best evaluation."""
         if self.best_weights:
             self.model.load_state_dict(self.best_weights)
 

@@ -53,7 +53,7 @@ def draw_pairs(
     """Draw sentences with their translations.
 
     Args:
-        count: How many.
+        count: Number of pairs.
         generator: Source of the random numbers, on the CPU.
         max_depth: How deep noun phrases may be nested in noun phrases: *the book of the boy* is 1.
         min_depth: How deep they must be.

@@ -48,7 +48,7 @@ class SentencePair:
         tgt: Words of the translation.
         alignment: Links: pairs of a position in ``src`` and one in ``tgt``, in ascending order. A
             word can have several.
-        src_agreements: What agrees with what in ``src``, in the order of the words that agree.
+        src_agreements: Agreements between words of ``src``, in the order of the words that agree.
         tgt_agreements: Likewise in ``tgt``.
         depth: How deep noun phrases are nested in noun phrases, 0 for none.
 

@@ -31,7 +31,7 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """How a language writes words that meet.
+    """The spelling rules of a language for neighbouring words.
 
     >>> french = Language(
     ...     vowels="aeiou", exceptions=frozenset(["hibou"]), contractions={("de", "le"): "du"}

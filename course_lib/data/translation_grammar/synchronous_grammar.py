@@ -44,7 +44,7 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """How a phrase is put together, in both languages.
+    """A grammar rule: how a phrase is put together, in both languages.
 
     Items are separated by blanks: words (``le/l'`` if the form changes before a vowel) and
     categories. ``links`` and ``binds`` are pairs of items, written ``item=item``; a word is named
@@ -145,7 +145,7 @@ class Derivation:
 
     @cached_property
     def depth(self) -> int:
-        """How deep noun phrases are nested in noun phrases."""
+        """Depth to which noun phrases are nested in noun phrases, 0 for none."""
         below = max((child.depth for child in self.children), default=0)
         return below + self.rule.rule.deepens
 
