@@ -26,7 +26,7 @@ def book_address(root: Path) -> str:
 
 
 def expand_book_links(text: str, root: Path) -> str:
-    """Turn ``[words](book:chapter#anchor)`` into links, or into italics if there is no address."""
+    """Return a text with ``[words](book:chapter#anchor)`` as links; in italics if no address."""
     address = book_address(root)
     return _LINK.sub(rf"[\1]({address}/\2.html\3)" if address else r"*\1*", text)
 
@@ -56,7 +56,7 @@ def find_headings(read: str, root: Path) -> tuple[str, str]:
 
 
 def name_in_words(name: str) -> str:
-    """Turn the name of a chapter or an anchor into words: ``beam-search`` gives ``Beam search``."""
+    """Return the name of a chapter or an anchor in words: ``beam-search`` as ``Beam search``."""
     words = name.replace("-", " ").replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 

@@ -32,7 +32,7 @@ if importlib.util.find_spec("course_lib") is None:
 
 
 def needs(cells: Iterable[Cell]) -> list[str]:
-    """Return the packages that a homework needs, without the notebook server.
+    """Return the names of the packages that a homework needs, except for the notebook server.
 
     Args:
         cells: The homework's cells.

@@ -70,8 +70,8 @@ class Variant:
     Attributes:
         exercise: grade_id of the solution cell.
         name: The style, or the mistake, in a few words.
-        source: The cell's text; empty for a remark about mutants.
-        lost: grade_ids of the checks that lose their points by this mistake; empty for a right
+        source: The cell's text; empty for a declaration by ``same``, see ``read_variants``.
+        lost: grade_ids of the checks that lose their points for this mistake; empty for a right
             solution.
         hint: Advice for a student who made the mistake.
         base: The solution that ``edits`` apply to.
@@ -88,7 +88,7 @@ class Variant:
 
     @property
     def is_right(self) -> bool:
-        """Whether it must pass every check."""
+        """Whether this is a right solution, which must pass every check."""
         return bool(self.source) and not self.lost
 
 

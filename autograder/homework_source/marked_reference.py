@@ -50,7 +50,7 @@ def marked_source(module_name: str, object_name: str, outline: str = "") -> str:
 
 
 def with_docstrings(source: str, outline: str) -> str:
-    """Replace the docstrings of a function or class by those of an outline.
+    """Return the source of a function or class with the docstrings of an outline.
 
     An outline is the function, or the class with its methods, with docstrings alone; parameters are
     left out. A docstring that the outline leaves out is left out.

@@ -87,7 +87,7 @@ _POINTS = re.compile(r"\| *(\d+(?:\.\d+)?) *\|$", re.MULTILINE)
 
 
 def _check_table(homework: Homework, source: Path) -> None:
-    """Reject a table of points whose sum is not that of the checks."""
+    """Reject a table of points in the text whose sum differs from that of the checks."""
     points: dict[str, float] = {}
     for check in homework.checks:
         name = check.exercise or check.grade_id
@@ -330,7 +330,10 @@ def _complete(cell: Cell, root: Path) -> Cell:
 
 
 def _filled(cell: Cell) -> str:
-    """Return the library's source below the cell's comments, with the docstrings of its outline."""
+    """Return the text of a solution cell that is taken from course_lib.
+
+    It is the cell's comments, then the library's marked source with the outline's docstrings.
+    """
     lines = cell.source.split("\n")
     first = next((n for n, line in enumerate(lines) if line and line[0] not in "# "), len(lines))
     comments, outline = "\n".join(lines[:first]).strip(), "\n".join(lines[first:])

@@ -37,7 +37,7 @@ def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Varian
     - ``right(name, *edits)`` declares a right solution and returns it as a ``Style``, whose
       ``wrong(...)`` declares variants of that solution;
     - ``wrong(name, *edits, lost="check", hint="You ...; do ...")`` declares a wrong one;
-    - ``same(piece, reason)`` names a line of a mutant that behaves like the solution.
+    - ``same(piece, reason)`` names a line whose mutants behave like the solution.
 
     An edit is a pair of a piece of source that occurs once and its replacement. A single string
     in place of edits is the whole source.
@@ -115,7 +115,7 @@ def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Varian
 
 
 def join_hints(hints: Iterable[str]) -> str:
-    """Return one hint for mistakes that can't be told apart; a remedy in common stands once."""
+    """Return one hint for mistakes that can't be told apart; a shared remedy is given once."""
     mistakes: dict[str, list[str]] = {}
     for hint in dict.fromkeys(hints):
         mistake, _, remedy = hint.partition("; ")
@@ -128,7 +128,7 @@ def join_hints(hints: Iterable[str]) -> str:
 
 
 def is_named(hint: str, text: str) -> bool:
-    """Return whether a text, such as one of ``join_hints``, names the mistake of this hint."""
+    """Return whether a text, such as a result of ``join_hints``, contains this hint."""
     mistake, _, remedy = hint.partition("; ")
     return mistake.removeprefix("You") in text and remedy in text
 

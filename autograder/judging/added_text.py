@@ -84,7 +84,7 @@ def find_locked(source: str, homework: Homework) -> Cell | None:
 
 
 def bare(source: str) -> str:
-    """Remove spaces at line ends and empty lines, which editors change by themselves."""
+    """Return a text without spaces at line ends and empty lines, which editors may change."""
     return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
 
 
@@ -110,7 +110,7 @@ def _is_words(part: str) -> bool:
 
 
 def _needs(part: str) -> set[str]:
-    """Return the names that a part uses, or, for a definition, the name that it defines."""
+    """Return the names that a part uses; for a definition, only the name that it defines."""
     if defined := _DEFINES.search(part):
         return {defined[1]}
     return set() if _IMPORTS.match(part) else set(_NAME.findall(part))

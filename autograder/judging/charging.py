@@ -90,7 +90,11 @@ def _explained(variant: Variant, failed: Mapping[str, Transcript], run: Run) -> 
 def _best(
     explained: Mapping[Variant, set[str]], left: set[str], paid: Collection[str] = ()
 ) -> list[Variant]:
-    """Return the equivalent variants that explain the most checks, and whose lost checks failed."""
+    """Return the variants that explain the most failed checks.
+
+    A variant is considered if each check that it names is explained by it or already ``paid``. All
+    that are returned explain the same checks of those in ``left``, and lose the same ones.
+    """
     fitting = {
         variant: checks & left
         for variant, checks in explained.items()

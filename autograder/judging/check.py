@@ -241,10 +241,10 @@ def _limit_hint(raised: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Shorten a message, because a student's process may have sent megabytes of text."""
+    """Return a shortened message, because a student's process may have sent megabytes of text."""
     return text if len(text) <= _MAX_WORDS else text[:_MAX_WORDS] + " …"
 
 
 def _lines(error: BaseException, file: str) -> set[int]:
-    """Return the lines of the cell in an error's traceback."""
+    """Return the numbers of the lines of ``file`` in an error's traceback."""
     return {f.lineno or 0 for f in traceback.extract_tb(error.__traceback__) if f.filename == file}

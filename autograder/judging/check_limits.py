@@ -18,9 +18,9 @@ FIRST_SECONDS = 3.0
 GENEROSITY = 100
 """Limit of a check, as a multiple of the reference's time."""
 SHORT_SECONDS = 0.15
-"""``FIRST_SECONDS`` of a check with the short limit."""
+"""Minimum of the short limit, see ``FIRST_SECONDS``."""
 SHORT_GENEROSITY = 10
-"""``GENEROSITY`` of a check with the short limit."""
+"""The short limit, as a multiple of the reference's time."""
 
 
 @dataclass(frozen=True, kw_only=True)

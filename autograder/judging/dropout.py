@@ -23,7 +23,7 @@ def charge_dropout_once(
     sources: Iterable[str],
     run_without: Callable[[Collection[str]], Mapping[str, CheckResult]],
 ) -> dict[str, CheckResult]:
-    """Run failed checks again without dropout, if the code mentions it.
+    """Return the results, after failed checks ran again without dropout if the code mentions it.
 
     Of an exercise's checks that pass without dropout, the one worth the fewest points still fails.
     """
@@ -34,7 +34,7 @@ def charge_dropout_once(
     second = run_without(failed)
     spared = [check for check in failed if second[check].status is Status.PASS]
     payers: dict[str, str] = {}
-    for check in sorted(spared, key=lambda check: found[check].max_score):  # the first of the least
+    for check in sorted(spared, key=lambda check: found[check].max_score):  # of equals, the first
         payers.setdefault(found[check].exercise, check)
     for check in spared:
         payer = payers[found[check].exercise]

@@ -48,7 +48,7 @@ def changed_cell(
 
 
 def copied_cell(official: Cell) -> Flag:
-    """Flag a copied cell; only the last copy counts, as in nbgrader."""
+    """Return the flag for a copied cell; only the last copy counts, as in nbgrader."""
     text = f"the cell {official.grade_id} occurs more than once"
     return Flag(kind=FlagKind.FORGED, text=text, cell=official.grade_id)
 
@@ -78,7 +78,7 @@ def lost_metadata(names: Sequence[str]) -> Iterator[Flag]:
 
 
 def is_released(source: str, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a text fits the checksum in its metadata, as the text of any release does.
+    """Return whether a text has the checksum in its metadata, as the text of any release does.
 
     The student can forge the checksum too; the flag only mentions it.
     """
@@ -100,7 +100,7 @@ def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
 
 @functools.lru_cache(maxsize=1_000)  # shared by all students
 def _its_texts(official: Cell) -> frozenset[str]:
-    """Return the instructor's and the released text of a cell, and both ``bare``."""
+    """Return a cell's text in the instructor's notebook and as released, and both made ``bare``."""
     texts = {official.source, students_text(official)}
     return frozenset(texts | {bare(text) for text in texts})
 

@@ -196,7 +196,7 @@ class Judge:
     def _charge(
         self, results: dict[str, CheckResult], seed: int, on_cell: Callable[[str], None]
     ) -> dict[str, CheckResult]:
-        """Charge each mistake once; only failed checks run on variants."""
+        """Return the results with each mistake charged once; only failed checks run on variants."""
         self._variants.use_seed(seed)
 
         def run(variant: Variant, check: str) -> Transcript:
@@ -210,7 +210,7 @@ class Judge:
         return {check: replace(found, transcript=()) for check, found in results.items()}
 
     def _start(self) -> StudentProcess:
-        """Start a process for the instructor's own code."""
+        """Return a process, with long time limits, that runs the instructor's own code."""
         return StudentProcess(self._sandbox, seconds=_OWN_SECONDS, submission_seconds=_OWN_SECONDS)
 
     @contextlib.contextmanager
@@ -250,7 +250,7 @@ class Judge:
         )
 
     def _reach_device(self) -> None:
-        """Check once that a student's process can use the GPU; a failure is not the student's."""
+        """Check once that a student's process can use the GPU; if not, raise a ``SandboxError``."""
         if self._has_reached_device:
             return
         with self._process() as process:
@@ -288,7 +288,7 @@ def _by_hand(cell: Cell, *, is_blank: bool) -> CheckResult:
 
 
 def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:
-    """Keep the first failures and count the rest; a notebook may have a thousand cells."""
+    """Return the first failures, and one that states how many others there are."""
     if len(failures) <= _MOST_FAILURES:
         return failures
     left_out = len(failures) - _MOST_FAILURES

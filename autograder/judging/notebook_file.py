@@ -27,7 +27,7 @@ class SubmissionError(ValueError):
 
 
 def without_outputs(data: bytes) -> bytes:
-    """Empty the outputs, attachments and widgets in a notebook's JSON, without parsing it."""
+    """Return a notebook's JSON with empty outputs, attachments and widgets, without parsing it."""
     kept: list[bytes] = []
     start = parts = 0
     while outputs := _OUTPUTS.search(data, start):

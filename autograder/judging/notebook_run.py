@@ -154,10 +154,10 @@ class NotebookRun:
         return self._blame(cell, ran[0]) if ran else result
 
     def _blame(self, cell: Cell, name: str) -> CheckResult:
-        """Deduct the exercise's points, or only this check's.
+        """Deduct points because the forbidden ``name`` ran; return the check's failed result.
 
-        If an earlier exercise may be at fault, only the check loses its points, and it runs again
-        with the reference in place of that exercise.
+        The exercise loses all its points. If an earlier exercise may be at fault, only this check
+        loses its points, and it runs again with the reference in place of that exercise.
         """
         message = breach_message(cell.exercise, name)
         if self._second_try is not None or not any(

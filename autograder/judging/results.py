@@ -180,7 +180,7 @@ class Progress:
     flags: tuple[Flag, ...] = ()
 
     def __or__(self, later: "Progress") -> "Progress":
-        """Return both together; ``later`` takes precedence."""
+        """Return the results of both; ``later`` takes precedence."""
         return Progress(
             results={**self.results, **later.results},
             lost={**self.lost, **later.lost},

@@ -41,7 +41,7 @@ def breach_message(exercise: str, name: str) -> str:
 
 
 def flag_prying(process: StudentProcess, submission: Submission) -> tuple[Flag, ...]:
-    """Flag code that accesses internals; ``process`` must not have run student code yet."""
+    """Return flags for code that accesses internals; ``process`` must not have run student code."""
     cells = [
         (step.label, step.source)
         for step in submission.steps

@@ -85,7 +85,7 @@ class SecondTry:
         }
 
     def stand_in(self, check: str) -> Cell | None:
-        """Return the reference cell to run after the last check of a wrong exercise, or None."""
+        """Return the reference to run after this check, if it is the last of a wrong exercise."""
         return self._stand_ins.get(check)
 
     def better(self, second: CheckResult) -> CheckResult:
@@ -117,9 +117,10 @@ class SecondTry:
 
 
 def explain_second_try(check: CheckResult, checks: Iterable[CheckResult] = ()) -> str:
-    """Explain to the student why a check counts as passed, or how its second try ended.
+    """Return an explanation of why a check counts as passed, or of how its second try ended.
 
-    Empty if the check has neither. ``checks`` are all of the notebook's, in order.
+    It is for the student, and empty if neither applies. ``checks`` are all of the notebook's, in
+    order.
     """
     if check.charged_in:
         named = (

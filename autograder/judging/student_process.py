@@ -37,7 +37,7 @@ class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
 
 
 class StudentProcess:
-    """Runs cells and looks up objects; runs the cells again after a restart.
+    """Runs a student's cells and looks up objects; runs the cells again after a restart.
 
     Args:
         sandbox: Starts the process.
@@ -48,7 +48,7 @@ class StudentProcess:
     Attributes:
         complaint: The failure of a check's callback that the student's code called, or None. The
             student's process only sees an error without a message.
-        not_installed: Packages that its cells could not import.
+        not_installed: Packages that the student's cells could not import.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class StudentProcess:
         return self._alive().call("course_worker.shell:lookup", (name,))
 
     def ask(self, function: str, *args: Any) -> Any:
-        """Call ``module:function`` in the worker with plain data; call it inside ``limited``."""
+        """Return the result of ``module:function`` in the worker; call this inside ``limited``."""
         return self._alive().call(function, args)
 
     def record(self, names: Sequence[str]) -> None:
@@ -212,7 +212,7 @@ class StudentProcess:
             try:
                 peer.call("course_worker.shell:run_cell", (label, source))
             except RemoteError:
-                continue  # as the first time
+                continue  # the cell failed in its first run too
             except (TimeoutError, WireClosed, WireError) as failure:
                 raise self._ended(failure, limit) from failure
 

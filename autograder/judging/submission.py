@@ -362,5 +362,5 @@ def _source(cell: dict[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
-    # Half a surrogate pair is valid JSON, but no text: it could be written nowhere.
+    # Half a surrogate pair is valid JSON, but can't be encoded, so it is replaced.
     return source.encode(errors="replace").decode() if isinstance(source, str) else ""

@@ -23,7 +23,10 @@ _IN_LOCKED = (
 
 
 def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
-    """Add a hint if a name that a check could not find is defined in a locked cell."""
+    """Return the result, with a hint if a name that the check did not find is in a locked cell.
+
+    ``locked`` is the submitted text of the locked cells, by grade_id.
+    """
     missing = _MISSING.search(found.message)
     if not missing:
         return found
@@ -35,7 +38,7 @@ def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
 
 
 def _making(name: str) -> re.Pattern[str]:
-    """Return the pattern of lines that define a name."""
+    """Return a pattern that matches lines which define or import a name."""
     return re.compile(
         rf"^[ \t]*(?:(?:async )?(?:def|class) {name}\b|{name}[ \t]*(?::[^=\n]+)?=[^=]"
         rf"|(?:from \S+ )?import [^\n]*\b{name}\b)",
@@ -49,7 +52,10 @@ _UNREAD = re.compile(r"(?:Syntax|Indentation|Tab)Error: (.+) \(.+, line (\d+)\)"
 def name_unread_cells(
     checks: Sequence[CheckResult], failures: Sequence[CellFailure], sources: Mapping[str, str]
 ) -> tuple[tuple[CheckResult, ...], tuple[CellFailure, ...]]:
-    """Name the cell with a syntax error in each check that needs it, and these checks in its error.
+    """Return the checks and failures, with messages about cells with syntax errors.
+
+    Each check that needs a cell with a syntax error names the cell; the cell's failure lists these
+    checks by number.
 
     Args:
         checks: All checks, in the notebook's order.
@@ -94,7 +100,11 @@ def _unread_message(found: re.Match[str], waiting: Sequence[str]) -> str:
 
 
 def unwritten(traceback: str, exercise: str, cells: Mapping[str, str]) -> dict[str, str]:
-    """Return ``message`` and ``hint`` about the called stub, of this exercise or another."""
+    """Return the ``message`` and ``hint`` for a check that called an unwritten stub.
+
+    The stub belongs to ``exercise``, or to another cell in ``traceback``; ``cells`` are the sources
+    by label.
+    """
     called = [label for label in _CELL.findall(traceback) if label in cells]
     stub = called[-1] if called else exercise
     needed = "" if stub == exercise else f", and {exercise} needs it here"

@@ -15,9 +15,9 @@ _SECONDS = 10.0  # limit of a check on a variant
 
 
 class VariantRuns:
-    """Makes each transcript of a variant once per seed, for all submissions of a class.
+    """Runs checks on variants; keeps the transcripts of one seed for all submissions of a class.
 
-    ``start`` returns a new process.
+    ``start`` returns a new process for the instructor's code.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class VariantRuns:
         self.seed = 0
 
     def use_seed(self, seed: int) -> None:
-        """Draw the hidden inputs of the next runs by this seed."""
+        """Set the seed of the hidden inputs for the next runs."""
         if seed != self.seed:
             self._made.clear()
         self.seed = seed
@@ -64,7 +64,7 @@ class VariantRuns:
         return found.transcript
 
     def _with(self, variant: Variant) -> StudentProcess:
-        """Put a variant in the place of its exercise's solution."""
+        """Return the process, after running the variant in place of its exercise's solution."""
         before = self._in_place
         if before and before.exercise != variant.exercise:
             self.close()

@@ -26,9 +26,9 @@ class Change:
 
 
 def compare(before: Sequence[SubmissionResult], after: Sequence[SubmissionResult]) -> list[Change]:
-    """List every check whose points, or whose worth, are not the same in two gradings.
+    """Return a change for each check whose points or maximum points differ in two gradings.
 
-    A check that fails in another way than before, for the same points, is no change.
+    A check that fails in another way than before, with the same points, is not a change.
     """
     old = {result.student: result for result in before}
     new = {result.student: result for result in after}
@@ -78,7 +78,7 @@ def _reason(
 
 
 def _outcome(was: CheckResult, now: CheckResult) -> str:
-    """Return the message of a failed check, or the earlier one of a check that passes now."""
+    """Return the new message of a check that fails; for one that passes now, the old message."""
     if now.status is Status.PASS:
         return f"passes now; before: {was.message or was.status}"
     return now.message or str(now.status)

@@ -24,13 +24,13 @@ class Lateness:
 
 @dataclass(frozen=True, kw_only=True)
 class HandGrades:
-    """What teaching assistants gave one submission.
+    """Points and comments that teaching assistants gave to one submission.
 
     Attributes:
-        points: Check to the points that replace the judge's.
-        extra: Check to extra points.
+        points: For checks graded by hand, the points that replace the judge's.
+        extra: For some checks, extra points.
         waiting: Checks that a person still has to grade.
-        comments: Check or exercise to a comment; untrusted text.
+        comments: Comments by check or exercise; untrusted text.
     """
 
     points: Mapping[str, float] = field(default_factory=dict)
@@ -41,14 +41,14 @@ class HandGrades:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A submission as it counts now.
+    """A submission's marks after hand grading and lateness.
 
     Attributes:
         result: The judge's result, with points given by hand in their places.
         by_hand: Checks whose points a person gave.
-        unanswered: Those of them for which nothing was handed in.
+        unanswered: Written answers among ``by_hand`` that were left blank, so nobody graded them.
         waiting: Whether a person still has to grade something.
-        comments: Check or exercise to a comment.
+        comments: Comments by check or exercise.
         lateness: How late it is.
     """
 
@@ -65,7 +65,7 @@ class Standing:
         return self.result.student
 
     def word_by_hand(self, check: str) -> str:
-        """Describe how a person graded a check; empty if the judge did."""
+        """Return "Graded by hand" or "Not answered"; empty if the judge graded the check."""
         if check in self.unanswered:
             return "Not answered"
         return "Graded by hand" if check in self.by_hand else ""
@@ -78,22 +78,22 @@ class Standing:
 
     @property
     def penalty(self) -> float:
-        """Points deducted for lateness; never more than there are."""
+        """Points deducted for lateness; at most the points earned."""
         return min(self.lateness.share * self.result.max_score, max(self.result.score, 0.0))
 
     @property
     def score(self) -> float:
-        """Points that count."""
+        """Points earned, after the deduction for lateness."""
         return self.result.score - self.penalty
 
     @property
     def max_score(self) -> float:
-        """Points to be had, written answers included."""
+        """Maximum points, written answers included."""
         return self.result.max_score
 
     @property
     def graded_score(self) -> float:
-        """Points to be had, without written answers that wait for a person."""
+        """Maximum points, without written answers that wait for a person."""
         unread = (c.max_score for c in self.result.checks if c.status is Status.MANUAL)
         return self.max_score - sum(unread)
 
@@ -105,7 +105,7 @@ def stand(
 ) -> Standing:
     """Join a result with its hand grades and its lateness, if there are any.
 
-    A written answer that nobody waits for any more has passed, or not, by its points.
+    A written answer that no longer waits for a person gets its status from its points.
     """
     checks = tuple(_graded(check, grades) if grades else check for check in result.checks)
     by_hand = {
@@ -124,14 +124,14 @@ def stand(
 
 @dataclass(frozen=True, kw_only=True)
 class ClassScores:
-    """The points that a class's median, mean and histogram are made of.
+    """Points of a class, from which its median, mean and histogram are computed.
 
     While written answers wait for a person, points for written answers are left out.
 
     Attributes:
-        present: Submissions that are not blank, or all if all are.
+        present: Submissions that are not blank; all submissions if all are blank.
         scores: Their points, in the same order.
-        max_score: Points to be had.
+        max_score: Maximum points.
         unread: Number of submissions with a written answer that waits for a person.
     """
 
@@ -142,7 +142,7 @@ class ClassScores:
 
 
 def class_scores(standings: Sequence[Standing]) -> ClassScores:
-    """Collect the points of a class; at least one submission."""
+    """Return the points of a class; ``standings`` must not be empty."""
     present = tuple(s for s in standings if not s.is_blank) or tuple(standings)
     unread = sum(any(c.status is Status.MANUAL for c in s.result.checks) for s in present)
     points = [(standing.score, standing.max_score) for standing in present]
@@ -154,7 +154,7 @@ def class_scores(standings: Sequence[Standing]) -> ClassScores:
 
 
 def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
-    """Return the teams whose members have different points: a person graded only some of them.
+    """Return the teams whose members have different points because not all were graded by hand.
 
     Members share one result, so submissions with exactly the same duration are a team.
     """
@@ -166,7 +166,7 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
 
 
 def _graded(check: CheckResult, grades: HandGrades) -> CheckResult:
-    """Return a check with the points that a person gave; unchanged if nobody did."""
+    """Return a check with the points that a person gave; the same object if nobody did."""
     given, extra = grades.points.get(check.check), grades.extra.get(check.check, 0.0)
     read = check.status is Status.MANUAL and check.check not in grades.waiting
     if given is None and not extra and not read:
