@@ -35,10 +35,12 @@ from autograder.homework_source.nbgrader_settings import configure
 
 
 def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
-    """Let nbgrader make the student notebook in a course folder, and its rows in the gradebook.
+    """Make a student notebook and its gradebook rows with nbgrader; return the notebook's path.
+
+    ``course`` is the folder in which nbgrader works.
 
     Raises:
-        HomeworkError: nbgrader refuses the homework; the message is in its words.
+        HomeworkError: nbgrader rejects the homework; the message is nbgrader's.
         SQLAlchemyError: The database can't be reached or written.
     """
     name = f"{homework.id}.ipynb"
@@ -60,7 +62,7 @@ def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
     )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+            warnings.simplefilter("ignore")  # SQLAlchemy's, about nbgrader's queries
             generator.start()
     except (NbGraderException, SystemExit) as error:
         reason = "; ".join(dict.fromkeys([*complaints.messages, str(error)]))
@@ -69,9 +71,9 @@ def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
 
 
 class _Generator(GenerateAssignment):
-    """nbgrader's, but it follows changed cells, and stays in the working directory.
+    """nbgrader's generator, which also accepts changed cells and keeps the working directory.
 
-    Other threads are at work there.
+    nbgrader would change that directory, which other threads use.
     """
 
     def start(self) -> None:
@@ -85,23 +87,23 @@ class _Generator(GenerateAssignment):
 
 
 class _Complaints(logging.Handler):
-    """Keeps what nbgrader has to say, and shows none of it; of a traceback, its last line."""
+    """Keeps nbgrader's error messages instead of printing them; of a traceback, the last line."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.ERROR)
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message; a traceback's frames are nbgrader's own."""
+        """Keep a message; of a traceback, whose frames are nbgrader's own, only the last line."""
         message = record.getMessage().strip()
         self.messages.append(message.splitlines()[-1] if "Traceback" in message else message)
 
 
 def create_tables(db_url: str) -> None:
-    """Make the tables of an empty database, all or none; leave one that has tables be.
+    """Make nbgrader's tables in an empty database, all or none; a database with tables is kept.
 
-    nbgrader makes them one by one and brings each through every migration since its first version,
-    which takes longer than all else that a release does.
+    nbgrader itself would make them one by one and apply every migration since its first version,
+    which takes longer than the rest of a release.
 
     Raises:
         SQLAlchemyError: The database can't be reached or written.
@@ -124,9 +126,9 @@ def create_tables(db_url: str) -> None:
 
 
 def newest_version() -> str:
-    """Return the version of nbgrader's tables: the migration that no other one goes on from.
+    """Return the version of nbgrader's tables: the id of its last migration.
 
-    Alembic would tell, too, and takes longer to import than the whole gradebook to write.
+    It is read from the migrations' files, because Alembic is slow to import.
     """
     migrations = (Path(nbgrader.__file__).parent / "alembic" / "versions").glob("*.py")
     text = "\n".join(path.read_text(encoding="utf-8") for path in migrations)
@@ -136,9 +138,9 @@ def newest_version() -> str:
 
 
 class SaveChangedCells(SaveCells):
-    """Adds and removes cells also where work was graded before, which nbgrader refuses.
+    """Adds and removes the gradebook's cells even after grading, which nbgrader rejects.
 
-    A test that is fixed often does that, and everybody is graded again anyhow.
+    Fixing a test often changes cells, and all submissions are then graded again.
     """
 
     def _create_notebook(self, nb: NotebookNode) -> None:
@@ -155,7 +157,7 @@ class SaveChangedCells(SaveCells):
         super()._create_notebook(nb)
 
     def _follow(self, notebook: Notebook) -> None:
-        """Make the notebook's cells those that nbgrader is about to write."""
+        """Add and remove the notebook's rows to match the cells that nbgrader is about to write."""
         session = self.gradebook.db
         _remove(session, notebook.source_cells, self.new_source_cells)
         _add(session, notebook, SourceCell, notebook.source_cells, self.new_source_cells)
@@ -170,7 +172,10 @@ class SaveChangedCells(SaveCells):
 
 
 def _remove(session: Session, cells: Collection[Any], now: Collection[str]) -> None:
-    """Remove cells that are no more, with what students had there."""
+    """Remove the cells that are not in ``now``, with their grades and comments.
+
+    If one of them was given by hand, raise a ``RuntimeError`` instead.
+    """
     for cell in [cell for cell in cells if cell.name not in now]:
         rows = [*cell.grades, *cell.comments] if isinstance(cell, BaseCell) else []
         if any(_given_by_hand(row) for row in rows):
@@ -195,7 +200,7 @@ def _add(
     cells: Collection[Any],
     now: dict[str, dict[str, Any]],
 ) -> list[Any]:
-    """Add the cells that are new, and return them."""
+    """Add the cells of ``now``, by name, that are not in ``cells``; return the added ones."""
     known = {cell.name for cell in cells}
     new = [kind(name=name, notebook=notebook, **now[name]) for name in now if name not in known]
     session.add_all(new)
@@ -204,7 +209,7 @@ def _add(
 
 
 def _add_rows_of_students(session: Session, notebook: Notebook, cell: BaseCell) -> None:
-    """Add, for each student's work that there is, an empty grade, comment or both."""
+    """Add an empty grade, comment or both for a new cell to each submission of the notebook."""
     for submitted in notebook.submissions:
         place = {"cell_id": cell.id, "notebook_id": submitted.id}
         if isinstance(cell, GradeCell | TaskCell):

@@ -1,4 +1,4 @@
-"""Finds what each wrong variant gives in the visible tests, to name mistakes in students' kernels.
+"""Runs the visible tests on wrong variants, so that students' kernels can name likely mistakes.
 
 Only answers and hints are released, no code. Answers that depend on chance are left out.
 """
@@ -19,13 +19,16 @@ from autograder.homework_source.variants import join_hints
 from course_lib.likely_mistakes import describe, is_same
 from course_lib.testing import CheckFailure, observed_by
 
-_MOST_ALIKE = 3  # mistakes that one answer may stand for; more say nothing
+_MOST_ALIKE = 3  # mistakes with the same answer; an answer with more is left out
 _Answer = tuple[int, Any]
 """The number of the failed assertion, and the value that it compared."""
 
 
 def find_likely_mistakes(homework: Homework, root: Path) -> dict[str, Any]:
-    """Run the visible tests on each wrong variant."""
+    """Return, by a test's title, what to ``read`` and the ``answers`` of wrong variants.
+
+    An answer is a list: the number of the first failed assertion, its value, and the hint.
+    """
     names: dict[str, Any] = {"__name__": "__release__"}
     for cell in homework.cells:
         if cell.kind in (CellKind.SETUP, CellKind.SOLUTION):
@@ -61,7 +64,7 @@ def _is_sure(first: _Answer, second: _Answer | None) -> bool:
 
 
 def _answer(cell: Cell, source: str, names: dict[str, Any], *, seed: int) -> _Answer | None:
-    """Return where a variant first fails, and how; None if it passes."""
+    """Return the first failed assertion of a variant in a visible test; None if it passes."""
     count, failed = 0, CheckFailure("stops the test")
     answer: _Answer | None = None
 

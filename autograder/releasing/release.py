@@ -1,4 +1,4 @@
-"""What students get: made from a homework's source, whole or not at all."""
+"""Makes the files that students get for a homework from its source, all or none."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ from autograder.releasing.students_branch import (
 from autograder.sandbox.student_packages import STUDENT_PACKAGES
 from course_lib.likely_mistakes import FILE
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's first date: the same files give the same bytes
 
 _README = """# {title}
 {badges}
@@ -105,16 +105,16 @@ some tests compute."""
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """Where the pieces of a release are.
+    """The paths of a release's files.
 
     Attributes:
         homework: The homework.
         source: The instructor's notebook, solutions and hidden tests included.
         assignment: The student notebook, committed with the project.
         edition: Folder that holds the student edition of ``course_lib``, for the judge's workers.
-        folder: What students download.
-        archive: The same as a zip.
-        wheel: The student edition alone, for notebooks that are opened without it.
+        folder: The folder that students download.
+        archive: The same folder as a zip.
+        wheel: The student edition as a wheel, for notebooks that are opened without the folder.
         warnings: Advice to the instructor.
     """
 
@@ -129,7 +129,7 @@ class Release:
 
 
 def release(homework_id: str, root: Path) -> Release:
-    """Make everything that students get for a homework.
+    """Make all files that students get for a homework.
 
     A failure leaves the earlier release as it was. The same sources give the same bytes.
 
@@ -138,13 +138,13 @@ def release(homework_id: str, root: Path) -> Release:
         root: The project's folder.
 
     Returns:
-        Where the pieces are: ``assignments/<id>/<id>.ipynb``, ``build/source/<id>/<id>.ipynb``,
+        The paths: ``assignments/<id>/<id>.ipynb``, ``build/source/<id>/<id>.ipynb``,
         ``build/student/<id>/``, and ``dist/hwNN/``, ``dist/hwNN.zip`` and
         ``dist/editions/course_lib-N-py3-none-any.whl``.
 
     Raises:
-        HomeworkError: There is no such homework, its source is not well formed, or nbgrader
-            refuses it, or the project names a repository for students that is no https address.
+        HomeworkError: There is no such homework, its source is invalid, nbgrader rejects
+            it, or the address of the students' repository does not begin with https.
     """
     root = root.resolve()  # nbgrader changes the working directory
     homework = load_homework(homework_id, root)
@@ -218,7 +218,7 @@ def _readme(homework: Homework, root: Path) -> str:
 
 
 def _as_published(homework: Homework, root: Path, wheel: Path) -> Homework:
-    """Tell the notebook where it can be opened, and where its library can be fetched."""
+    """Return the homework with badges that open it on the web, and the address of its library."""
     repository = students_repository(root)
     fetch = fetch_cell(homework.id)
     if repository:
@@ -251,7 +251,7 @@ def _write_archive(folder: Path, archive: Path, top: str) -> None:
 
 
 def _put(new: Path, old: Path) -> None:
-    """Move a file or folder into place, then delete the old one."""
+    """Move a file or folder to the path ``old``; move a folder that was there beside ``new``."""
     old.parent.mkdir(parents=True, exist_ok=True)
     if new.is_file():
         new.replace(old)

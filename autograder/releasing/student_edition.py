@@ -1,8 +1,8 @@
-"""Makes the course_lib that students get with a homework, without the layers that they write.
+"""Makes the edition of course_lib for a homework, without the layers that students write.
 
 The layers of this homework and of every later one are withheld, with the names that their exercises
 list as ``withholds``. Code that uses a withheld name is withheld too, because it could not run. An
-import of a withheld name raises an error that tells which homework asks for it.
+import of a withheld name raises an error that names the homework that asks for it.
 """
 
 import ast
@@ -27,12 +27,12 @@ from autograder.homework_source.marked_reference import defined_by
 from autograder.homework_source.source import read_source
 
 PACKAGE = "course_lib"
-RECIPES = "recipes"  # whole runs, with needs of their own; they hold nothing that homework asks for
+RECIPES = "recipes"  # training runs, which need more packages; no homework asks for them
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a name is withheld.
+    """The reason why a name is withheld.
 
     Attributes:
         layer: The layer that a homework asks for: the name itself, or one that its module imports.
@@ -76,11 +76,11 @@ raise ImportError(
 
 
 def write_student_edition(homework_id: str, root: Path, destination: Path) -> None:
-    """Write ``course_lib`` without what students are to write, and without its recipes.
+    """Write ``course_lib`` to a folder, without the layers that students write and the recipes.
 
     Raises:
-        HomeworkError: There is no such homework, a source is not well formed, or the student
-            notebook itself imports a withheld name; the message names the import.
+        HomeworkError: There is no such homework, a source is invalid, or the student notebook
+            itself imports a withheld name; the message names the import.
     """
     homework = resolve_homework(homework_id, root)
     paths = {
@@ -98,7 +98,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
         for module, reasons in withheld.items()
     }
 
-    @functools.cache  # of the few modules that the notebook imports
+    @functools.cache  # the notebook imports few modules
     def gone(module: str) -> set[str]:
         after = edited.get(module)
         return set() if after is None else _names_in(texts[module]) - _names_in(after)
@@ -139,10 +139,10 @@ def _public_names(module: ast.Module) -> set[str]:
 
 
 def withhold(text: str, names: set[str]) -> str:
-    """Remove definitions from a module, with what serves them alone.
+    """Return a module's text without these definitions and without the code that only they use.
 
-    Private functions and constants, and imports, that only the removed definitions use go too: they
-    would tell half of the solution.
+    Imports, private functions and private constants that only the removed definitions use are
+    removed too, because they would reveal parts of the solution.
     """
     body = ast.parse(text).body
     missing = names - {n for node in body for n in _imported_names(node) | _defined_names(node)}
@@ -174,7 +174,7 @@ def withhold(text: str, names: set[str]) -> str:
 
 
 def _asked_for(homework: str, root: Path) -> Withheld:
-    """Collect the layers of this homework and the later ones, with the first that asks for each."""
+    """Return the layers of this and later homeworks, with the first homework that asks for each."""
     asked: Withheld = {}
     for source in sorted((root / "solutions").glob("hw[0-9][0-9]-*.py")):
         if source.stem < homework:
@@ -187,8 +187,8 @@ def _asked_for(homework: str, root: Path) -> Withheld:
 def _layers(source: str) -> Iterator[tuple[str, str]]:
     """Yield the names of course_lib, as (module, name), that solve a homework's exercises.
 
-    These are in the labels ``of`` and ``withholds``. Only the labels are read, because to read a
-    whole source would take a hundred times as long.
+    They stand in the labels ``of`` and ``withholds``. Only the labels are read, because reading a
+    whole source takes a hundred times as long.
     """
     for line in re.findall(r"^# %% (.+)", source, re.MULTILINE):
         labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
@@ -202,7 +202,10 @@ def _layers(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
-    """Add each name, in any module, that uses or re-exports a withheld name."""
+    """Return the withheld names, and all names of any module that use or re-export one of them.
+
+    ``texts`` are the sources by module.
+    """
     bodies = {module: ast.parse(text).body for module, text in texts.items()}
     imports = {module: _imports(body, module) for module, body in bodies.items()}
     used_and_defined = functools.cache(lambda node: (_used_names(node), _defined_names(node)))
@@ -243,7 +246,10 @@ def _names_in(text: str) -> set[str]:
 def _check_notebook(
     homework: str, root: Path, withheld: Withheld, gone: Callable[[str], set[str]]
 ) -> None:
-    """Raise a HomeworkError if the student notebook imports a name that the edition lacks."""
+    """Raise a HomeworkError if the student notebook imports a name that the edition lacks.
+
+    ``gone`` returns the names that the edition removes from a module.
+    """
     for cell in read_source(root / "solutions" / f"{homework}.py"):
         if cell.kind in (CellKind.TEXT, CellKind.WRITTEN, CellKind.VARIANTS):
             continue
@@ -310,7 +316,7 @@ def _documents_removed(node: ast.stmt, body: list[ast.stmt], removed: list[ast.s
 def _span(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    while first > 1 and lines[first - 2].startswith("#"):  # a comment goes with its code
+    while first > 1 and lines[first - 2].startswith("#"):  # a comment belongs to the code below it
         first -= 1
     return first, node.end_lineno or node.lineno
 
@@ -320,7 +326,7 @@ def _imported_names(node: ast.stmt) -> set[str]:
     return {(alias.asname or alias.name).split(".")[0] for alias in names}
 
 
-@functools.lru_cache(maxsize=2_000)  # asked for again and again
+@functools.lru_cache(maxsize=2_000)  # called many times for each statement
 def _defined_names(node: ast.stmt) -> frozenset[str]:
     return frozenset(defined_by(node))
 
@@ -342,6 +348,6 @@ def _closing(reasons: dict[str, Reason]) -> str:
 
 
 def _write_placeholder(folder: Path) -> None:
-    """Write a package in place of ``course_lib.recipes``; importing it is an ImportError."""
+    """Write a package in place of ``course_lib.recipes``; importing it raises an ImportError."""
     folder.mkdir()
     (folder / "__init__.py").write_text(_NO_RECIPES, encoding="utf-8")

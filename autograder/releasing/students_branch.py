@@ -2,7 +2,7 @@
 
 A workflow publishes it. Its repository is the course's own, ``repository: url`` in ``_config.yml``,
 or, where that one is private, ``Students`` under ``[project.urls]`` in ``pyproject.toml``. Without
-either, no notebook names another host.
+either, notebooks have no links to open them elsewhere.
 """
 
 import base64
@@ -51,8 +51,8 @@ _DEVCONTAINER = {
     "customizations": {"vscode": {"extensions": ["ms-python.python", "ms-toolsai.jupyter"]}},
 }
 
-_CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"  # no graphics card is there
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning
+_CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"  # the hosts have no GPU
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date of the zip format
 _WHEEL = "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -71,15 +71,15 @@ def students_repository(root: Path) -> str:
 
 
 def edition_file(wheel: str, sha256: str) -> str:
-    """Return the path in the branch of a wheel with a homework's library.
+    """Return the path, in the branch, of the wheel of a homework's library.
 
-    Its folder is named by its contents and is kept, so that older notebooks find their wheel.
+    Its folder is named by its checksum and kept, so that older notebooks find their wheel.
     """
     return f"editions/{sha256[:12]}/{wheel}"
 
 
 def edition_address(repository: str, file: str) -> str:
-    """Return the address of a file of the branch at GitHub, or else at GitLab."""
+    """Return the address of a file of the branch, for a repository on GitHub or else GitLab."""
     place = urlsplit(repository)
     if place.netloc == "github.com":
         return f"https://raw.githubusercontent.com{place.path}/{BRANCH}/{file}"
@@ -87,7 +87,7 @@ def edition_address(repository: str, file: str) -> str:
 
 
 def doors(homework_id: str, root: Path) -> dict[str, str]:
-    """Return the addresses, by service, at which a homework's notebook can be opened."""
+    """Return the addresses that open a homework's notebook, by service, such as ``Colab``."""
     repository = students_repository(root)
     place = urlsplit(repository)
     notebook = f"{homework_id}/{homework_id}.ipynb"
@@ -109,7 +109,7 @@ def doors(homework_id: str, root: Path) -> dict[str, str]:
 
 
 def badges(homework_id: str, root: Path) -> str:
-    """Return a line of Markdown with a badge, or a link, for each door; empty if there is none."""
+    """Return Markdown with a badge or link for each address of ``doors``; empty without any."""
     links = []
     for name, address in doors(homework_id, root).items():
         words = f"Open in {name}"
@@ -138,10 +138,12 @@ def _book_settings(root: Path) -> dict[str, Any]:
 
 
 def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) -> None:
-    """Copy released homework into a folder, for ``.ci/publish-branch``.
+    """Write the branch's files, with the released homeworks, into an empty or new folder.
+
+    ``.ci/publish-branch`` publishes the folder.
 
     Raises:
-        HomeworkError: One of them was not released, or the folder holds something.
+        HomeworkError: A homework was not released, or the folder is not empty.
     """
     if folder.exists() and any(folder.iterdir()):
         raise HomeworkError(f"{folder} is not empty: name a new folder")
@@ -150,7 +152,7 @@ def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) ->
         if not (source / f"{homework}.ipynb").is_file():
             raise HomeworkError(f"{homework} is not released: make release HW={source.name}")
     folder.mkdir(parents=True, exist_ok=True)
-    pins: dict[str, None] = {}  # in the order in which they come
+    pins: dict[str, None] = {}  # used as an ordered set
     for homework, source in released.items():
         shutil.copytree(source, folder / homework)
         wheel = root / "dist" / "editions" / wheel_name(homework)
@@ -163,7 +165,7 @@ def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) ->
     for name, text in {
         "README.md": _README.format(table=_table(released, root)),
         "requirements.txt": "\n".join([_CPU, *pins]) + "\n",
-        "runtime.txt": "python-3.12\n",  # what Binder takes
+        "runtime.txt": "python-3.12\n",  # the form that Binder expects
         ".devcontainer/devcontainer.json": json.dumps(_DEVCONTAINER, indent=2) + "\n",
     }.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -177,16 +179,19 @@ def _table(released: dict[str, Path], root: Path) -> str:
     return "\n".join(["| homework | open it |", "|---|---|", *rows])
 
 
-# ---- a student edition as a wheel, which a notebook installs where it is alone ----
+# ---- the student edition as a wheel, for notebooks that are opened without their folder ----
 
 
 def wheel_name(homework_id: str) -> str:
-    """Return the file name of a homework's wheel; its number is the version."""
+    """Return the file name of a homework's wheel; the homework's number is its version."""
     return f"{PACKAGE}-{int(homework_id[2:4])}-py3-none-any.whl"
 
 
 def write_wheel(edition: Path, homework_id: str, needs: Iterable[str], wheel: Path) -> None:
-    """Write a wheel; the same files give the same bytes."""
+    """Write the wheel of an edition that requires the packages ``needs``.
+
+    The same files give the same bytes.
+    """
     name, version = wheel_name(homework_id).split("-")[:2]
     about = f"{name}-{version}.dist-info"
     required = "".join(f"Requires-Dist: {package}\n" for package in needs)
@@ -196,7 +201,7 @@ def write_wheel(edition: Path, homework_id: str, needs: Iterable[str], wheel: Pa
     files |= {f"{about}/METADATA": metadata.encode(), f"{about}/WHEEL": _WHEEL.encode()}
     record = [f"{file},sha256={_digest(data)},{len(data)}\n" for file, data in files.items()]
     files[f"{about}/RECORD"] = "".join([*record, f"{about}/RECORD,,\n"]).encode()
-    # Stored as it is: how well a Python packs it would change the checksum in the notebook.
+    # Not compressed: compression differs between Pythons, and would change the checksum.
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED) as out:
         for file, data in files.items():
             entry = zipfile.ZipInfo(file, _EPOCH)

@@ -1,4 +1,4 @@
-"""What people read: feedback for students, the report and the grades for the staff.
+"""Writes feedback for students, and the report and the grades for the staff.
 
 Imports ``homework_source``, ``judging`` and ``marks``.
 """

@@ -1,4 +1,4 @@
-"""Everything that grading writes for people: feedback, report, grades, the reasons of marks."""
+"""Writes all files of grading that people read: feedback, report, grades, log of the marks."""
 
 import contextlib
 import shutil
@@ -22,7 +22,10 @@ from autograder.reports.similar_code import render_similar
 
 @contextlib.contextmanager
 def staging_report(out: Path) -> Iterator[Path]:
-    """Write a report's files at once, as ``staging``; remove an outdated similar.html."""
+    """Yield a folder whose files replace those in ``out``, as ``staging`` does.
+
+    If the folder has no similar.html, an outdated one in ``out`` is removed.
+    """
     with staging(out) as stage:
         yield stage
         is_alike = (stage / SIMILAR).exists()
@@ -42,8 +45,8 @@ def write_outputs(
 ) -> None:
     """Write all outputs of a class into an empty folder.
 
-    ``out`` is the class's folder, with the log to continue and the submitted notebooks. Only the
-    feedback of ``pages_of`` is written, if it is given; changes.csv only with ``changes``.
+    ``out`` is the class's folder, with the log to continue and the submitted notebooks. If
+    ``pages_of`` is given, only its feedback is written; changes.csv is written if ``changes`` is.
     """
     pages = standings if pages_of is None else pages_of
     write_feedback(pages, homework, folder, book_url=book_url)
@@ -65,7 +68,10 @@ def write_report(
     changes: Sequence[Change] = (),
     before: Sequence[SubmissionResult] = (),
 ) -> None:
-    """Write the page about a class, and the one with near-identical code, if there is any."""
+    """Write the page about a class, and a page of near-identical code if some was flagged.
+
+    ``out`` is the class's folder, ``before`` the results of another class to compare with.
+    """
     page = render_report(standings, homework, changes=changes, before=before)
     write_atomically(folder / REPORT, page)
     results = [standing.result for standing in standings]
@@ -81,7 +87,7 @@ def write_feedback(
     book_url: str = "",
     on_page: Callable[[str], None] = lambda student: None,
 ) -> None:
-    """Write a page for each student; ``on_page`` is called with the student's id."""
+    """Write each student's feedback page; after each, call ``on_page`` with the student's id."""
     for standing in standings:
         page = folder / feedback_path(standing.result)
         page.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A student's feedback page: marks, mistakes in words, where to read on."""
+"""A student's feedback page: marks, explained mistakes, and sections of the book to read."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _READ = re.compile(r"([\w-]+)(?:#([\w.-]+))?")
 class _Exercise:
     """The checks of one exercise, as the page shows them."""
 
-    code: str  # name of the object that is asked for; empty for written answers
+    code: str  # name of the function or class to write; empty for written answers
     checks: tuple[tuple[int, CheckResult], ...]  # with their numbers on the page
 
 
@@ -50,7 +50,7 @@ class _Part:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
-    """A place in the book, by its headings."""
+    """A place in the book to read, with its headings and its address."""
 
     chapter: str
     section: str  # may be empty
@@ -68,13 +68,13 @@ def feedback_path(result: SubmissionResult) -> PurePosixPath:
 def render_feedback(
     standing: Standing, homework: Homework, *, book_url: str = "", alone: bool = False
 ) -> str:
-    """Make the feedback page of one submission, without flags, seed and hidden source.
+    """Return the HTML of a submission's feedback page, without flags, seed and hidden source.
 
-    Without the ``book_url`` of the book's chapters they are named but not linked. A page that
-    stands ``alone`` has no link to the student's other homeworks.
+    Chapters are linked if ``book_url``, the folder of the book's pages, is given; else only named.
+    If ``alone``, the page has no link to the student's other homeworks.
 
     Raises:
-        ValueError: ``book_url`` is no web address, file address or relative path.
+        ValueError: ``book_url`` is not a web address, file address or relative path.
     """
     check_book_url(book_url)
     parts = _parts(standing.result, homework)
@@ -103,7 +103,7 @@ def render_feedback(
 
 
 def check_book_url(book_url: str) -> None:
-    """Raise ``ValueError`` for an address that leads to no book."""
+    """Raise ``ValueError`` unless this is a web address, a file address or a relative path."""
     address = urlsplit(book_url)
     if address.scheme not in ("", "http", "https", "file"):
         raise ValueError(f"book_url is {book_url!r}, expected an http, https or file address")
@@ -116,12 +116,15 @@ def check_book_url(book_url: str) -> None:
 def _is_folder(name: str) -> bool:
     try:
         return Path(name).is_dir()
-    except OSError:  # no file can have this name
+    except OSError:  # the name is not valid for a file
         return False
 
 
 def _parts(result: SubmissionResult, homework: Homework) -> list[_Part]:
-    """Group the checks by part and exercise, in the notebook's order, written answers apart."""
+    """Return the checks by part and exercise, in the notebook's order.
+
+    Written answers are a part of their own.
+    """
     headings = _headings(homework)
     written = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN}
     parts: dict[str, dict[str, list[tuple[int, CheckResult]]]] = {}
@@ -141,7 +144,7 @@ def _parts(result: SubmissionResult, homework: Homework) -> list[_Part]:
 
 
 def _headings(homework: Homework) -> dict[str, str]:
-    """Give each exercise the heading before it, or its own name if there is none."""
+    """Return for each exercise the heading before it, or its own name if there is none."""
     headings: dict[str, str] = {}
     heading = ""
     for cell in homework.cells:
@@ -158,6 +161,6 @@ def _reading(read: str, headings: Mapping[str, tuple[str, str]], book_url: str) 
         return None
     chapter, anchor = match[1], match[2] or ""
     address = f"{book_url.rstrip('/')}/{chapter}.html" + (f"#{anchor}" if anchor else "")
-    # A stored result may lead to a place that the homework no longer names.
+    # A stored result may refer to a section that the homework no longer names.
     title, section = headings.get(read) or (name_in_words(chapter), name_in_words(anchor))
     return _Reading(chapter=title, section=section, address=address if book_url else "")

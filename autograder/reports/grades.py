@@ -13,7 +13,7 @@ LATE = "late"  # name and status in the row of a deduction
 
 
 def write_grades(standings: Sequence[Standing], path: Path) -> None:
-    """Write the grades; an interrupted submission has none."""
+    """Write grades.csv; an interrupted submission has no rows."""
     graded = (standing for standing in standings if not standing.result.interrupted)
     rows = (row for standing in graded for row in _rows(standing))
     write_atomically(path, csv_text(COLUMNS, rows))

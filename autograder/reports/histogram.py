@@ -13,7 +13,7 @@ _WIDTH, _HEIGHT, _FLOOR, _ROOF, _LEFT = 400.0, 214.0, 176.0, 26.0, 8.0
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A bar, in the units of the viewBox."""
+    """A bar of ``count`` submissions; its corner and size are in units of the SVG's viewBox."""
 
     x: float
     y: float
@@ -24,7 +24,10 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """A histogram, drawn; ticks and median are pairs of x and label."""
+    """The shapes of a histogram, in units of the SVG's viewBox, and its description in words.
+
+    Ticks and median are pairs of x and label.
+    """
 
     bars: tuple[Bar, ...]
     ticks: tuple[tuple[float, str], ...]
@@ -36,7 +39,7 @@ class Histogram:
 
 
 def draw_histogram(scores: Sequence[float], top: float) -> Histogram:
-    """Draw how many submissions got how many points; the last bar holds full marks alone."""
+    """Return the histogram of a class's points; the last bar counts full marks (``top``) only."""
     step = max(1, math.ceil(top / _MAX_BARS))
     places = max(1, math.ceil(top / step)) + 1
     slot = (_WIDTH - 2 * _LEFT) / places
@@ -66,6 +69,6 @@ def draw_histogram(scores: Sequence[float], top: float) -> Histogram:
 
 
 def _span(place: int, step: int, top: float) -> str:
-    """Return the whole points that a bar holds."""
+    """Return the label of a bar: its range of whole points, such as ``4–5``."""
     first, last = place * step, min((place + 1) * step - 1, math.ceil(top) - 1)
     return str(first) if first >= last else f"{first}–{last}"

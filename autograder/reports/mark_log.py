@@ -1,4 +1,4 @@
-"""marks.log: the reason of every mark, for the day when somebody asks.
+"""marks.log: the reason of every mark, for later questions and complaints.
 
 A tab-separated line for each check, and one for the whole submission. Lines are only added, and
 only for marks that differ from the last ones in the log.
@@ -17,7 +17,7 @@ _WHOLE = "(all)"  # in place of a check's name, in a submission's first line
 
 
 def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
-    """Add the marks that changed since they were last logged."""
+    """Append to the log the marks that differ from the last ones in it."""
     start = now.strftime("%Y-%m-%dT%H:%M:%SZ\t").encode()
     with path.open("a+b") as log:
         log.seek(0)
@@ -29,7 +29,7 @@ def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> 
 
 
 def _last(log: Iterable[bytes]) -> dict[tuple[bytes, ...], list[bytes]]:
-    """Return the last lines of each student and homework, without the time."""
+    """Return the lines last logged for each (student, homework), without the time."""
     last: dict[tuple[bytes, ...], list[bytes]] = {}
     for dated in log:
         line = dated.partition(b"\t")[2]
@@ -74,7 +74,7 @@ def _lines(standing: Standing) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Quote words of the student's code, which state no fact of ours."""
+    """Return a message of the student's code in quotes, so that nobody takes it for the judge's."""
     return '"' + one_line(text, 400).replace('"', "'") + '"'
 
 

@@ -25,7 +25,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(template: str, *, script: str = "", **values: Any) -> str:
-    """Fill in a template."""
+    """Return the HTML page of a template; ``script`` names the JavaScript file to include."""
     source = _read(script) if script else ""
     policy = _POLICY
     if source:

@@ -1,4 +1,4 @@
-"""The staff's page about a class: marks, flags, the hardest checks, the commonest mistakes."""
+"""The staff's page about a class: marks, flags, hardest checks, most common mistakes."""
 
 import contextlib
 import itertools
@@ -29,7 +29,7 @@ from autograder.reports.histogram import draw_histogram
 from autograder.reports.pages import render_page
 from autograder.reports.status_words import STATUS_WORDS
 
-_FEWEST = 10  # submissions; a correlation of fewer says nothing
+_FEWEST = 10  # submissions; a correlation of fewer is not shown
 _MAX_MISTAKES = 30  # rows
 _MAX_CLUSTERS = 10
 # In seconds; a class has quick submissions and endless loops.
@@ -56,7 +56,7 @@ class _Person:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemStatistics:
-    """A check, as test theory sees it.
+    """A check's difficulty and discrimination, as in classical test theory.
 
     Attributes:
         difficulty: Mean share of its points, from 0 (nobody) to 1 (everybody).
@@ -70,20 +70,20 @@ class ItemStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class _CheckRow:
-    """A check over the class."""
+    """A check's results in the whole class: a row of the table of checks."""
 
     check: str
     title: str
-    counts: dict[Status, int]  # submissions by status, but for passes
+    counts: dict[Status, int]  # submissions by status, without passes
     failed: int
     total: int
     items: ItemStatistics
-    before: float | None  # its difficulty for the class before
+    before: float | None  # its difficulty for the earlier class
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Group:
-    """Students with the same message (``text``), or who missed the same checks."""
+    """Students who got the same message (``text``), or who missed the same checks."""
 
     checks: tuple[str, ...]
     people: tuple[_Person, ...]
@@ -93,14 +93,14 @@ class _Group:
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """A submission in the table."""
+    """A submission: a row of the table of students."""
 
     person: _Person
     standing: Standing
     result: SubmissionResult
     groups: tuple[str, ...]  # the filters that show the row
     missed: tuple[str, ...]  # checks that were not passed
-    words: str  # the strip of checks in words
+    words: str  # description of the row's coloured strip of checks
 
 
 def render_report(
@@ -110,9 +110,9 @@ def render_report(
     changes: Sequence[Change] = (),
     before: Sequence[SubmissionResult] = (),
 ) -> str:
-    """Make the page about a class; ``before`` are another class's results to compare with.
+    """Return the page about a class; ``before`` are another class's results to compare with.
 
-    Its links hold from the folder that ``feedback_path`` is relative to.
+    Its links are relative to the same folder as ``feedback_path``.
     """
     ordered = sorted(standings, key=lambda standing: standing.student.casefold())
     results = [standing.result for standing in ordered]
@@ -167,7 +167,7 @@ def render_report(
 
 
 def _mean_share(results: Sequence[SubmissionResult], tests: set[str]) -> float:
-    """Return the mean share of the judge's points, by which two classes can be compared."""
+    """Return a class's mean points in these tests, as a share of the maximum."""
     judged = [[check for check in r.checks if check.check in tests] for r in results]
     top = max((sum(check.max_score for check in checks) for checks in judged), default=0.0)
     scores = [sum(check.score for check in checks) for checks in judged]
@@ -177,7 +177,7 @@ def _mean_share(results: Sequence[SubmissionResult], tests: set[str]) -> float:
 def item_statistics(
     results: Sequence[SubmissionResult], checks: Collection[str]
 ) -> dict[str, ItemStatistics]:
-    """Compute the statistics of some checks, which also make the total."""
+    """Return the statistics of these checks; a student's total is over these checks alone."""
     found: dict[str, ItemStatistics] = {}
     points = [{c.check: c.score for c in r.checks if c.check in checks} for r in results]
     worth = {c.check: c.max_score for r in results for c in r.checks if c.check in checks}
@@ -186,7 +186,7 @@ def item_statistics(
         rest = [sum(given.values()) - given[check] for given in points if check in given]
         correlation = None
         if len(mine) >= _FEWEST:
-            with contextlib.suppress(statistics.StatisticsError):  # one of them is constant
+            with contextlib.suppress(statistics.StatisticsError):  # all points are equal
                 correlation = statistics.correlation(mine, rest)
         difficulty = statistics.fmean(mine) / top if top else 0.0
         found[check] = ItemStatistics(difficulty=difficulty, discrimination=correlation)
@@ -194,7 +194,7 @@ def item_statistics(
 
 
 def _did_not_run(result: SubmissionResult) -> bool:
-    """Return whether a process of the student ended early, or did not start."""
+    """Return whether the student's process ended early or did not start, in any cell or check."""
     ended = {Status.TIMEOUT, Status.CRASH, Status.INVALID}
     found = {check.status for check in result.checks}
     found |= {failure.status for failure in result.cell_failures}
@@ -241,7 +241,7 @@ def _check_rows(
     tests: set[str],
     before: Mapping[str, ItemStatistics],
 ) -> list[_CheckRow]:
-    """Sort the checks by how many did not pass them."""
+    """Return a row for each check, the one with the largest share of failures first."""
     found: dict[str, list[CheckResult]] = {
         cell.grade_id: [] for cell in homework.checks if cell.grade_id in tests
     }
@@ -270,7 +270,7 @@ def _check_rows(
 
 
 def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Group submissions with the same flags: near-identical ones all have one."""
+    """Group the flagged submissions by equal flags, as near-identical submissions have."""
     groups: dict[tuple[Flag, ...], list[_Row]] = {}
     for row in rows:
         if row.result.flags:
@@ -279,7 +279,7 @@ def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _clusters(rows: Sequence[_Row]) -> list[_Group]:
-    """Group students who missed exactly the same checks, the largest groups first."""
+    """Return groups of students who missed exactly the same checks, the largest groups first."""
     people: dict[tuple[str, ...], list[_Person]] = {}
     for row in rows:
         if row.missed and not row.standing.is_blank:
@@ -297,13 +297,13 @@ def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
 def _change_rows(
     changes: Sequence[Change], rows: Sequence[_Row]
 ) -> list[tuple[_Person | None, Change]]:
-    """Add to each change the link to its student's page; None for a departed student."""
+    """Return each change with the link to its student's page; None for a departed student."""
     people = {row.result.student: row.person for row in rows}
     return [(people.get(change.student), change) for change in changes]
 
 
 def _mistakes(results: Sequence[SubmissionResult], homework: Homework) -> list[_Group]:
-    """Group students by hint, or message, the most frequent first."""
+    """Return groups of students with the same hint, or message, the largest groups first."""
     tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
     people: dict[str, dict[str, _Person]] = {}
     checks: dict[str, dict[str, None]] = {}
@@ -340,7 +340,7 @@ def _has_no_variant(check: CheckResult, homework: Homework) -> bool:
 
 
 def _time_rows(times: Sequence[float]) -> list[tuple[str, int]]:
-    """Count submissions by duration, without empty bins at the ends."""
+    """Return (range of durations, number of submissions), without empty ranges at the ends."""
     bounds = (0, *_TIME_BOUNDS, math.inf)
     rows = []
     for low, high in itertools.pairwise(bounds):

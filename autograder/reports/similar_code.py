@@ -9,7 +9,7 @@ from autograder.judging.notebook_file import MAX_FILE_BYTES, without_outputs
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.reports.pages import render_page
 
-_MOST = 4  # side by side; the first of a larger group
+_MOST = 4  # students side by side; of a larger group, the first ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,12 +17,15 @@ class _Cluster:
     """Students whose code is nearly the same."""
 
     students: tuple[str, ...]
-    # Each cell with the lines of the first few, and whether all of these have the line.
+    # For each cell its name and, for each of the first students, its (line, whether all have it).
     cells: tuple[tuple[str, tuple[tuple[tuple[str, bool], ...], ...]], ...]
 
 
 def render_similar(results: Sequence[SubmissionResult], submitted: Path) -> str:
-    """Make the page."""
+    """Return the page of submissions flagged as similar; empty if there are none.
+
+    ``submitted`` is the folder of the submitted notebooks.
+    """
     groups = {
         (flag.students, flag.cells): result.homework
         for result in results
@@ -50,7 +53,10 @@ def _cluster(
 
 
 def _side_by_side(sources: Sequence[str]) -> tuple[tuple[tuple[str, bool], ...], ...]:
-    """Mark the lines that all have, ignoring indentation."""
+    """Return each source's lines, paired with whether all sources have the line.
+
+    Indentation is ignored.
+    """
     shared = set.intersection(*({line.strip() for line in text.splitlines()} for text in sources))
     return tuple(
         tuple((line, bool(line.strip()) and line.strip() in shared) for line in text.splitlines())
@@ -59,7 +65,7 @@ def _side_by_side(sources: Sequence[str]) -> tuple[tuple[tuple[str, bool], ...],
 
 
 def _sources(notebook: Path) -> Mapping[str, str]:
-    """Read the code of each named cell; none if the notebook has gone."""
+    """Return a notebook's code by grade_id; empty if the notebook is missing or unreadable."""
     import nbformat  # slow to import
 
     try:

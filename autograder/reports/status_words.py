@@ -58,12 +58,12 @@ STATUS_WORDS: dict[Status, StatusWords] = {
 
 
 def format_points(points: float) -> str:
-    """Write points with at most two decimals: ``3``, ``2.5``, ``0.67``."""
+    """Return points as text with at most two decimals: ``3``, ``2.5``, ``0.67``."""
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a duration such as ``0.4 s``, ``12 s`` or ``2 min 5 s``."""
+    """Return a duration as text, such as ``0.4 s``, ``12 s`` or ``2 min 5 s``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

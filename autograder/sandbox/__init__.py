@@ -1,5 +1,5 @@
-"""Where student code runs: bubblewrap around a forking process, and inside it the workers.
+"""Runs student code in workers, which a forking process inside bubblewrap starts.
 
-``worker`` is the only part that lies beside student code, and imports nothing else of ours. Judge
-and students' processes talk through its ``wire``.
+``worker`` is the only part that runs in the students' processes, and imports nothing else of ours.
+The judge and these processes communicate through its ``wire``.
 """

@@ -1,4 +1,4 @@
-"""dates.toml: when homework is due, extensions, and what lateness costs.
+"""dates.toml: due dates, extensions and deductions for lateness.
 
 Commands, the gradebook's rows and nbgrader's late penalties all compute lateness here.
 """
@@ -24,27 +24,27 @@ _YEARS = range(2000, 2100)
 _DAY = timedelta(days=1)
 _TABLES = ("due", "late", "extensions", "excused", "time_zone", "drop_lowest")
 _LATE = {"percent_per_day": 100, "most_percent": 100, "grace_minutes": 1440, "grace_days": 365}
-"""Keys of ``[late]``, each with the most that makes sense."""
+"""Keys of ``[late]``, each with its maximum value."""
 
 
 class DatesError(ValueError):
-    """A file of dates is not valid; the message gives the place and the expected form."""
+    """The file dates.toml is invalid; the message gives the place and the expected form."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dates:
-    """When homework is due, and what lateness costs.
+    """Due dates of homework, and deductions for lateness.
 
     Attributes:
-        due: Homework id to its due date for everybody.
-        extensions: Student to homework id to a later due date.
-        excused: Student to the homeworks left out of the student's total.
+        due: Due dates for everybody, by homework id.
+        extensions: Later due dates, by student and homework id.
+        excused: Homeworks left out of a student's total, by student.
         percent_per_day: Deduction for each day begun, of the maximum points.
         most_percent: Maximum deduction.
-        grace_minutes: Delay that is not late.
+        grace_minutes: Delay that does not count as late.
         grace_days: Late days without deduction for each student, over the term.
         drop_lowest: Number of homeworks left out of a total, those with the smallest shares.
-        zone: Time zone of dates that name none.
+        zone: Time zone of dates without one.
     """
 
     due: Mapping[str, datetime] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Dates:
     zone: ZoneInfo | None = None
 
     def due_for(self, student: str, homework: str) -> datetime | None:
-        """Return a student's due date; an extension earlier than everybody's counts for nothing."""
+        """Return a student's due date, with an extension if it is later; None if none is set."""
         own = self.extensions.get(student, {}).get(homework)
         dates = [date for date in (own, self.due.get(homework)) if date]
         return max(dates, default=None)
@@ -66,7 +66,10 @@ class Dates:
     def lateness(
         self, result: SubmissionResult, others: Iterable[SubmissionResult] = ()
     ) -> Lateness:
-        """Return how late a submission is; ``others``, if due earlier, use up grace days."""
+        """Return a submission's lateness.
+
+        ``others`` are the student's other submissions: those due earlier use up grace days.
+        """
         days = self._days_late(result)
         due = self.due_for(result.student, result.homework)
         if not days or due is None:
@@ -89,7 +92,7 @@ class Dates:
         return Lateness(words=" ".join(words), share=percent / 100, days=days)
 
     def _days_late(self, result: SubmissionResult) -> int:
-        """Count the days begun; one if only the platform's mark "late" is known."""
+        """Return the number of late days begun; 1 if only the platform's mark "late" is known."""
         due = self.due_for(result.student, result.homework)
         if due is None:
             return 0
@@ -128,7 +131,7 @@ def _count(number: int, what: str) -> str:
 
 
 def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
-    """Read dates.toml; ``homeworks`` are the known ids."""
+    """Return the dates in dates.toml; ``homeworks`` are the ids that the course has."""
     try:
         return parse_dates(text_of(path.read_bytes()), homeworks)
     except (OSError, TextFileError, DatesError) as error:
@@ -136,7 +139,7 @@ def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
 
 
 def parse_dates(text: str, homeworks: Sequence[str]) -> Dates:
-    """Read the text of dates.toml."""
+    """Return the dates in the text of dates.toml."""
     try:
         return _dates(tomllib.loads(text), homeworks)
     except tomllib.TOMLDecodeError as error:

@@ -17,13 +17,13 @@ from autograder.term.totals import Term, share
 
 
 def write_course(terms: Mapping[str, Term], folder: Path) -> None:
-    """Write the table of the course, as a page and as CSV."""
+    """Write the staff's table of all homeworks, as a page and as CSV."""
     write_atomically(folder / COURSE_PAGE, render_course(terms))
     write_atomically(folder / COURSE_TABLE, course_csv(terms))
 
 
 def write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
-    """Write each student's page with all homeworks."""
+    """Write each student's page that lists all homeworks."""
     for student, term in terms.items():
         page = folder / index_path(term)
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -31,19 +31,19 @@ def write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
 
 
 def index_path(term: Term) -> PurePosixPath:
-    """Return where a student's page with all homeworks belongs."""
+    """Return the path of a student's page that lists all homeworks."""
     return feedback_path(term.standings[0].result).with_name("index.html")
 
 
 def render_index(student: str, term: Term) -> str:
-    """Make a student's page with all homeworks so far."""
+    """Return the HTML of a student's page that lists all homeworks so far."""
     rows = [(s, _title(s), share(s)) for s in term.standings]
     unread = any(s.graded_score != s.max_score for s in term.standings)
     return render_page("index.html", student=student, term=term, rows=rows, unread=unread)
 
 
 def render_course(terms: Mapping[str, Term]) -> str:
-    """Make the staff's page over all homeworks."""
+    """Return the HTML of the staff's page about all homeworks; ``terms`` is by student."""
     shares: dict[str, list[float]] = defaultdict(list)
     for term in terms.values():
         for standing in term.standings:
@@ -73,7 +73,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
 
 
 def course_csv(terms: Mapping[str, Term]) -> str:
-    """Write a row a student: points of each homework, and the whole in percent."""
+    """Return CSV with a row for each student: points of each homework, and the total in percent."""
     homeworks = _homeworks(terms.values())
     rows = []
     for student, term in terms.items():

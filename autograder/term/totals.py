@@ -1,4 +1,4 @@
-"""A student's homeworks together, and the total of the course."""
+"""Combines a student's homeworks into the total of the course."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,7 +14,7 @@ class Term:
     """A student's homeworks so far.
 
     Attributes:
-        standings: One a homework, sorted by id.
+        standings: One for each homework handed in, sorted by id.
         missed: Homeworks not handed in: their share is 0.
         excused: Homeworks that dates.toml excuses this student from.
         dropped: Homeworks left out of the total, those with the smallest shares.
@@ -41,7 +41,7 @@ def sum_up(
     missed: Iterable[str] = (),
     excused: Collection[str] = (),
 ) -> Term:
-    """Put one student's homeworks together; the last one is never dropped."""
+    """Return one student's term; ``drop_lowest`` always leaves at least one homework."""
     ordered = sorted(standings, key=lambda standing: standing.result.homework)
     reached = {standing.result.homework: share(standing) for standing in ordered}
     missing = sorted({*missed} - {*reached} - {*excused})
@@ -66,16 +66,16 @@ def terms_of(
     is_unread: Callable[[str, str], bool] = lambda student, homework: False,
     now: datetime | None = None,
 ) -> dict[str, Term]:
-    """Put every student's homeworks together, sorted by student.
+    """Return every student's term by student id, in alphabetical order.
 
-    A homework in ``graded`` that is due counts as missed if a student has no result of it, unless
-    ``is_unread(student, homework)`` says that the result is there and can't be read.
+    A homework in ``graded``, by default any with a result, counts as missed if it is due and a
+    student has no result of it; not if ``is_unread(student, homework)``, for unreadable results.
     """
     now = now or datetime.now(UTC)
     by_student: dict[str, list[Standing]] = defaultdict(list)
     ungraded = set()
     for standing in standings:
-        if standing.result.interrupted:  # neither a mark nor missed
+        if standing.result.interrupted:  # has no mark, and does not count as missed
             ungraded.add((standing.student, standing.result.homework))
         else:
             by_student[standing.student].append(standing)
@@ -98,5 +98,5 @@ def terms_of(
 
 
 def share(standing: Standing) -> float:
-    """Return the share of a homework's graded points that count."""
+    """Return a homework's points as a share of the maximum, without answers not yet graded."""
     return standing.score / standing.graded_score if standing.graded_score else 0.0
