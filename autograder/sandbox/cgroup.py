@@ -1,8 +1,8 @@
 """Limits the memory and processes of a worker by a control group (cgroup v2).
 
-A worker has one if the group that grading runs in was delegated to it: by systemd (``systemd-run
---user --scope --property=Delegate=yes``), or because it is all that a container sees. Elsewhere
-``course_worker.usage`` watches alone.
+A worker gets one if the group in which grading runs was delegated: by systemd (``systemd-run --user
+--scope --property=Delegate=yes``), or because it is the only one that a container sees. Elsewhere
+only ``course_worker.usage`` limits the memory.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _numbers = itertools.count()
 
 
 def delegated_group(mount: Path = MOUNT) -> Path | None:
-    """Return the group below which workers may have theirs; None if none is delegated."""
+    """Return the control group in which workers' groups can be made; None if none is delegated."""
     try:
         text = Path("/proc/self/cgroup").read_text(encoding="utf-8")
         own = next(line[4:] for line in text.splitlines() if line.startswith("0::/"))
@@ -34,8 +34,8 @@ def delegated_group(mount: Path = MOUNT) -> Path | None:
     except (OSError, StopIteration):
         return None
     may = set(controllers) >= _CONTROLLERS and os.access(group / "cgroup.subtree_control", os.W_OK)
-    # The system's root has no such file, nor has a kernel that can't limit swap. The processes of
-    # the root, and those of a login, are not ours to move.
+    # The system's root group lacks this file, and so does a kernel that can't limit swap. ``claim``
+    # must not move the processes of the root group or of a login.
     is_ours = (group / "memory.swap.max").exists() and (group == mount or _is_marked(group))
     return group if may and is_ours else None
 
@@ -48,15 +48,15 @@ def _is_marked(group: Path) -> bool:
 
 
 def claim(group: Path) -> None:
-    """Prepare a group for the groups of workers: move its processes into a subgroup.
+    """Prepare a delegated group for workers' groups: move its processes into a subgroup.
 
-    Workers' groups that a killed run left are removed.
+    Workers' groups left by a killed run are removed.
 
     Raises:
         OSError: The kernel refused.
     """
     for left_over in group.glob(_WORKER.format("*")):
-        with contextlib.suppress(OSError):  # another run's, at work
+        with contextlib.suppress(OSError):  # it belongs to another run
             left_over.rmdir()
     (group / _JUDGES).mkdir(exist_ok=True)
     for pid in (group / "cgroup.procs").read_text(encoding="ascii").split():
@@ -77,7 +77,7 @@ def _settings(limits: Limits) -> dict[str, int]:
 
 
 class WorkerGroup:
-    """The group of one worker; empty until a process enters.
+    """The control group of one worker; empty until a process enters.
 
     Args:
         parent: A claimed group.
@@ -97,7 +97,7 @@ class WorkerGroup:
         self.entrance = os.open(self._folder / "cgroup.procs", os.O_WRONLY)
 
     def remove(self) -> None:
-        """Remove the group; its processes have been killed, and are gone in a moment."""
+        """Remove the group; wait up to a second for its killed processes to end."""
         os.close(self.entrance)
         gives_up = time.monotonic() + _REMOVAL_SECONDS
         while time.monotonic() < gives_up:

@@ -1,7 +1,7 @@
 """The files of the machine that a worker sees: those that Python and its packages need to run.
 
-Hidden are submissions (nbgrader's exchange usually lies in /usr/local/share), settings with
-passwords, packages of other Pythons, and the course, also where it lies among Python's files.
+Submissions (nbgrader's exchange is usually in /usr/local/share), settings with passwords, packages
+of other Pythons and the course are hidden, even if the course is among Python's files.
 """
 
 import os
@@ -21,23 +21,24 @@ _FROM_SYS = (
     "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
 )
 _FROM_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives")
-_NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
-_MOST_LINKS = 40  # as the kernel follows
+# Processes could map /dev/zero as shared memory, without a file; /dev/null can't be mapped.
+_NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]
+_MOST_LINKS = 40  # the kernel's own limit
 _NETWORKS = ("/sys/class/net", "/sys/class/infiniband")
 _NOT_FOR_CUDA = ("/sys/fs", "/sys/firmware", *_NETWORKS)
 
 
 def machine_mounts() -> list[str]:
-    """Return bubblewrap's arguments that show the system and Python, and nothing among their files.
+    """Return bubblewrap's arguments that mount the system and Python, and hide the course in them.
 
     Raises:
-        SandboxError: Python lies among the course's files.
+        SandboxError: Python is installed among the course's files.
     """
     return [*_system_mounts(), *_folder_mounts(), *_course_covers(), *_covers(*_other_packages())]
 
 
 def device_mounts(device: str) -> list[str]:
-    """Return the mounts that a device, ``cpu`` or ``cuda``, needs after ``machine_mounts``."""
+    """Return bubblewrap's further arguments for a device, ``cpu`` or ``cuda``."""
     if device != "cuda":
         return _NO_SHARED_ZEROS
     devices = sorted(str(path) for path in Path("/dev").glob("nvidia*"))
@@ -49,14 +50,14 @@ def device_mounts(device: str) -> list[str]:
 
 
 def readable_mount(source: str, target: str) -> list[str]:
-    """Return the mount of a read-only folder whose parents everyone may pass through."""
+    """Return bubblewrap's arguments that mount a folder read-only, below parents open to all."""
     return [*_parents(Path(target)), "--ro-bind", source, target]
 
 
 def package_folders() -> list[str]:
     """Return the folders of packages that this Python imports, in its order.
 
-    Other places that it imports from, such as the current folder, are not for workers.
+    Other places that it imports from, such as the current folder, are hidden from workers.
     """
     places = [Path(place).resolve() for place in sys.path]
     return [str(place) for place in places if any(place.glob("*.dist-info"))]
@@ -83,7 +84,7 @@ def _folder_mounts() -> list[str]:
     mounts = [arg for folder in sorted(shown) for arg in readable_mount(str(folder), str(folder))]
     for prefix in sorted(_prefixes()):
         mounts += _settings(prefix)
-    # A link stays a link, so that its target is there once, to be covered once.
+    # A symlink is mounted as a symlink, so that hiding its target hides it everywhere.
     for place in dict.fromkeys((*_places(), Path(sys.base_prefix), *_links_to_python())):
         target = place.resolve()
         if place != target and target.exists() and not any(map(place.is_relative_to, shown)):
@@ -98,13 +99,13 @@ def _settings(prefix: Path) -> list[str]:
 
 
 def _shown_folders() -> set[Path]:
-    """Return the folders that workers see, except for those inside others."""
+    """Return the folders to mount for workers, except for those inside others."""
     folders = _all_folders()
     return {folder for folder in folders if folders.isdisjoint(folder.parents)}
 
 
 def _all_folders() -> set[Path]:
-    """Return the readable folders that workers see, with symlinks resolved."""
+    """Return the readable folders to mount for workers, with symlinks resolved."""
     return {place.resolve() for place in _places() if os.path.isdir(place)}  # noqa: PTH112
 
 
@@ -119,11 +120,11 @@ def _places() -> list[Path]:
 
 
 def _links_to_python() -> list[Path]:
-    """Return the links between an environment's program and the Python that it was made from."""
+    """Return the symlinks between ``sys.executable`` and the program that it leads to."""
     links: list[Path] = []
     program = Path(sys.executable)
     while program.is_symlink() and len(links) < _MOST_LINKS:
-        # Without "..": a folder on the way may be one that is shown.
+        # Without "..", so that it can be compared with the mounted folders.
         program = Path(os.path.normpath(program.parent.resolve() / program.readlink()))
         links.append(program)
     return links[:-1]
@@ -134,21 +135,21 @@ def _prefixes() -> set[Path]:
 
 
 def _other_packages() -> list[Path]:
-    """Return the folders of packages that other Pythons import, and this one does not."""
+    """Return the folders of packages that only other Pythons of this machine import."""
     roots = {*_prefixes(), Path("/usr"), Path("/usr/local")}
     found = {place.resolve() for root in roots for place in root.glob("lib*/python3*/*-packages")}
     return sorted(found - {Path(place) for place in package_folders()})
 
 
 def _course_covers() -> list[str]:
-    """Cover the course where it lies among the system's or Python's files.
+    """Return bubblewrap's arguments that hide the course inside the mounted folders.
 
-    ``pip install`` puts ``course_lib``, with every solution, beside torch.
+    ``pip install`` puts ``course_lib``, with every solution, into the same folder as torch.
     """
     shown = _all_folders()
     covered: set[Path] = set()
     mounts = []
-    for folder in sorted(_course_folders()):  # a folder before those inside it
+    for folder in sorted(_course_folders()):  # parents first
         if folder in shown:
             raise SandboxError(
                 f"Python is installed in {folder}, among the course's files, where students' code "
@@ -170,7 +171,7 @@ def _course_covers() -> list[str]:
 
 
 def _course_folders() -> set[Path]:
-    """Return every copy of the course that this Python can import, and the projects around them."""
+    """Return the folders of the course's packages that this Python can import, and its projects."""
     places = {p.resolve() for p in (*map(Path, sys.path), Path(__file__).parents[2])}
     packages = {(place / name).resolve() for place in places for name in _COURSE_PACKAGES}
     projects = {
@@ -180,7 +181,7 @@ def _course_folders() -> set[Path]:
 
 
 def _covers(*folders: Path) -> list[str]:
-    """Hide the contents of those folders that exist."""
+    """Return bubblewrap's arguments that hide the contents of those folders that exist."""
     there = [str(folder) for folder in folders if folder.is_dir()]
     return [arg for name in there for arg in ("--tmpfs", name, "--remount-ro", name)]
 

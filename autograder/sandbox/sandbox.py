@@ -28,22 +28,22 @@ from autograder.sandbox.student_packages import show_packages
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
-_WORKER_PACKAGE = Path(__file__).parent / "worker"  # there course_worker: students have their own
+_WORKER_PACKAGE = Path(__file__).parent / "worker"  # mounted as course_worker
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
 
 
 class Sandbox(Zygote):
-    """A forking process with everything imported, shut in bubblewrap.
+    """A forking process inside bubblewrap, which has imported all modules that workers need.
 
-    It imports while the caller goes on; the first request waits for it.
+    It imports them in the background; the first request waits until it is ready.
 
     Args:
-        library: Folder that holds the ``course_lib`` which students may import. It may be filled
+        library: Folder with the ``course_lib`` that students may import. Files may be added to it
             until the first worker is started.
-        limits: What each worker may use; also an attribute.
-        device: ``cpu`` or ``cuda``; with ``cuda`` the GPU's device files are let in.
+        limits: Resource limits of each worker; also an attribute.
+        device: ``cpu`` or ``cuda``; with ``cuda`` the GPU's device files are mounted.
         isolated: False runs without any protection, for machines without bubblewrap.
 
     Raises:
@@ -66,7 +66,7 @@ class Sandbox(Zygote):
         ours, theirs = socket.socketpair()
         with theirs:
             command, environment = self._command(theirs.fileno())
-            # stdout too: where it is a terminal, bubblewrap puts that into the sandbox.
+            # stdout too: if it is a terminal, bubblewrap mounts that inside the sandbox.
             self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
                 command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
@@ -76,17 +76,17 @@ class Sandbox(Zygote):
         return ours
 
     def start(self) -> Worker:
-        """Fork a worker, see ``Zygote``; where the forking process was killed, of a new one."""
+        """Return a new worker, see ``Zygote``; first replace a forking process that was killed."""
         self._revive()
         return super().start()
 
     def share(self) -> socket.socket:
-        """Fork the forking process, see ``Zygote``; where it was killed, a new one."""
+        """Return the socket of a copy, see ``Zygote``; first replace a process that was killed."""
         self._revive()
         return super().share()
 
     def preload(self, modules: Sequence[str]) -> None:
-        """Import what workers will need, see ``Zygote``; once in this sandbox's life."""
+        """Import modules for all later workers, see ``Zygote``; each is requested only once."""
         super().preload(sorted(set(modules) - self._preloaded))
         self._preloaded |= set(modules)
 
@@ -119,7 +119,7 @@ class Sandbox(Zygote):
             raise SandboxError(f"the sandbox did not start: {reason}") from error
 
     def _last_words(self) -> str:
-        """Return the error output of the forking process; its copies may live on."""
+        """Return the error output of the forking process, without waiting for its copies to end."""
         errors = self._process.stderr
         assert errors is not None
         os.set_blocking(errors.fileno(), False)
@@ -134,7 +134,7 @@ class Sandbox(Zygote):
             self._scratch.cleanup()
 
     def _end_process(self) -> None:
-        self._control.close()  # it ends when the judge hangs up
+        self._control.close()  # the process ends when this socket is closed
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -148,7 +148,7 @@ class Sandbox(Zygote):
             "SHELL": "/bin/bash",  # runs commands after a `!`, as in Jupyter
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
-            "USER": "student",  # whose number no list of users holds: PyTorch 2.11 asks for a name
+            "USER": "student",  # PyTorch 2.11 needs a name; /etc/passwd is not mounted
             "COURSE_DEVICE": self._device,
             "MPLBACKEND": "agg",
             "OMP_NUM_THREADS": "1",
@@ -171,7 +171,7 @@ class Sandbox(Zygote):
         if bubblewrap is None:
             raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
         environment["PYTHONPATH"] = import_path("/grading")
-        # The last mount is made read-only: whatever one worker could write, the next could read.
+        # The last mount is made read-only: another worker could read files that one has written.
         sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
         begin, become = _enter(bubblewrap)
         return [
@@ -185,7 +185,7 @@ class Sandbox(Zygote):
 
 
 def check_sandbox() -> None:
-    """Try the sandbox out: start bubblewrap and, inside it, the namespaces of a worker.
+    """Check that the sandbox works: start bubblewrap and, inside it, the namespaces of a worker.
 
     Raises:
         SandboxError: It does not work here; the message gives the command or setting that helps.
@@ -222,7 +222,7 @@ def check_sandbox() -> None:
 
 
 def _refusal(command: list[str]) -> str:
-    """Return why a command failed, in its own last words; empty if it did not."""
+    """Run a command; return the last line of its errors if it fails, else an empty string."""
     done = subprocess.run(  # noqa: S603 -- the command is ours
         command, capture_output=True, text=True, timeout=60, check=False
     )
@@ -231,7 +231,10 @@ def _refusal(command: list[str]) -> str:
 
 
 def _enter(program: str) -> tuple[list[str], list[str]]:
-    """Return bubblewrap's first arguments, and the command that changes the user if it is root."""
+    """Return bubblewrap's first arguments, and the command that changes the user from root.
+
+    The command is empty for other users.
+    """
     if os.geteuid() != 0:
         return [program, "--die-with-parent", "--unshare-all", "--cap-drop", "ALL"], []
     alone = [
@@ -248,6 +251,6 @@ def _enter(program: str) -> tuple[list[str], list[str]]:
 
 
 def _python() -> str:
-    """Return this Python's program, without a link that a worker would not see."""
+    """Return the path of this Python's program, with symlinks in its folder resolved."""
     program = Path(sys.executable)
     return str(program.parent.resolve() / program.name)

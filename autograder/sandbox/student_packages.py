@@ -1,7 +1,7 @@
 """The packages that students install for a homework; a worker finds no others.
 
 The judge's Python has more. Some of them solve exercises, such as tokenizers, or are the judge's
-own tools. Student code could undo an import hook, so the files themselves are hidden.
+own tools. Student code could remove an import hook, so the files themselves are hidden.
 """
 
 import functools
@@ -12,9 +12,9 @@ from pathlib import Path
 
 NOTEBOOK_SERVER = "jupyterlab"
 STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", NOTEBOOK_SERVER)
-"""The imports of the notebook and of the student edition of course_lib, and the server."""
+"""Packages that notebooks and the student edition of course_lib import, and the server."""
 
-_WITH_PYTHON = ("pip", "setuptools")  # an environment is made with them
+_WITH_PYTHON = ("pip", "setuptools")  # installed in every new environment
 _OF_WORKERS = ("ipython", "psutil")  # a worker imports these itself
 
 _Packages = Mapping[str, tuple[list[str], Distribution]]
@@ -25,7 +25,10 @@ _Packages = Mapping[str, tuple[list[str], Distribution]]
 def show_packages(
     folders: tuple[str, ...], wanted: tuple[str, ...] = STUDENT_PACKAGES
 ) -> tuple[str, ...]:
-    """Return mounts that leave, in each folder, the wanted packages and all that they require."""
+    """Return bubblewrap's arguments that hide all packages but the wanted and their requirements.
+
+    A folder with a needed package that was not installed by pip stays as it is.
+    """
     installed = {folder: _installed(folder) for folder in folders}
     everywhere = {name: package for each in installed.values() for name, package in each.items()}
     left = _required([*wanted, *_WITH_PYTHON, *_OF_WORKERS], everywhere)
@@ -47,7 +50,7 @@ def show_packages(
 
 
 def _files(record: str) -> set[str]:
-    """Return a package's files and folders that lie directly in the folder of packages."""
+    """Return a package's top-level files and folders from its RECORD."""
     names = {line.strip('"').partition(",")[0].partition("/")[0] for line in record.split("\n")}
     return names - {"", "..", "__pycache__"}
 
@@ -67,8 +70,8 @@ def _installed(folder: str) -> _Packages:
 
 
 def _required(names: Iterable[str], installed: _Packages) -> set[str]:
-    """Return packages with all that they require, as far as it is installed."""
-    from packaging.requirements import Requirement  # an environment without it is rebuilt first
+    """Return the names of those of these packages, and of all they require, that are installed."""
+    from packaging.requirements import Requirement  # an old environment may lack it
 
     waiting = [(_normalized(name), frozenset[str]()) for name in names]
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -79,7 +82,7 @@ def _required(names: Iterable[str], installed: _Packages) -> set[str]:
         seen.add((name, extras))
         for text in installed[name][0]:
             if _normalized(re.split(r"[^\w.-]", text, maxsplit=1)[0]) not in installed:
-                continue  # most are: parsing them takes longest
+                continue  # true of most, and parsing takes longest
             needed = Requirement(text)
             environments = ({"extra": extra} for extra in ("", *extras))
             if needed.marker is None or any(map(needed.marker.evaluate, environments)):

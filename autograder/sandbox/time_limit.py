@@ -1,32 +1,32 @@
-"""A time limit that a busy machine does not shorten: it counts the processor, not the clock."""
+"""A time limit that counts processor time, so that a busy machine does not shorten it."""
 
 import time
 from collections.abc import Callable
 
 PATIENCE = 4
-"""How many times its seconds a limit lasts by the clock, for code that waits or is kept waiting."""
+"""Limit by the clock, as a multiple of the processor time, for code that waits or has to wait."""
 
-_LEAST_BY_THE_CLOCK = 1.2  # seconds: a busy machine may leave a process waiting for so long
-_FREE = 0.1  # most checks end sooner: they cost no look at the processor
-_SHORTEST_LOOK, _LONGEST_LOOK = 0.05, 1.0  # between two looks: many processes use much at once
+_LEAST_BY_THE_CLOCK = 1.2  # seconds that a process may have to wait on a busy machine
+_FREE = 0.1  # seconds before the first measurement; most checks end sooner
+_SHORTEST_LOOK, _LONGEST_LOOK = 0.05, 1.0  # seconds between measurements
 
 
 def by_the_clock(seconds: float) -> Callable[[], float]:
-    """Return what says how many of the seconds, which begin now, are left."""
+    """Return a function that returns how many of ``seconds``, counted from now, are left."""
     end = time.monotonic() + seconds
     return lambda: end - time.monotonic()
 
 
 class TimeLimit:
-    """Runs from its making until the processor was used for ``seconds``.
+    """Limit of processor time; it begins when the object is made.
 
-    By the clock it lasts ``PATIENCE`` times as long, or a little longer if that is very short, and
-    never beyond ``end``.
+    It also ends after ``PATIENCE`` times as long by the clock, or a little longer if that is very
+    short, and at ``end``.
 
     Attributes:
         seconds: The limit.
         clock_seconds: The limit by the clock.
-        is_used_up: Whether the processor was used for that long; if not, the clock ends it.
+        is_used_up: Whether the processor time has reached ``seconds``.
 
     Args:
         seconds: The limit.
@@ -45,7 +45,7 @@ class TimeLimit:
         self._end = min(now + self.clock_seconds, end)
 
     def left(self) -> float:
-        """Return for how many seconds one may wait before asking again; none are left at 0."""
+        """Return the seconds to wait before the next call; 0 or less if the limit is reached."""
         now = time.monotonic()
         if now >= self._look_at:
             unused = self._unused()

@@ -20,12 +20,12 @@ class SandboxError(RuntimeError):
 
 @dataclass(frozen=True)
 class Worker:
-    """A process that will run one student's code.
+    """A process that runs one student's code.
 
     Attributes:
         connection: The judge's end of the socket that the worker answers on.
-        pid: Its number in the sandbox, for ``Zygote.stop``.
-        group: Its control group, where there is one.
+        pid: Its process id in the sandbox, for ``Zygote.stop``.
+        group: Its control group; None if it has none.
     """
 
     connection: socket.socket
@@ -34,12 +34,12 @@ class Worker:
 
 
 class Zygote:
-    """Gives out workers, and ends them.
+    """Starts and stops workers through the forking process.
 
     Args:
-        control: The socket.
-        limits: What each worker may use; also an attribute.
-        groups: The claimed group below which each worker gets one of its own; None if there is
+        control: The socket to the forking process.
+        limits: Resource limits of each worker; also an attribute.
+        groups: The claimed control group in which each worker's group is made; None if there is
             none. Also an attribute.
     """
 
@@ -50,10 +50,10 @@ class Zygote:
         self.groups = groups
 
     def start(self) -> Worker:
-        """Fork a worker.
+        """Return a new worker, forked from the forking process.
 
         Raises:
-            SandboxError: The forking process is gone, or the machine starts no process more.
+            SandboxError: The forking process is gone, or can't start another process.
         """
         ours, theirs = socket.socketpair()
         group = self._make_group()
@@ -69,13 +69,18 @@ class Zygote:
         return Worker(connection=_made_there(ours), pid=answer["worker"], group=group)
 
     def _make_group(self) -> WorkerGroup | None:
-        """Return the group of a new worker; none where the kernel refuses: it is watched anyhow."""
+        """Return a control group for a new worker; None if the kernel refuses.
+
+        The forking process limits its memory in any case.
+        """
         with contextlib.suppress(OSError):
             return WorkerGroup(self.groups, self.limits) if self.groups else None
         return None
 
     def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
-        """End a worker and all it started; return its exit code, None if it had to be killed.
+        """End a worker and all processes it started; return its exit code.
+
+        The code is None if the worker had to be killed after ``grace`` seconds.
 
         Raises:
             SandboxError: The forking process is gone, and the worker with it.
@@ -89,11 +94,11 @@ class Zygote:
         return ended
 
     def used(self, worker: Worker) -> float:
-        """Return the seconds of processor time that a worker and all it started have used."""
+        """Return the processor time in seconds of a worker and all processes it started."""
         return float(self._ask({"used": worker.pid})["seconds"])
 
     def preload(self, modules: Sequence[str]) -> None:
-        """Import what workers will need, once for all that are started from now on."""
+        """Import modules in the forking process, for all workers started from now on."""
         self._ask({"preload": list(modules)})
 
     def prepare(self, forbidden: Sequence[str]) -> None:
@@ -101,7 +106,7 @@ class Zygote:
         self._ask({"watch": list(forbidden)})
 
     def share(self) -> socket.socket:
-        """Fork the forking process itself; another judge makes its ``Zygote`` of this socket."""
+        """Fork the forking process itself; return the socket for another judge's ``Zygote``."""
         ours, theirs = socket.socketpair()
         with theirs:
             self._ask({"share": True}, [theirs.fileno()])
@@ -114,7 +119,7 @@ class Zygote:
             self._control.sendall(line[sent:])
             answer = self._read_answer()
         except (OSError, EOFError) as error:
-            self._control.close()  # a late one would answer the next question with this answer
+            self._control.close()  # a late answer would be taken for that to the next request
             raise SandboxError("the forking process is gone") from error
         if "refused" in answer:
             raise SandboxError(answer["refused"])
@@ -132,14 +137,14 @@ class Zygote:
 
 
 def _made_there(handed: socket.socket) -> socket.socket:
-    """Return the end that a worker sends of a pair of its own, or nothing but the old one.
+    """Return the socket that a worker sends over ``handed``, or ``handed`` if it sends none.
 
-    A socket belongs to the network in which it was made: one of the judge's would show the worker
-    the machine's.
+    The worker makes a pair of sockets itself. A socket belongs to the network namespace in which it
+    was made, so a socket of the judge would give the worker access to the machine's network.
     """
     handed.settimeout(_PATIENCE)
     with contextlib.suppress(OSError):
         if ends := socket.recv_fds(handed, 1, 1)[1]:
             handed.close()
             return socket.socket(fileno=ends[0])
-    return handed  # the worker has ended, or can't begin: its first answer tells
+    return handed  # the worker has ended or can't begin: the first request will fail

@@ -1,6 +1,7 @@
-"""Tensors that have come over the wire, and how gradients go back by it.
+"""Tensors received over the wire, and the gradients that are sent back.
 
-A call is one node of the caller's graph: its backward pass asks for that of the call over there.
+A call is one node of the caller's autograd graph. The node's backward pass asks the other side for
+the backward pass of the call.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from .wire import WireError
 
 
 class Backward:
-    """The backward pass of one call, kept where the call ran.
+    """The backward pass of one call, kept on the side that ran the call.
 
     Args:
         inputs: Leaves made from the caller's tensors.
@@ -26,7 +27,7 @@ class Backward:
         self._outputs = outputs
 
     def __call__(self, grad_outputs: list[Tensor]) -> list[Tensor | None]:
-        """Return the inputs' gradients; parameters on this side accumulate theirs."""
+        """Return the inputs' gradients, and add to the gradients of this side's parameters."""
         for leaf in self._inputs:
             leaf.grad = None
         begin: Callable[..., Tensor] = _Begin.apply
@@ -39,9 +40,9 @@ class Backward:
 
 
 class _Begin(torch.autograd.Function):
-    """Where a backward pass begins: its gradients are those that were given.
+    """A scalar node over ``outputs`` whose backward pass gives them the ``gradients``.
 
-    Handed to ``torch.autograd.backward``, they would have PyTorch import SymPy to look at shapes.
+    ``torch.autograd.backward`` with gradients would import SymPy to check their shapes.
     """
 
     @staticmethod
@@ -55,7 +56,7 @@ class _Begin(torch.autograd.Function):
 
 
 class _RemoteGradient(torch.autograd.Function):
-    """Puts a call on the other side into this side's autograd graph."""
+    """A call on the other side, as a node of this side's autograd graph."""
 
     @staticmethod
     def forward(ctx: Any, backward: Any, outputs: list[Tensor], *inputs: Tensor) -> Any:
@@ -70,16 +71,15 @@ class _RemoteGradient(torch.autograd.Function):
 
 
 class ReceivedTensors:
-    """Gives the tensors of a message their device, their gradients and their identity.
+    """Restores the tensors of a message: their device, their gradients and which are the same.
 
     Args:
-        tensors: As they came.
-        most: The number of their entries that the message may use, a tensor counted as often as it
-            occurs; None for any number.
-        as_leaves: Whether those with gradients become leaves, here where the call runs.
+        tensors: The received tensors, on the CPU.
+        most: Maximum number of their entries, counted at each occurrence; None for no limit.
+        as_leaves: Whether tensors with gradients become leaves, as on the side that runs the call.
 
     Attributes:
-        leaves: Those that did.
+        leaves: The tensors that became leaves.
     """
 
     def __init__(self, tensors: list[Tensor], most: int | None, *, as_leaves: bool) -> None:
@@ -91,7 +91,7 @@ class ReceivedTensors:
         self.leaves: list[Tensor] = []
 
     def __call__(self, code: dict[str, Any]) -> Tensor:
-        """Return the tensor that a tensor's code stands for, the same each time."""
+        """Return the tensor that a code of ``encode`` refers to; the same object each time."""
         index = code["tensor"]
         self._count(self._tensors[index])
         if index not in self._made:
@@ -99,7 +99,7 @@ class ReceivedTensors:
         return self._made[index]
 
     def _count(self, tensor: Tensor) -> None:
-        self._entries += max(tensor.numel(), *tensor.shape, 0)  # without entries, still many rows
+        self._entries += max(tensor.numel(), *tensor.shape, 0)  # an empty tensor may have many rows
         if self._most is not None and self._entries > self._most:
             raise WireError(f"one message brought over {self._most:,} entries of tensors")
 
@@ -117,29 +117,29 @@ class ReceivedTensors:
         return tensor
 
     def _at_home(self, code: dict[str, Any]) -> Tensor:
-        """Return the tensor of a code on its device; all come by the CPU."""
+        """Return the tensor of a code, moved from the CPU to its device."""
         device = torch.device(code.get("device", "cpu"))
         if device.type not in ("cpu", "cuda"):
             raise WireError(f"a tensor on {device} can't cross")
         return self._tensors[code["tensor"]].to(device)
 
     def attach_gradient(self, codes: Any, backward: Any, inputs: list[Tensor]) -> None:
-        """Make the tensors of these codes outputs of a graph node that calls ``backward``."""
+        """Make the tensors of these codes outputs of a node whose backward calls ``backward``."""
         if not isinstance(codes, list) or len(codes) > len(self._tensors):
             raise WireError("the outputs of a call are malformed")
         try:
             indices = [code["tensor"] for code in codes]
-            for index in indices:  # before any of them takes memory of a GPU
+            for index in indices:  # before any is moved to a GPU
                 self._count(self._tensors[index])
             if len({*indices}) < len(indices):
                 raise WireError("an output of a call is there twice")
             outputs = [self._at_home(code) for code in codes]
-            anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
+            anchor = torch.zeros((), requires_grad=True)  # makes a node even without inputs
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
-            # Who gets them may change them in place, as what any function returned.
+            # The caller may change them in place, like any function's results.
             attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
         except WireError:
             raise
-        except Exception as error:  # whatever Python says of hostile data
+        except Exception as error:  # hostile data can raise any exception
             raise WireError("the outputs of a call are malformed") from error
         self._made.update(zip(indices, attached, strict=True))

@@ -1,7 +1,7 @@
-"""Shuts the current process into namespaces of its own, with limits and no privileges.
+"""Moves the current process into namespaces of its own, with limits and no privileges.
 
-Called in a fresh fork, before any of a student's code runs. The sandbox around the forking process
-already hides the network and the files; this separates submissions: each has its own processes,
+Called in a fresh fork, before any student code runs. The sandbox around the forking process already
+hides the network and the files; this module separates submissions: each has its own processes,
 /tmp, shared memory, sockets and terminals.
 """
 
@@ -26,16 +26,16 @@ _MS_BIND_REC = 0x1000 | 0x4000
 _MS_NOSUID = 0x2
 _MS_NOSUID_NODEV = _MS_NOSUID | 0x4
 _MS_MOVE = 0x2000
-_MS_SEALED = _MS_RDONLY | _MS_NOSUID_NODEV | 0x20 | 0x1000  # a mount that is there, from now on
+_MS_SEALED = _MS_RDONLY | _MS_NOSUID_NODEV | 0x20 | 0x1000  # for an existing mount, from now on
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _STUDENT_ID = 1000
-NO_CORE = 1  # byte; where a machine pipes cores to a program, 0 starts it all the same, as root
-_LOCKED_BYTES = 1 << 16  # those of files count for no process
-_NAMED_THREADS = 500  # so many processes and threads can a worker have begun when CUDA starts
+NO_CORE = 1  # byte; with 0, a machine that pipes cores to a program would still start it, as root
+_LOCKED_BYTES = 1 << 16  # locked pages of files are charged to no process
+_NAMED_THREADS = 500  # the most that a worker can have started before CUDA starts
 _TERMINALS = 32  # the whole machine has about four thousand
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -43,14 +43,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one worker may use.
+    """Resource limits of one worker.
 
     Attributes:
         memory_mb: Address space in MiB, in addition to that of the forking process.
         scratch_mb: Size of /tmp and of /dev/shm, in MiB each.
         processes: Processes and threads.
         open_files: Open file descriptors.
-        output_characters: Text that one cell may show; the rest is left out and costs nothing.
+        output_characters: Text that one cell may show; the rest is dropped without an error.
     """
 
     memory_mb: int = 4096
@@ -61,10 +61,10 @@ class Limits:
 
 
 def enter_own_namespaces(limits: Limits) -> None:
-    """Move into new user, PID, mount, IPC and network namespaces; returns in their first process.
+    """Fork a process into new user, PID, mount, IPC and network namespaces; return only in it.
 
-    The caller's process stays outside. It waits, then ends the way the inner one ended. SIGTERM, or
-    the end of the process that forked it, makes it end the inner one and all that it started.
+    The calling process stays outside. It waits, then ends with the same status as the inner one. On
+    SIGTERM, or when its parent ends, it kills the inner process and all that this one started.
     """
     user, group, parent = os.geteuid(), os.getegid(), os.getppid()
     _check(_libc.unshare(_OWN_NAMESPACES), "unshare")
@@ -95,9 +95,9 @@ def enter_own_namespaces(limits: Limits) -> None:
 
 
 def _cover_proc() -> None:
-    """Show no /proc, whose open files would hold memory that no process is charged for.
+    """Cover /proc with an empty folder: its open files use memory that no process is charged for.
 
-    CUDA needs the mapped addresses, and a place where each thread writes its name.
+    For CUDA, the process's memory map and a place for the threads' names stay.
     """
     if os.environ.get("COURSE_DEVICE") != "cuda":
         _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
@@ -125,9 +125,12 @@ def mapped_bytes() -> int:
 
 
 def drop_privileges(limits: Limits, mapped: int) -> None:
-    """Set the resource limits and give up every capability, for good."""
+    """Set the resource limits, give up every capability and filter system calls, for good.
+
+    ``mapped`` are the bytes of address space in use, which the memory limit does not count.
+    """
     memory = mapped + (limits.memory_mb << 20)
-    if os.environ.get("COURSE_DEVICE") == "cuda":  # CUDA maps far more than there is
+    if os.environ.get("COURSE_DEVICE") == "cuda":  # CUDA maps more than the machine's memory
         memory = resource.RLIM_INFINITY  # used memory is still watched
     for kind, value in (
         (resource.RLIMIT_AS, memory),
@@ -151,18 +154,18 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
 
 
 def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
-    """Let the kernel send this process a signal when the one that forked it ends."""
+    """Ask the kernel to send this process the signal ``how`` when its parent ends."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0), "prctl(PDEATHSIG)")
 
 
 def let_descriptors_travel() -> None:
-    """Raise the soft limit on open files, which also limits descriptors inside a user's sockets."""
+    """Raise the soft limit on open files; it also limits descriptors sent through sockets."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _python_below_tmp() -> dict[str, int]:
-    """Open the folders of this Python that a new /tmp would hide."""
+    """Return open descriptors of the folders of this Python below /tmp, which a mount will hide."""
     tmp = "/tmp/"  # noqa: S108
     folders = {os.path.realpath(folder) for folder in (sys.prefix, sys.base_prefix)}
     hidden = sorted(folder for folder in folders if folder.startswith(tmp))
@@ -170,7 +173,7 @@ def _python_below_tmp() -> dict[str, int]:
 
 
 def _end_as(inner: int, parent: int) -> None:
-    # The inner process can refuse to die with its parent: so its parent kills it.
+    # The inner process can turn off its death signal, so its parent kills it.
     handle = os.pidfd_open(inner)
     signal.signal(signal.SIGTERM, lambda *_: signal.pidfd_send_signal(handle, signal.SIGKILL))
     die_with_parent(signal.SIGTERM)

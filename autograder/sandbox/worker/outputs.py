@@ -13,7 +13,7 @@ MAX_SIDE = 3_000  # pixels; larger figures get a lower resolution
 
 
 class Shown:
-    """What one cell has shown so far, in order: pairs of kind (``text`` or ``png``) and content.
+    """The outputs of one cell so far, in order: pairs of kind (``text`` or ``png``) and content.
 
     Args:
         characters: Maximum length of the text; the rest is left out.
@@ -24,7 +24,7 @@ class Shown:
         self.begin()
 
     def begin(self) -> None:
-        """Forget earlier outputs."""
+        """Drop earlier outputs."""
         self.pieces: list[tuple[str, str]] = []
         self._room = self.characters
         self._pictures = 0
@@ -52,10 +52,10 @@ _shown = Shown(0)
 
 
 class Publisher(DisplayPublisher):
-    """Takes what ``display`` shows."""
+    """Collects the outputs of IPython's ``display``."""
 
     def publish(self, data: Any, *args: Any, **kwargs: Any) -> None:
-        """Keep the picture, or else the text; other forms are never shown to anyone."""
+        """Keep the picture, or else the text; drop other formats."""
         if "image/png" in data:
             _shown.add_picture(data["image/png"])
         elif "text/plain" in data:
@@ -63,7 +63,7 @@ class Publisher(DisplayPublisher):
 
 
 class _Stream(io.BufferedIOBase):
-    """Stands below ``sys.stdout`` and ``sys.stderr``."""
+    """Collects the bytes written to ``sys.stdout`` or ``sys.stderr``."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -80,7 +80,7 @@ class _Stream(io.BufferedIOBase):
 
 
 def capture_streams() -> None:
-    """From now on keep printed text, instead of dropping it."""
+    """Replace ``sys.stdout`` and ``sys.stderr`` by streams that collect the text."""
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         below: Any = _Stream(descriptor)
         stream = io.TextIOWrapper(below, encoding="utf-8", errors="replace", write_through=True)
@@ -88,18 +88,18 @@ def capture_streams() -> None:
 
 
 def keep_text(characters: int) -> None:
-    """From now on keep so many characters of what each cell shows."""
+    """Set the maximum number of characters to keep of each cell's outputs."""
     _shown.characters = characters
     _shown.begin()
 
 
 def begin_cell() -> None:
-    """Forget earlier outputs."""
+    """Drop the outputs of earlier cells."""
     _shown.begin()
 
 
 def take_shown() -> list[tuple[str, str]]:
-    """Return the outputs of the last cell; draw and close open figures, as Jupyter does."""
+    """Return the outputs of the last cell, open figures included; close these, as Jupyter does."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         try:
@@ -113,7 +113,7 @@ def take_shown() -> list[tuple[str, str]]:
 
 
 def _draw(figure: Any) -> None:
-    """Add a figure; where a label, say, keeps it from being drawn, the reason."""
+    """Add a figure as a picture; if drawing it fails, add the error as text."""
     file = io.BytesIO()
     try:
         dpi = min(72, MAX_SIDE / max(figure.get_size_inches()))

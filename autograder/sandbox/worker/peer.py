@@ -1,8 +1,8 @@
 """Calls between two processes, with gradients: each side may call objects that the other exported.
 
-Where the callee allows it, also functions named as ``module:function``. Reading an attribute is a
-call of ``builtins:getattr``; the backward pass of a call is a call of the ``Backward`` that came
-with it.
+If the callee allows it, the caller may also call any function by its name, ``module:function``.
+Reading an attribute is a call of ``builtins:getattr``. The backward pass of a call is a call of the
+``Backward`` in its reply.
 """
 
 import importlib
@@ -18,19 +18,19 @@ from .values import MAX_ITEMS, NamedItems, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
 MAX_RETURNED = 1 << 20
-"""Entries of the tensors in a worker's reply, because the judge computes with them."""
+"""Maximum entries of the tensors in a worker's reply, because the judge computes with them."""
 
 MAX_BROUGHT = 1 << 23
-"""Entries of the tensors in a worker's call of something that the judge handed to it."""
+"""Maximum entries of the tensors in a worker's call of an object of the judge."""
 
 
 class RemoteError(Exception):
     """A call raised on the other side; also an instance of the same builtin exception.
 
     Attributes:
-        type_name: The exception's class there.
+        type_name: Name of the exception's class on the other side.
         message: Its text, written by the other side.
-        traceback: The other side's traceback, cut to the code that it answers for.
+        traceback: The other side's traceback; from a worker, only frames of the student's cells.
     """
 
     def __init__(self, *, type_name: str, message: str, traceback: str) -> None:
@@ -43,7 +43,7 @@ class RemoteError(Exception):
         return f"{self.type_name}: {self.message}"
 
 
-# The exceptions that docstrings promise and tests expect; any other arrives as a RemoteError alone.
+# Exceptions that docstrings promise and tests expect; others arrive as a plain RemoteError.
 _REMOTE_ERRORS: dict[str, type[RemoteError]] = {
     base.__name__: type(f"Remote{base.__name__}", (RemoteError, base), {})
     for base in (
@@ -55,7 +55,7 @@ _REMOTE_ERRORS: dict[str, type[RemoteError]] = {
 
 
 class Proxy:
-    """Stands for an object on the other side: call it, read its attributes, index it, iterate."""
+    """Stands for an object of the other side: supports calls, attributes, indices, iteration."""
 
     __slots__ = ("__weakref__", "_held")
 
@@ -67,11 +67,11 @@ class Proxy:
         return _held_by(self)[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the object over there; see ``Peer.call``."""
+        """Call the object on the other side; see ``Peer.call``."""
         return peer_of(self).call(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python and torch probe for protocols: none cross the wire
+        if name.startswith("__"):  # special methods, which Python and torch look for
             raise AttributeError(name)
         return self._look(f"its attribute {name!r}", "builtins:getattr", AttributeError, name)
 
@@ -79,14 +79,14 @@ class Proxy:
         return self._look("an item", "operator:getitem", TypeError, index)
 
     def __iter__(self) -> Any:
-        # A bounded slice: an object that never stops must not fill the memory over there.
+        # A bounded slice, so that an endless iterator does not fill the other side's memory.
         return iter(self._look("its items", "itertools:islice", TypeError, MAX_ITEMS + 1))
 
     def __len__(self) -> int:
         return int(self._look("its length", "builtins:len", TypeError))
 
     def _look(self, asked: str, function: str, refusal: type[Exception], *args: Any) -> Any:
-        if peer_of(self).is_asked_by_name:  # then it can't ask so itself
+        if peer_of(self).is_asked_by_name:  # then this side may not call by name
             given = "your code can only call the functions that a test hands to it"
             raise refusal(f"{given}: it was asked for {asked}")
         return peer_of(self).call(function, (self, *args))
@@ -123,14 +123,14 @@ def _held_by(proxy: Proxy) -> tuple["Peer", int, str]:
 
 
 class Peer:
-    """One side of the conversation.
+    """One side of a connection on which both sides call each other's objects.
 
     Args:
         wire: The connection to the other side.
-        describe_error: Describes an exception of a call from the other side, as far as it may
-            know it: ``type_name``, ``bases``, ``message`` and ``traceback``.
+        describe_error: Returns what the other side may know about an exception of its call:
+            ``type_name``, ``bases``, ``message`` and ``traceback``.
         is_asked_by_name: Whether the other side may call any importable function by its name.
-        contains: The exceptions that end only the call in which they are raised.
+        contains: Exceptions that end only their call; others end the connection.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Peer:
     ) -> None:
         self.wire = wire
         self.failure: Exception | None = None
-        """What ended the conversation, once something did."""
+        """The exception that ended the connection; None while it works."""
         self._contains = contains
         self._describe_error = describe_error
         self.is_asked_by_name = is_asked_by_name
@@ -156,7 +156,7 @@ class Peer:
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Call something on the other side and wait for its result.
+        """Call an object, or a function by its name, on the other side; return the result.
 
         Raises:
             RemoteError: The call raised there.
@@ -180,10 +180,10 @@ class Peer:
             message, tensors = self._await_reply(number)
             try:
                 return self._read_reply(message, tensors, inputs)
-            finally:  # only now: the other side may have dropped a returned object
+            finally:  # only after reading: the reply may refer to an object that it also releases
                 self._drop(message.get("released", []))
         except (WireError, WireClosed, TimeoutError) as error:
-            # Without its frames: they hold this, and all that the check has computed so far.
+            # A copy without a traceback, whose frames would keep the check's values in memory.
             self.failure = type(error)(*error.args)
             raise
 
@@ -195,7 +195,7 @@ class Peer:
             self._answer(message, tensors)
 
     def release(self, reference: int) -> None:
-        """Tell the other side, with the next message, that a reference is no longer held."""
+        """Note that this side no longer uses a reference; the next message tells the other side."""
         self._released.append(reference)
 
     def _await_reply(self, number: int) -> tuple[dict[str, Any], list[Tensor]]:
@@ -237,7 +237,7 @@ class Peer:
             kind = type(original)
             try:
                 return getattr(kind, "_make", kind)(data["named"])
-            except TypeError:  # it is made otherwise
+            except TypeError:  # its constructor takes other arguments
                 return original
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
             proxy = Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])

@@ -1,6 +1,6 @@
-"""Finds code that pries into Python or PyTorch, so that a person looks at it.
+"""Finds code that accesses internals of Python or PyTorch, so that a person looks at it.
 
-It reads imports and dotted names with ``ast`` and decides no marks.
+It reads imports and dotted names with ``ast``; its findings change no marks.
 """
 
 import ast
@@ -32,7 +32,10 @@ Finding = tuple[str, str, int]
 
 
 def read(cells: Sequence[tuple[str, str]]) -> list[Finding]:
-    """Return the prying names in some cells, each name once a cell."""
+    """Return the names of internals that cells use, each name once a cell.
+
+    ``cells`` are pairs of label and source.
+    """
     aliases = {"torch": "torch"}  # imported by every homework
     return [finding for label, source in cells for finding in _read_cell(label, source, aliases)]
 
@@ -74,7 +77,10 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
-    """Return the full name of an imported thing, such as ``nn.functional.gelu``; else ""."""
+    """Return the full name of an expression such as ``nn.functional.gelu``; else "".
+
+    ``aliases`` maps imported names to full ones.
+    """
     if isinstance(node, ast.Name):
         return aliases.get(node.id, "getattr" if node.id == "getattr" else "")
     if isinstance(node, ast.Attribute):

@@ -26,7 +26,7 @@ _is_paused = False
 
 
 def prepare(names: Iterable[str]) -> None:
-    """Patch the classes and modules among the forbidden names; once, before workers are forked."""
+    """Patch the forbidden classes and modules to record their calls; call it before forking."""
     for name in set(names) - _patched:
         with contextlib.suppress(ImportError, AttributeError):
             _patch(name, pkgutil.resolve_name(name))
@@ -34,7 +34,7 @@ def prepare(names: Iterable[str]) -> None:
 
 
 def begin(names: list[str]) -> None:
-    """Record from now on which of these names run."""
+    """Start to record which of these names run; drop earlier records."""
     global _mode
     prepare(names)
     end()
@@ -54,7 +54,7 @@ def end() -> list[str]:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """Record no calls of autograd: the judge itself asks for a backward pass."""
+    """Do not record patched calls inside the block, where the judge runs a backward pass."""
     global _is_paused
     before, _is_paused = _is_paused, True
     try:
@@ -64,7 +64,7 @@ def paused() -> Iterator[None]:
 
 
 class _FunctionMode(TorchFunctionMode):
-    """Sees every function and operator of PyTorch that is called with it active.
+    """Records the calls of PyTorch's functions and operators while it is active.
 
     Args:
         names: Full names to record. A function is recognised by the last part of a name, in
@@ -89,7 +89,7 @@ class _FunctionMode(TorchFunctionMode):
 
 
 def _patch(name: str, found: Any) -> None:
-    """Record calls of a layer's forward, a function of autograd, or a module's functions."""
+    """Patch ``found`` to record its calls; it is a layer, a module or ``Tensor.backward``."""
     if isinstance(found, type) and issubclass(found, torch.nn.Module):
         if "forward" in vars(found):
             found.forward = _recording(name, found.forward)
@@ -113,7 +113,7 @@ def _recording(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _run_in_mode(run: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
-    """Wrap ``Thread.run``: a mode of PyTorch's is active in one thread only."""
+    """Return ``Thread.run`` wrapped to record too: a PyTorch mode is active in one thread only."""
 
     @functools.wraps(run)
     def run_in_mode(thread: threading.Thread) -> None:

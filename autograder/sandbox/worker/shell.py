@@ -27,7 +27,7 @@ _FILE_PREFIX = 'cell "'
 
 
 class _CellCompiler(CachingCompiler):
-    """Names the code of a cell after the cell, for readable tracebacks."""
+    """Uses the cell's label as the file name of its code, for readable tracebacks."""
 
     def __init__(self, label: str = "") -> None:
         super().__init__()
@@ -48,16 +48,16 @@ class _LastValue(DisplayHook):
 
 
 class _QuietShell(InteractiveShell):
-    """IPython without a screen: magics work, and output is kept within bounds."""
+    """IPython without a terminal: magics work, and outputs are collected within limits."""
 
     display_pub_class = Publisher
     displayhook_class = _LastValue
 
     def enable_gui(self, gui: Any = None) -> None:
-        """Accept ``%matplotlib`` and other choices of a window system; there is none."""
+        """Ignore the choice of a window system, as by ``%gui``; there is none."""
 
     def enable_matplotlib(self, gui: Any = None) -> Any:
-        """Accept every backend, also one that only the student has; pictures are kept anyway."""
+        """Use the backend ``inline`` for every ``%matplotlib``; ``gui`` may be missing here."""
         return super().enable_matplotlib("inline")
 
     def ask_exit(self) -> None:
@@ -71,7 +71,7 @@ class _QuietShell(InteractiveShell):
 
 
 def make_shell() -> InteractiveShell:
-    """Make the IPython shell whose namespace holds the student's objects.
+    """Return a new IPython shell, whose namespace will hold the student's objects.
 
     It keeps no history, so it starts no thread and writes no file.
     """
@@ -82,7 +82,7 @@ def make_shell() -> InteractiveShell:
     shell.compile = _CellCompiler()
     for magic in FRONT_ENDS_MAGICS:
         shell.register_magic_function(lambda line: None, "line", magic)
-    shell.extension_manager.load_extension("storemagic")  # as a kernel's application does
+    shell.extension_manager.load_extension("storemagic")  # as an IPython kernel does
     if (here := str(Path.cwd())) in sys.path:
         sys.path.remove(here)  # a kernel looks in the current folder, after Python's own
         packages = (i for i, path in enumerate(sys.path) if path.endswith("-packages"))
@@ -106,7 +106,7 @@ def run_cell(label: str, source: str) -> None:
 
 
 def lookup(name: str) -> Any:
-    """Return the student's object of this name."""
+    """Return the student's object with this name; a ``NameError`` if there is none."""
     namespace = InteractiveShell.instance().user_ns
     if name not in namespace:
         raise NameError(f"name {name!r} is not defined")
@@ -121,7 +121,7 @@ def cell_of(file: str) -> str | None:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Describe an exception to the judge: its names, builtin bases, message and traceback.
+    """Return an exception's type name, builtin bases, message and traceback, for the judge.
 
     The traceback is cut to frames in the student's cells.
     """

@@ -1,7 +1,7 @@
-"""Refuses system calls that reach beyond a worker or hold memory that no process is charged for.
+"""Blocks system calls that reach beyond a worker or use memory that no process is charged for.
 
-Refused are memory outside of processes, tracing, keys, new namespaces, all sockets but Unix ones,
-and calls newer than Linux 5.0, except for a few that libraries try first.
+These are calls for memory outside of processes, tracing, keys, new namespaces and all sockets but
+Unix ones, and calls newer than Linux 5.0, except for a few that libraries try first.
 """
 
 import ctypes
@@ -51,9 +51,9 @@ _NEWER_ALLOWED = {
 
 
 def filter_system_calls() -> None:
-    """Refuse these calls to this process and its children, for good.
+    """Install the filter for this process and its children, for good.
 
-    Requires ``PR_SET_NO_NEW_PRIVS``. On machines other than x86_64 and aarch64 nothing is refused.
+    Requires ``PR_SET_NO_NEW_PRIVS``. On machines other than x86_64 and aarch64 nothing is blocked.
     """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
@@ -68,7 +68,10 @@ def filter_system_calls() -> None:
 
 
 def _program(machine: str) -> list[tuple[int, int, int, int]]:
-    """Return the filter: instruction, jumps if true and if false, operand."""
+    """Return the filter for a machine, as BPF instructions.
+
+    Each is (operation, jump if true, jump if false, operand).
+    """
     column = list(_ARCHITECTURES).index(machine)
     refuse, allow = (_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW)
     load_number, load_argument = (_LOAD, 0, 0, _NUMBER), (_LOAD, 0, 0, _FIRST_ARGUMENT)

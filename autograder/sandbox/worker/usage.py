@@ -1,4 +1,4 @@
-"""Measures and ends a worker: it and all processes that it started."""
+"""Measures and kills a worker together with all processes that it started."""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ _HELD = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE|HugetlbPages):\s+(\d+) k
 
 
 class Usage:
-    """A worker's processes.
+    """Measures and kills a worker's processes.
 
     Args:
-        pid: The worker.
+        pid: The worker's process id.
         most_bytes: The memory that all its processes may hold together.
         isolated: Whether the worker is in namespaces of its own, with one process around them.
 
@@ -31,7 +31,7 @@ class Usage:
         self._inner: psutil.Process | None = None  # the first process inside the namespaces
 
     def seconds(self) -> float:
-        """Return the processor time used so far, by ended processes too."""
+        """Return the processor time in seconds used so far, by ended processes too."""
         used = 0.0
         for process in self._processes():
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -40,7 +40,7 @@ class Usage:
         return used
 
     def is_greedy(self) -> bool:
-        """Return whether its processes hold more memory than they may.
+        """Return whether the worker's processes hold more memory than ``most_bytes``.
 
         Pages that a process shares with the one it was forked from are not counted.
         """
@@ -59,9 +59,9 @@ class Usage:
                 process.kill()
 
     def _processes(self) -> list[psutil.Process]:
-        """Return the processes, parents before children.
+        """Return the worker's processes, parents before children.
 
-        The first inside is remembered, because it can outlive the process around it.
+        The first process inside the namespaces is remembered, because it can outlive its parent.
         """
         found = _tree(self.pid)
         if self._isolated and not self._inner:
@@ -80,9 +80,9 @@ def _tree(pid: int) -> list[psutil.Process]:
 
 
 def _held(pid: int) -> int:
-    """Return the bytes that a process holds and that no file backs, swap and page tables included.
+    """Return a process's memory in bytes, without files' pages, with swap and page tables.
 
-    A process whose first thread has ended is described by its other threads.
+    If its first thread has ended, the other threads give the number.
     """
     with contextlib.suppress(OSError):  # it has ended
         for thread in Path(f"/proc/{pid}/task").iterdir():

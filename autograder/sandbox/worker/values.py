@@ -3,7 +3,7 @@
 Types are kept exactly. An object of a class that is not listed here, such as a tensor subclass,
 crosses as a reference, so that its methods can't deceive the other side. A tuple of another class
 crosses as both: its items by value, so that gradients flow through it, and a reference. A frozen
-dataclass of course_lib is made again in the student's process; one from there stays a reference.
+dataclass of course_lib is copied to the student's process; one from there stays a reference.
 """
 
 import types
@@ -31,7 +31,7 @@ _ITERATORS: tuple[type, ...] = (
 
 
 class TensorTable:
-    """The tensors of one message; a tensor that occurs twice is sent once and stays one."""
+    """The tensors of one message; a tensor that occurs twice is sent once and restored as one."""
 
     def __init__(self) -> None:
         self.tensors: list[Tensor] = []
@@ -46,14 +46,14 @@ class TensorTable:
 
 
 class NamedItems(tuple[Any, ...]):
-    """A tuple of a class of the other side, with the names of its items."""
+    """Items of a tuple subclass of the other side, such as a named tuple, also readable by name."""
 
     _origin: Any
     _names: dict[str, int]
 
     @classmethod
     def of(cls, items: list[Any], names: Any, origin: Any) -> "NamedItems":
-        """Make one of its items, the names of the first ones, and a proxy of the original."""
+        """Return a tuple of these items; ``names`` are of the first, ``origin`` is their proxy."""
         if not isinstance(names, list) or not all(type(name) is str for name in names):
             raise WireError("the names of a tuple are malformed")
         made = cls(items)
@@ -62,7 +62,7 @@ class NamedItems(tuple[Any, ...]):
         return made
 
     def __reduce__(self) -> Any:
-        return tuple, (tuple(self),)  # a copy has nobody who answers for it
+        return tuple, (tuple(self),)  # a pickled copy can't use the proxy
 
     def __getattr__(self, name: str) -> Any:
         if name in ("_origin", "_names"):
@@ -85,9 +85,10 @@ def encode(
     *,
     records: bool = False,
 ) -> Any:
-    """Turn a value into plain data for JSON; tensors go into the table.
+    """Return a value as plain data for JSON; its tensors are added to the table.
 
-    With ``records``, frozen dataclasses of course_lib cross as class and fields.
+    ``refer`` returns the data of an object that crosses as a reference. With ``records``, frozen
+    dataclasses of course_lib cross as class and fields.
     """
     if depth > MAX_DEPTH:
         raise WireError(f"values are nested more than {MAX_DEPTH} deep")
@@ -107,7 +108,7 @@ def encode(
         return _encode_tensor(value, table)
     if kind in (tuple, set, frozenset, torch.Size):
         return {kind.__name__: inner(value)}
-    if kind is NamedItems:  # goes home; who made it makes it again, of the items that come
+    if kind is NamedItems:  # goes back to its side, which rebuilds it from the items
         return {**refer(value._origin), "named": inner(value)}
     if issubclass(kind, tuple):
         names = list(getattr(kind, "_fields", ()))
@@ -157,8 +158,8 @@ def _encode_tensor(tensor: Tensor, table: TensorTable) -> dict[str, Any]:
 
 
 def _encode_generator(generator: torch.Generator, table: TensorTable) -> dict[str, Any]:
-    # The copy starts where the original stands. The original then moves on by itself, so that the
-    # next call draws other numbers; the other side has no say in where it goes.
+    # The copy starts with the original's state. The original then advances here, so that the next
+    # call draws other numbers, whatever the other side does with the copy.
     state = generator.get_state()
     torch.rand(1, generator=generator, device=generator.device)
     return {"generator": table.add(state), "device": str(generator.device)}
@@ -169,14 +170,14 @@ def decode(
     tensor_at: Callable[[dict[str, Any]], Tensor],
     resolve: Callable[[dict[str, Any]], Any],
 ) -> Any:
-    """Restore a value from the output of ``encode``, or from that of a hostile peer."""
+    """Return the value that ``encode`` turned into ``data``, which may come from a hostile peer."""
     try:
         return _decode(data, tensor_at, resolve)
     except WireError:
         raise
     except RecursionError as error:
         raise WireError("values are nested too deep") from error
-    except Exception as error:  # whatever Python says of hostile data
+    except Exception as error:  # hostile data can raise any exception
         raise WireError(f"a value is malformed: {type(error).__name__}") from error
 
 
@@ -224,6 +225,6 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
 
 
 def _check_keys(keys: list[Any]) -> None:
-    """Refuse keys made to collide: hashes of numbers are no secret, those of texts are."""
+    """Reject many keys that are not texts: they could be chosen so that their hashes collide."""
     if len(keys) > MAX_NUMBERED_KEYS and not all(type(key) is str for key in keys):
         raise WireError(f"more than {MAX_NUMBERED_KEYS} keys that are no texts")

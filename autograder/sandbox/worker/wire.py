@@ -20,38 +20,38 @@ _LENGTHS = struct.Struct(">II")
 
 MAX_TEXT_BYTES = 4 << 20
 MAX_TENSOR_BYTES = 32 << 20
-_AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
+_AHEAD_BYTES = 16 << 10  # received at once, so that most messages need one call
 _MOST_AT_ONCE = 1 << 20
-MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
+MAX_HEADER_BYTES = 1 << 20  # of the tensors' names and shapes: enough for some ten thousand
 
 
 class WireError(ValueError):
-    """A message that is too large or not well formed."""
+    """A message is too large or malformed."""
 
 
 class WireClosed(EOFError):  # noqa: N818 -- the field's word, as in ConnectionResetError's peers
-    """The other end is gone."""
+    """The other end has closed the connection."""
 
 
 class Wire:
-    """One end of a connection.
+    """One end of a connection that carries messages.
 
     Args:
-        connection: A connected stream socket, owned from now on.
+        connection: A connected stream socket, which ``close`` closes.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._ahead = b""  # received, and part of the next message
         self.time_left: Callable[[], float] | None = None
-        """Says for how long to wait before asking it again; at 0 or less the time is up."""
+        """Returns the seconds to wait before it is called again; 0 or less if the time is up."""
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
 
         Raises:
-            WireError: The message is larger than the limits, or holds what can't be sent: a dtype,
-                a number of more digits than Python reads.
+            WireError: The message is larger than the limits, or has a value that can't be sent: a
+                tensor of an unsupported type, or a number with more digits than Python reads.
             WireClosed: The other end is gone.
             TimeoutError: The time is up.
         """
@@ -68,7 +68,7 @@ class Wire:
         self._send_all(_LENGTHS.pack(len(text), len(blob)) + text + blob)
 
     def receive(self) -> tuple[dict[str, Any], list[Tensor]]:
-        """Wait for one message.
+        """Wait for one message; return it and its tensors.
 
         Raises:
             WireError: The message is malformed or larger than the limits.
@@ -76,7 +76,7 @@ class Wire:
             TimeoutError: The time is up.
         """
         if self._ahead:
-            self._patience()  # sending ahead gains no time
+            self._patience()  # data received early does not extend the time limit
         text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
             raise WireError(f"a message of {text_len} + {blob_len} bytes is too large")
@@ -126,7 +126,7 @@ class Wire:
         patience = self._patience()
         waits = self._connection.gettimeout()
         if patience is None or waits is None or not patience / 2 < waits <= patience:
-            self._connection.settimeout(patience)  # a system call: not for each message
+            self._connection.settimeout(patience)  # a system call, so not for each message
 
     def _patience(self) -> float | None:
         if self.time_left is None:
@@ -142,11 +142,11 @@ def _tensors_to_bytes(tensors: Sequence[Tensor]) -> bytes:
         return b""
     tensors = [t.detach() for t in tensors]
     size = sum(t.numel() * t.element_size() for t in tensors)
-    if size > MAX_TENSOR_BYTES:  # an expanded view may claim far more than it takes: copy nothing
+    if size > MAX_TENSOR_BYTES:  # an expanded view may be small in memory: check before copying
         raise WireError(f"tensors of {size} bytes are too large (limit {MAX_TENSOR_BYTES})")
     try:
         plain = [t.to("cpu").resolve_conj().resolve_neg().contiguous() for t in tensors]
-        # By their addresses, not by safetensors.torch.save, which takes seven times as long.
+        # Passes addresses to safetensors; safetensors.torch.save takes seven times as long.
         return bytes(safetensors.serialize({str(i): _specify(t) for i, t in enumerate(plain)}))
     except (TypeError, ValueError, RuntimeError, safetensors.SafetensorError) as error:
         raise WireError(f"tensors of {sorted({str(t.dtype) for t in tensors})}: {error}") from error
@@ -174,7 +174,7 @@ def _tensors_from_bytes(blob: bytes) -> list[Tensor]:
         raise WireError("the tensors are malformed") from error
     if set(named) != {str(i) for i in range(len(named))}:
         raise WireError("the tensors are misnamed")
-    # A tensor of no entries costs nothing to claim, but whoever walks over its rows never ends.
+    # A tensor without entries takes no bytes, but may have so many rows that a loop never ends.
     if any(t.numel() == 0 and max(t.shape) > MAX_TENSOR_BYTES for t in named.values()):
         raise WireError("an empty tensor claims to be large")
     return [named[str(i)] for i in range(len(named))]

@@ -1,9 +1,10 @@
 """The forking process (zygote): imports everything once, then forks a worker for each submission.
 
-It answers a judge over a Unix socket, one JSON object a line. ``start`` brings the socket over
-which the new worker sends the one that it will answer on, and perhaps the entrance to a control
-group; ``share`` brings the socket on which a copy of this process will answer another judge. It
-runs no code of students, starts no thread and touches no GPU, so that its forks are sound.
+It answers a judge's requests over a Unix socket, one JSON object a line. A request ``start`` comes
+with a socket, over which the new worker sends the judge one end of a connection that it makes, and
+with the file to enter a control group, if there is one. A request ``share`` comes with the socket
+on which a copy of this process answers another judge. The process runs no student code, starts no
+thread and does not use the GPU, so that its forks are safe.
 """
 
 import contextlib
@@ -30,8 +31,8 @@ from .isolation import (
 )
 from .usage import Usage
 
-_TRIES = 10  # of a second each, to end a worker
-_LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
+_TRIES = 10  # to end a worker, of one second each
+_LOOK_SECONDS = 0.2  # between two measurements of the workers' memory
 _NO_PROCESS_MORE = (
     "the machine starts no process more: grade with fewer workers, or raise the limit on the "
     "processes of a user or container (ulimit -u, pids.max), or on memory"
@@ -40,16 +41,16 @@ _Seen = TypeVar("_Seen")
 
 
 def main() -> None:
-    """Serve the socket whose descriptor is the first argument, until the judge hangs up."""
+    """Serve the socket whose descriptor is the first argument, until the judge closes it."""
     control = socket.socket(fileno=int(sys.argv[1]))
     isolated = sys.argv[2] == "isolated"
-    sys.argv[1:] = ["-f", "kernel.json"]  # as a kernel's process has them: some cells read them
+    sys.argv[1:] = ["-f", "kernel.json"]  # as in an IPython kernel, because some cells read them
     let_descriptors_travel()
-    gc.disable()  # looking for garbage while modules are imported takes a fifth of the time
+    gc.disable()  # garbage collection takes a fifth of the import time
     _import_everything()
     control.sendall(b'{"ready": true}\n')
     _Zygote(control, isolated).serve()
-    os._exit(0)  # taking all modules apart would take half as long as importing them
+    os._exit(0)  # a normal exit takes half as long as importing the modules
 
 
 def _import_everything() -> None:
@@ -65,18 +66,18 @@ def _import_everything() -> None:
     make_shell()
     tqdm.monitor_interval = 0  # a progress bar starts no thread
     reader.read([("", "%time x = 1")])  # fills the caches of the parsers
-    # Looks at the processor once, for all: a worker has no /proc.
+    # Makes PyTorch read the processor's features now, because a worker has no /proc.
     torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
     _settle()
 
 
 def _run_eagerly() -> None:
-    """Let ``torch.compile`` and scripting return the model itself.
+    """Make ``torch.compile`` and TorchScript return the model itself.
 
-    A compiler takes longer to start than a check may take.
+    A compiler takes longer to start than the time limit of a check.
     """
     import torch
-    import torch._decomp.decompositions_for_jvp  # scripts formulas of forward mode when imported
+    import torch._decomp.decompositions_for_jvp  # uses TorchScript when imported
 
     def compile(model: Any = None, **how: Any) -> Any:
         return compile if model is None else model  # without a model it is a decorator
@@ -86,29 +87,29 @@ def _run_eagerly() -> None:
 
 
 def _settle() -> None:
-    """Keep the children from copying pages that the garbage collector would touch."""
+    """Freeze the garbage collector's objects, so that forks don't copy their memory pages."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 class _Zygote:
-    """Answers one judge.
+    """Answers the requests of one judge.
 
     Args:
-        control: The socket.
-        isolated: Whether workers are shut in namespaces of their own.
+        control: The socket to the judge.
+        isolated: Whether workers get namespaces of their own.
     """
 
     def __init__(self, control: socket.socket, isolated: bool) -> None:
         self._control = control
         self._isolated = isolated
         self._workers: dict[int, Usage] = {}
-        self._copies: set[int] = set()  # of this process, for other judges
+        self._copies: set[int] = set()  # process ids of copies of this process for other judges
         self._looked = time.monotonic()
 
     def serve(self) -> None:
-        """Answer until the judge hangs up."""
+        """Answer requests until the judge closes the socket, then end all workers."""
         while True:
             wait = _LOOK_SECONDS if self._workers else None
             if select.select([self._control], [], [], wait)[0]:
@@ -139,7 +140,7 @@ class _Zygote:
             if "share" in request:
                 return self._share(descriptors[0])
             return self._start(Limits(**request["start"]), *descriptors)
-        except OSError as error:  # of a fork: workers that run already go on
+        except OSError as error:  # a fork failed; other workers continue
             if error.errno not in (errno.EAGAIN, errno.ENOMEM):
                 raise
             return {"refused": _NO_PROCESS_MORE}
@@ -159,7 +160,7 @@ class _Zygote:
     def _start(self, limits: Limits, descriptor: int, *entrances: int) -> dict[str, Any]:
         pid = os.fork()
         if pid == 0:
-            for entrance in entrances:  # to a control group; where it is refused, stay outside
+            for entrance in entrances:  # of a control group; without permission, stay outside
                 with contextlib.suppress(OSError):
                     os.write(entrance, b"0")
             _become_worker(descriptor, limits, self._isolated, self._control)
@@ -174,18 +175,21 @@ class _Zygote:
         ended = _wait(pid, grace)
         if ended is None:
             _end(usage)
-        usage.kill()  # where the process around it was killed alone
+        usage.kill()  # the inner process may outlive the one around it
         return -signal.SIGKILL if usage.was_greedy else ended
 
     def _end_the_greedy(self) -> None:
-        """Kill the workers whose processes together hold more than a worker may."""
+        """Kill the workers whose processes together exceed the memory limit."""
         for pid, usage in self._workers.items():
             if self._look(pid, Usage.is_greedy, False):
                 usage.was_greedy = True
-                usage.kill()  # reaped when the judge, who sees it gone, asks
+                usage.kill()  # reaped when the judge asks to stop it
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
-        """Measure a worker's usage; a worker that can't be measured is ended."""
+        """Return the measurement ``look`` of a worker; ``otherwise`` if it has none.
+
+        A worker whose measurement fails is killed.
+        """
         usage = self._workers.get(pid)
         try:
             return look(usage) if usage else otherwise
@@ -197,7 +201,7 @@ class _Zygote:
 def _preload(modules: list[str]) -> dict[str, Any]:
     gc.disable()
     for name in modules:
-        with contextlib.suppress(Exception):  # the cell that imports it gets the error
+        with contextlib.suppress(Exception):  # the cell that imports it will raise the error
             importlib.import_module(name)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].get_backend()
@@ -223,7 +227,7 @@ def _wait(pid: int, seconds: float) -> int | None:
 
 
 def _end(usage: Usage) -> None:
-    """Kill and reap a worker; give up on one that does not end."""
+    """Kill and reap a worker; give up after ten tries."""
     for _ in range(_TRIES):
         usage.kill()
         if _wait(usage.pid, 1.0) is not None:
@@ -231,16 +235,16 @@ def _end(usage: Usage) -> None:
 
 
 def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: socket.socket) -> None:
-    """Turn this fork into a worker; never returns."""
+    """Turn this fork into a worker that answers the judge; exit when it is done, never return."""
     try:
         control.close()
-        os.closerange(3, descriptor)  # nothing that this process holds is the student's
+        os.closerange(3, descriptor)  # the student's code must not use this process's open files
         os.closerange(descriptor + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         os.setpgid(0, 0)
         if isolated:
             mapped = mapped_bytes()  # the worker has no /proc
             enter_own_namespaces(limits)
-        connection = _own_socket(descriptor)  # while it may have as many descriptors as others
+        connection = _own_socket(descriptor)  # before the limit on open files is lowered
         if isolated:
             drop_privileges(limits, mapped)
         _answer_judge(connection, limits)
@@ -251,7 +255,10 @@ def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: soc
 
 
 def _own_socket(handed: int) -> socket.socket:
-    """Make a pair of sockets here, in the worker's own network, and send the judge one of them."""
+    """Return one end of a new pair of sockets, after sending the judge the other over ``handed``.
+
+    The pair belongs to the worker's own network namespace.
+    """
     ours, theirs = socket.socketpair()
     with socket.socket(fileno=handed) as judge, theirs:
         socket.send_fds(judge, [b"\0"], [theirs.fileno()])
