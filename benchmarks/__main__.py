@@ -77,7 +77,7 @@ def replace_section(begin: str, end: str, text: str) -> None:
 
 
 def main() -> None:
-    """Measure the requested topics; write the README if these are all."""
+    """Measure the requested topics; write the README if all topics were measured."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,

@@ -71,7 +71,7 @@ def rows_of_size(
 
 
 def long_rows(length: int, num_heads: int, device: str) -> list[Comparison]:
-    """Measure causal attention alone, its mask as a tensor and by name."""
+    """Measure causal attention alone: with its mask as a tensor, and as a ``CausalMask``."""
     shape = (1, num_heads, length, 64)
     query, key, value = (torch.randn(shape, device=device, requires_grad=True) for _ in range(3))
     found = []

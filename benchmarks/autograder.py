@@ -39,7 +39,7 @@ class Timing:
     """The time of one way of grading.
 
     Attributes:
-        name: What graded.
+        name: The name of the grader.
         seconds: Wall time of the whole class, from the command to the gradebook.
         marks: Points by student.
         spent: Where the time goes: seconds of the class by step.
@@ -118,7 +118,7 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 
 
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:
-    """Grade, and return the time since ``began``, in total and by step."""
+    """Grade with the judge; return ``seconds`` since ``began``, and those by step, ``spent``."""
     first: list[float] = []
     judges = JudgePool()
     judges.prepare(isolated=True, device="cpu")  # like the command, before further imports
@@ -174,7 +174,7 @@ def _marks(course: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Run both and print a table."""
+    """Grade the class with nbgrader and the judge, and print a table."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.autograder", description=__doc__.splitlines()[0]
     )

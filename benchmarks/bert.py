@@ -78,7 +78,7 @@ def forward_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure the forward pass without heads."""
+    """Measure the forward pass of both encoders, without the heads for pre-training."""
     ours, theirs = (m.bert for m in build_pair(d_model, num_heads, num_layers, device))
     token_ids = draw_tokens(batch, length, padded=padded, device=device)
     attention_mask = (token_ids != 0).long()

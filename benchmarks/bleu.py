@@ -14,7 +14,7 @@ WORDS = 20_000
 
 
 def rows() -> list[Comparison]:
-    """Measure a large corpus with one reference, and smaller ones with two and in tokens."""
+    """Measure a large corpus with one reference, one with two, and one already in tokens."""
     return [
         corpus_row(100_000, 1, tokenised=False, pairs=3),
         corpus_row(20_000, 2, tokenised=False, pairs=5),

@@ -36,7 +36,7 @@ PARTS = ("training", "generation", "attention")
 
 
 def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, Any]]:
-    """Measure these parts; yield all results so far after each row."""
+    """Measure these parts; after each row yield the record with all results so far."""
     results: dict[str, Any] = {part: [] for part in PARTS}
     if "training" in parts:
         peak = peak_operations(bench)

@@ -90,20 +90,20 @@ def prompts(tokenizer: ByteLevelTokenizer) -> list[Tensor]:
 def largest_difference(
     ours: Callable[[Tensor], Tensor], theirs: Callable[[Tensor], Tensor], given: list[Tensor]
 ) -> float:
-    """Return the largest difference of two models' logits."""
+    """Return the largest difference of two models' logits, over all the given token ids."""
     return max(float((ours(ids) - theirs(ids)).abs().max()) for ids in given)
 
 
 @torch.no_grad()
 def in_pieces(model: Llama, ids: Tensor) -> Tensor:
-    """Read ``(1, 64)`` with a cache, in pieces; return all logits."""
+    """Return our model's logits for ``(1, 64)`` token ids that it reads in pieces, with a cache."""
     cache = KVCache(model.config.num_layers)
     return torch.cat([model(part, cache=cache) for part in ids.split([40, 1, 20, 3], dim=1)], dim=1)
 
 
 @torch.no_grad()
 def in_a_batch(model: Llama, ids: Tensor, count: int = 9) -> Tensor:
-    """Read ``(1, 64)`` in a batch, padded on the left, beside another text; return its logits."""
+    """Return the logits of ``(1, 64)`` ids, read left-padded in a batch with another text."""
     padded = torch.cat([torch.zeros(1, count, dtype=torch.int64), ids], dim=1)
     other = torch.cat([ids, ids[:, :count]], dim=1).flip(1)
     padding = torch.tensor([count, 0])
@@ -111,13 +111,13 @@ def in_a_batch(model: Llama, ids: Tensor, count: int = 9) -> Tensor:
 
 
 def written(model: Llama, prompt: Tensor, new_tokens: int) -> list[int]:
-    """Let ours write, greedily and with a cache."""
+    """Return the ids that our model writes after the prompt, greedily and with a cache."""
     steps = CachedDecoder(model, capacity=prompt.size(1) + new_tokens)
     return list(greedy(steps, prompt, eos_id=None, max_new_tokens=new_tokens)[0].tokens)
 
 
 def written_by(model: LlamaForCausalLM, prompt: Tensor, new_tokens: int) -> list[int]:
-    """Let the peer write, greedily and with a cache."""
+    """Return the ids that the peer writes after the prompt, greedily and with a cache."""
     found = model.generate(
         prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=new_tokens,
         min_new_tokens=new_tokens, do_sample=False, pad_token_id=0, eos_token_id=None,
@@ -127,7 +127,7 @@ def written_by(model: LlamaForCausalLM, prompt: Tensor, new_tokens: int) -> list
 
 @torch.no_grad()
 def sentence_difference() -> float:
-    """Return the largest difference of MiniLM's unit vectors of the texts."""
+    """Return the largest difference of our and the peer's MiniLM vectors of the texts."""
     folder = minilm_folder()
     ours, tokenizer = from_huggingface(folder, BertModel), read_tokenizer(folder)
     theirs, peer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -145,7 +145,7 @@ def sentence_difference() -> float:
 def parity_table(
     ours: Llama, tokenizer: ByteLevelTokenizer, theirs: LlamaForCausalLM, *, new_tokens: int
 ) -> str:
-    """Compare the numbers; return a table in Markdown."""
+    """Return a Markdown table of the differences between our numbers and the peer's."""
     given = prompts(tokenizer)
 
     def peer(ids: Tensor) -> Tensor:
@@ -205,7 +205,7 @@ def speed_rows(
 
 
 def int8(model: Llama) -> Llama:
-    """Copy a model with PyTorch's linear layers of 8 bits, a scale for each row."""
+    """Return a copy of a model with PyTorch's 8-bit linear layers, one scale per row."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch.ao moves to a package of its own
         setting = torch.ao.quantization.per_channel_dynamic_qconfig
@@ -216,7 +216,7 @@ def int8(model: Llama) -> Llama:
 
 
 def int8_megabytes(model: nn.Module) -> float:
-    """Return the memory of all weights, the embedding's in float32 (MB)."""
+    """Return the memory of all weights in MB; the embedding stays in float32."""
     kind = torch.ao.nn.quantized.dynamic.Linear
     packed = (m.weight().nbytes for m in model.modules() if isinstance(m, kind))
     return (sum(p.nbytes for p in model.parameters()) + sum(packed)) / 1e6

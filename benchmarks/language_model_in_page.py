@@ -180,7 +180,7 @@ def measure_in_chromium(file: Path) -> dict[str, float]:
 
 
 def _origin(option: str) -> dict[str, str]:
-    """Return the date of a record, and the command that makes it."""
+    """Return the first fields of a record: the date, and the command that makes it."""
     return {"date": datetime.date.today().isoformat(), "command": f"{COMMAND} --{option}"}
 
 

@@ -76,7 +76,7 @@ def served(folder: Path) -> Iterator[str]:
     """Serve a folder while the block runs, and yield its address.
 
     Args:
-        folder: Of the built pages.
+        folder: The folder of the built pages.
     """
     handler = functools.partial(Compressing, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -89,8 +89,8 @@ def report(command: str, address: str, device: str) -> Report:
     """Run Lighthouse on a page once.
 
     Args:
-        command: That starts Lighthouse.
-        address: Of the page.
+        command: The command that starts Lighthouse.
+        address: The address of the page.
         device: A key of ``PRESETS``.
     """
     run = subprocess.run(

@@ -157,7 +157,7 @@ def first_load(watched: Watched, name: str) -> int:
 
 
 def translator(watched: Watched, sentences: int) -> Figures:
-    """The Transformer: times of a word and a frame, and the differences from PyTorch."""
+    """Measure the translator: times of a word and of a frame, and differences from PyTorch."""
     page = watched.page
     model, words = rebuilt(page)
     sources = drawn_sources(words, sentences)
@@ -172,7 +172,7 @@ def translator(watched: Watched, sentences: int) -> Figures:
 
 
 def search(watched: Watched, sentences: int) -> Figures:
-    """Beam search over the same translator."""
+    """Measure beam search over the same translator."""
     _, words = rebuilt(watched.page)
     sources = drawn_sources(words, min(sentences, 20))
     return {
@@ -184,7 +184,7 @@ def search(watched: Watched, sentences: int) -> Figures:
 
 
 def writer(watched: Watched, texts: int) -> Figures:
-    """The small language model, which writes until it ends."""
+    """Measure the small language model while it writes texts to their end."""
     page, figure = watched.page, figure_of(watched.page, "generation-steps")
     figure.get_by_label("Top k").press("Home")
     figure.get_by_role("button", name="Write to the end").click()
@@ -207,7 +207,7 @@ def writer(watched: Watched, texts: int) -> Figures:
 
 
 def blanks(watched: Watched, sentences: int) -> Figures:
-    """The two models that fill gaps."""
+    """Measure the two models that fill gaps."""
     page = watched.page
     pair = json.loads(page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     texts = drawn_gaps(pair[0]["words"], sentences)
@@ -226,13 +226,13 @@ def blanks(watched: Watched, sentences: int) -> Figures:
 
 
 def learner(watched: Watched, _: int) -> Figures:
-    """The reader that learns."""
+    """Measure the reader that is shown at several steps of its training."""
     readings = watched.page.evaluate(READINGS_IN_PAGE, 500)
     return {"a reading of 8 letters, ms": round(readings, 3)}
 
 
 def decoder(watched: Watched, sentences: int) -> Figures:
-    """Bahdanau's decoder, which translates."""
+    """Measure Bahdanau's decoder while it translates."""
     exported = living_decoders.exported_decoder(watched.page, 0)
     model = living_decoders.rebuilt_decoder(exported)
     sources = drawn_sources(exported["words"], sentences)
@@ -241,7 +241,7 @@ def decoder(watched: Watched, sentences: int) -> Figures:
 
 
 def captioner(watched: Watched, pictures: int) -> Figures:
-    """The captioner."""
+    """Measure the captioner."""
     model = living_decoders.rebuilt_captioner(living_decoders.exported_captioner(watched.page))
     drawn = draw_captioned_pictures(pictures, generator=torch.Generator().manual_seed(9)).pictures
     sources = [picture.flatten(1).tolist() for picture in drawn]
@@ -252,7 +252,7 @@ def captioner(watched: Watched, pictures: int) -> Figures:
 def _looks(
     watched: Watched, task: int | None, model: Any, sources: list[Any], read: list[torch.Tensor]
 ) -> Figures:
-    """A decoder with attention: the model in the page, and in PyTorch."""
+    """Measure a decoder with attention: its time per word, and its differences from PyTorch."""
     gaps = [
         living_decoders.largest_difference(
             living_decoders.run_in_page(watched.page, task, source), model.decoder, model.encoder(x)

@@ -46,7 +46,7 @@ def draw_eight(step: int) -> AlignedBatch:
 
 
 def reading_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
-    """Compute the mean cross-entropy of a token."""
+    """Return the mean cross-entropy per token."""
     return F.cross_entropy(model(batch.src).flatten(0, 1), batch.tgt.flatten())
 
 
@@ -66,7 +66,7 @@ def final_loss(stacking: str, num_layers: int, updates: int, seed: int) -> float
 
 
 def depth() -> list[dict[str, Any]]:
-    """Train plain stacks for long, and stacks of 24 layers of every kind."""
+    """Train plain stacks for long, and 24-layer stacks of every kind; return a row for each."""
     runs = [("plain", layers, 1500) for layers in (2, 4, 8, 24)]
     runs += [(kind, 24, 150) for kind in ("plain", "residual", "residual, small steps", "pre")]
     return [
@@ -95,7 +95,7 @@ def draw_sequences(
 
 
 def reversing_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
-    """Compute the mean cross-entropy of a token, the end included."""
+    """Return the mean cross-entropy per token, end symbols included."""
     says = F.pad(batch.tgt, (0, 1))
     says[torch.arange(len(says)), batch.lengths] = EOS_ID
     reads = says.roll(1, dims=1)
@@ -131,7 +131,10 @@ def reverser_shares(width: int, updates: int, seed: int) -> list[float]:
 
 
 def bottleneck() -> list[dict[str, Any]]:
-    """Train encoders and decoders with contexts of three widths for long, the narrowest longest."""
+    """Train encoder-decoders with contexts of three widths; return a row for each.
+
+    The narrowest context is trained longest.
+    """
     runs = [(16, 4000), (32, 4000), (64, 4000), (16, 12_000)]
     return [
         {

@@ -56,7 +56,7 @@ def compare(
     device: str = "cpu",
     note: str = "",
 ) -> Comparison:
-    """Time one row.
+    """Time our code and the peer's, and return a row of the table.
 
     Args:
         what: Description of the work, with its sizes.

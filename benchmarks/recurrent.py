@@ -90,7 +90,7 @@ def copy_weights(ours: Recurrent, theirs: nn.RNNBase) -> None:
 
 
 def trained(network: nn.Module, x: Tensor, run: Callable[[], Tensor]) -> Callable[[], None]:
-    """Run forward, then backward to the parameters and the input."""
+    """Return a function that runs forward, then backward to the parameters and the input."""
 
     def step() -> None:
         network.zero_grad()

@@ -37,7 +37,7 @@ class SimulatedCluster(Cluster):
 
     @contextlib.contextmanager
     def connect(self, device: str = "cpu") -> Iterator[Any]:
-        """Start the requested number of threads."""
+        """Yield a client with the requested number of workers, as threads of this process."""
         from distributed import Client, LocalCluster
 
         with (
@@ -58,7 +58,7 @@ def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, fl
 
 
 def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
-    """Return the seconds that the one writer takes for a result, its notebooks included."""
+    """Return the seconds that the single writer takes for a result, including its notebooks."""
     times: list[float] = []
     with GradebookWriter(
         folder / "class", load_homework(HOMEWORK, ROOT), course_folder=folder / "nbgrader",
@@ -72,7 +72,7 @@ def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
 def measure_scheduler(
     folder: Path, course: Course, result: SubmissionResult, seconds: float, count: int
 ) -> float:
-    """Return the number of results per second from simulated workers that are stored."""
+    """Return the number of results per second that are stored, with simulated workers."""
     data = result.to_json()
     notebook = next((folder / "class").rglob("*.ipynb"))
     store = ResultStore(folder / "results")
@@ -97,7 +97,7 @@ def measure_scheduler(
 
 
 def main() -> None:
-    """Measure, and print the model."""
+    """Measure the rates, and print the estimated times."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.scale", description=__doc__.splitlines()[0]
     )

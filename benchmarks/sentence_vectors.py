@@ -53,7 +53,7 @@ Scores = list[list[float]]
 
 
 def chapter_names(*parts: str) -> dict[str, Any]:
-    """Run the first cell of the chapter and those with one of these parts; return their names."""
+    """Run the chapter's first cell and the cells with one of these texts; return the variables."""
     namespace: dict[str, Any] = {}
     for cell in jupytext.read(CHAPTER).cells:
         if cell.cell_type == "code" and any(part in cell.source for part in ("myst_nb", *parts)):
@@ -177,7 +177,7 @@ def score_by_word2vec(texts: Sequence[str], questions: Sequence[str], seed: int)
 
 
 def score_by_both(*searches: Scores) -> Scores:
-    """Add up the reciprocal ranks that several searches give.
+    """Return scores that add up the reciprocal ranks of several searches.
 
     Source: Cormack et al. (2009).
     """
@@ -210,7 +210,7 @@ def recall(ranks: Sequence[int], within: int) -> float:
 
 
 def compare() -> dict[str, list[list[int]]]:
-    """Return the ranks of all questions by search, one list a seed."""
+    """Return the ranks of all questions by search: a list for each seed."""
     names = chapter_names("PAD, CLS", "def embed(", "def encode_texts(", "def read_sections(")
     sections, questions = read_sections(), read_questions()
     asked, texts = list(questions), [names["whole_text"](section) for section in sections]

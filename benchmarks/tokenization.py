@@ -15,7 +15,7 @@ NUM_MERGES = 400
 
 
 def rows() -> list[Comparison]:
-    """Measure words with spaces, and texts without spaces, in which any neighbours may merge."""
+    """Measure texts with spaces, and texts without, in which any neighbouring tokens may merge."""
     rng = random.Random(0)
     chinese = [chr(code) for code in range(0x4E00, 0x4E00 + 500)]
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(5_000)]
@@ -52,7 +52,7 @@ def row(what: str, text: str, *, length: int = LENGTH, pairs: int = 7) -> Compar
 
 
 def peer_of(ours: BytePairEncoding) -> Tokenizer:
-    """Make the peer's encoding with the same merges and ids."""
+    """Return the peer's tokenizer with the same merges and ids."""
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     sign_of = dict(zip(b"".join(ALPHABET), signs, strict=True))
 

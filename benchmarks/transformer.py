@@ -124,7 +124,7 @@ def step_row(
 def assert_same_function(
     ours: Transformer, theirs: TorchTransformer, src: Tensor, tgt: Tensor
 ) -> None:
-    """Give both the same weights, and compare their logits."""
+    """Copy weights so that both models have the same, and check that their logits agree."""
     copy_torch_transformer(ours.encoder, ours.decoder, theirs.transformer)
     theirs.src_embedding.weight.copy_(ours.src_embedding.weight)
     theirs.tgt_embedding.weight.copy_(ours.tgt_embedding.weight)

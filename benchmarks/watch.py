@@ -83,7 +83,7 @@ def wait_for_result(
 
 
 def of_the_processor() -> float:
-    """Return the processor time of all ended child processes and their descendants."""
+    """Return the processor time (seconds) of all ended child processes and their descendants."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -119,7 +119,10 @@ def time_import() -> float:
 
 
 def time_watch(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
-    """Time arrivals; each follows when all files of the one before are written."""
+    """Return each submission's seconds until its result and until its grading began.
+
+    A submission arrives when all files of the one before are written.
+    """
     taken = []
     with watching(homework, folder) as process:
         assert process.stdout is not None
@@ -132,7 +135,7 @@ def time_watch(homework: str, folder: Path, count: int) -> list[tuple[float, flo
 
 
 def main() -> None:
-    """Time both and print a table."""
+    """Time a command per submission and ``grade --watch``, and print a table."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.watch", description=__doc__.splitlines()[0]
     )

@@ -51,7 +51,7 @@ class Place:
 
     @property
     def state(self) -> Path:
-        """The folder."""
+        """The folder of the hub's own files, where JupyterHub runs."""
         return Path(self.folder)
 
     @property

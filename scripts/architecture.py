@@ -52,7 +52,7 @@ def imports_between_rooms(package: str) -> dict[str, set[str]]:
 
 
 def direct(arrows: dict[str, set[str]], room: str) -> set[str]:
-    """Return the rooms that a room imports and that none of its other imports reaches."""
+    """Return the rooms that a room imports and that none of its other imports leads to."""
 
     def reached(start: str) -> set[str]:
         return arrows[start].union(*(reached(following) for following in arrows[start]))
@@ -61,7 +61,7 @@ def direct(arrows: dict[str, set[str]], room: str) -> set[str]:
 
 
 def with_rooms(text: str) -> str:
-    """Put the section between the markers of a page.
+    """Return a page's text with the section of rooms between its markers.
 
     Raises:
         SystemExit: A marker is missing.

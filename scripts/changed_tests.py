@@ -32,13 +32,13 @@ def edited(since: str) -> list[Path]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Name the tests that stand beside a file.
+    """Return the tests that belong to a file.
 
     Args:
-        path: From the repository's root.
+        path: The file, relative to the repository's root.
 
     Returns:
-        What pytest takes: files or folders; empty for a file that has none.
+        Files or folders, as arguments for pytest; empty for a file without tests.
     """
     if path.parts[0] == "tests":
         return [str(path)] if path.name.startswith("test_") else []

@@ -22,13 +22,13 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def check_name(name: str) -> str:
-    """Return a name that can be a file's, a label and a link.
+    """Check that a name can serve as a file name, a label and a link, and return it.
 
     Args:
-        name: Of a chapter or a homework, as it was given.
+        name: The name of a chapter or a homework, as the user gave it.
 
     Raises:
-        SystemExit: It can't.
+        SystemExit: The name can't serve as all three.
     """
     if not _NAME.fullmatch(name):
         raise SystemExit(f"{name!r} is no name: small letters, digits and hyphens, as word-order")
@@ -36,12 +36,12 @@ def check_name(name: str) -> str:
 
 
 def title_of(name: str) -> str:
-    """Return the words of a name, such as ``Word order``."""
+    """Return a title for a name: ``Word order`` for ``word-order``."""
     return name.replace("-", " ").capitalize()
 
 
 def chapters(toc: str) -> list[str]:
-    """List the chapters of a table of contents, in order.
+    """Return the chapters of a table of contents, in order.
 
     Args:
         toc: The text of ``_toc.yml``.
@@ -50,7 +50,7 @@ def chapters(toc: str) -> list[str]:
 
 
 def book_pages(root: Path) -> list[str]:
-    """List all pages of the book, chapters and others, in order.
+    """Return all pages of the book, chapters and others, in order.
 
     Args:
         root: The project's folder.
@@ -169,11 +169,11 @@ def _week(read: str, due: str) -> str:
 
 
 def change(root: Path, changes: Mapping[str, Callable[[str], str]]) -> None:
-    """Change these files, and update the README's table from the course's map.
+    """Apply changes to files, and update the README's table from the course's map.
 
     Args:
         root: The project's folder.
-        changes: For each file, from the root, what becomes of its text.
+        changes: For each file, by its path from the root, a function from old to new text.
     """
     texts = {name: made((root / name).read_text("utf-8")) for name, made in changes.items()}
     for name, text in texts.items():

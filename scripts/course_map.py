@@ -25,7 +25,7 @@ def course_table() -> str:
 
 
 def with_table(text: str) -> str:
-    """Put the table between the markers.
+    """Return README.md's text with the course's map between its markers.
 
     Args:
         text: The content of README.md.

@@ -23,7 +23,7 @@ _OTHER_LABEL = re.compile(
 
 
 def words_of(page: str) -> dict[str, str]:
-    """Return the words for a page's labels.
+    """Return the words that replace links to a page's labels.
 
     Args:
         page: The text of a chapter.

@@ -27,7 +27,7 @@ SOURCES = ("_config.yml", "_toc.yml", "book", "course_lib", "autograder", "solut
 
 
 def make_environment(folder: Path) -> Path:
-    """Install the newest packages.
+    """Create an environment with the newest Sphinx and MyST.
 
     Args:
         folder: The folder, which is replaced.
@@ -46,7 +46,7 @@ def make_environment(folder: Path) -> Path:
 
 
 def write_project(folder: Path) -> None:
-    """Copy the book, with a configuration for Sphinx.
+    """Copy the book into a project that any Sphinx can build.
 
     Args:
         folder: The folder, which is replaced.
@@ -59,7 +59,7 @@ def write_project(folder: Path) -> None:
 
 
 def _run(command: list[object], **options: int) -> str:
-    """Run a command, or stop with its error."""
+    """Run a command and return its output; if it fails, end the program with its error."""
     done = subprocess.run(list(map(str, command)), check=True, text=True, **options)
     return done.stdout or ""
 
@@ -68,7 +68,7 @@ def main() -> int:
     """Build the book.
 
     Returns:
-        Sphinx's status: 0 if there was nothing to warn of.
+        Sphinx's exit status: 0 if there was no warning.
 
     Raises:
         SystemExit: The book has not been built with our own Sphinx yet.

@@ -38,7 +38,7 @@ def begin_chapter(name: str, root: Path) -> Path:
         The page.
 
     Raises:
-        SystemExit: The name is no name, or taken; nothing is written then.
+        SystemExit: The name is invalid or taken; nothing is written then.
     """
     page = root / "book" / f"{contents.check_name(name)}.md"
     if page.exists():

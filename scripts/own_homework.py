@@ -26,7 +26,7 @@ def homework_id(name: str, root: Path) -> str:
         root: The project's folder.
 
     Raises:
-        SystemExit: The name is no name, or its number is taken.
+        SystemExit: The name is invalid, or its number is taken.
     """
     taken = {path.stem[2:4]: path.stem for path in (root / "solutions").glob("hw*.py")}
     numbered = re.fullmatch(r"hw(\d\d)-(.+)", contents.check_name(name))
@@ -52,7 +52,7 @@ def adapted(template: Path, homework: str) -> str:
 
 
 def begin_homework(name: str, root: Path) -> str:
-    """Write its source, and add it to the course's map and the longest plan.
+    """Write the source of a new homework, and add it to the course's map and the longest plan.
 
     Args:
         name: Its name or its id.
@@ -62,7 +62,7 @@ def begin_homework(name: str, root: Path) -> str:
         Its id.
 
     Raises:
-        SystemExit: The name is no name, or taken; nothing is written then.
+        SystemExit: The name is invalid or taken; nothing is written then.
     """
     homework = homework_id(name, root)
     file = root / "solutions" / f"{homework}.py"

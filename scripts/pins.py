@@ -32,7 +32,7 @@ _HEADER = "# Written by `make pins` from pyproject.toml. PyTorch is installed fi
 
 
 def entries(text: str) -> dict[str, str]:
-    """Split a requirements file.
+    """Split a requirements file into its requirements.
 
     Args:
         text: Its content.
@@ -83,7 +83,7 @@ def main(*, newest: bool) -> None:
     """Write the file of each group.
 
     Args:
-        newest: Whether to replace the versions that are pinned by the newest that fit.
+        newest: Whether to replace pinned versions by the newest ones that fit.
     """
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name) / "whole.txt"  # uv prefers the versions that it finds in its output

@@ -91,7 +91,7 @@ def parse(folder: Path) -> str:
     """Run mystmd on a project.
 
     Args:
-        folder: As ``write_project`` left it.
+        folder: A project written by ``write_project``.
 
     Returns:
         The output of mystmd.
@@ -123,13 +123,13 @@ def parse(folder: Path) -> str:
 
 
 def problems(said: str) -> list[tuple[str, str]]:
-    """Return the problems that mystmd reports.
+    """Return the problems in mystmd's output.
 
     Args:
-        said: Its output.
+        said: The output of mystmd.
 
     Returns:
-        Places and messages, without mere advice.
+        Pairs of place and message, without mere advice.
     """
     found = (_PROBLEM.match(line) for line in said.splitlines())
     return [

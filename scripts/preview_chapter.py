@@ -39,7 +39,7 @@ def find_chapter(name: str, root: Path) -> str:
 
 
 def begin_with_the_book() -> None:
-    """Copy the pages of the last built book, unless a preview has done so since."""
+    """Copy the last built book into the preview, unless an earlier preview has done so since."""
     index, taken = BUILT / "html" / "index.html", PAGES / "taken-over"
     # An unfinished preview is no reason to read all pages again ...
     (PAGES / "unfinished").unlink(missing_ok=True)

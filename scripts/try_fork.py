@@ -59,7 +59,7 @@ def copy_project(copy: Path) -> None:
 
 
 def run(copy: Path, *command: str) -> None:
-    """Run a command in the copy, which its Python imports from.
+    """Run a command in the copy; its Python imports the copy's packages.
 
     Args:
         copy: The copy.
@@ -81,11 +81,11 @@ def replace(file: Path, old: str, new: str) -> None:
 
     Args:
         file: The file.
-        old: A pattern, of which one place is expected.
+        old: A regular expression that must match exactly once.
         new: The new text.
 
     Raises:
-        ValueError: There is no such place, or there are several.
+        ValueError: The pattern matches nowhere, or more than once.
     """
     text, count = re.subn(old, new, file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     if count != 1:

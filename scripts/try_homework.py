@@ -41,7 +41,7 @@ def missing_places(source: str, root: Path) -> list[str]:
 
 
 def unsaid(homework: str, source: str) -> list[str]:
-    """Find missing entries for the book's table of homework.
+    """Return the entries that a homework lacks for the book's table of homework.
 
     Args:
         homework: Its id.
@@ -66,7 +66,7 @@ def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
     """Return the checks that a submission failed.
 
     Args:
-        rows: Those of the submission's grades.csv.
+        rows: The rows of the submission's grades.csv.
 
     Returns:
         The name and the message of each check.
@@ -108,7 +108,7 @@ def main(name: str) -> None:
         name: Its number, such as ``hw03``, or its id.
 
     Raises:
-        SystemExit: There is none, or something is wrong with it.
+        SystemExit: There is no such homework, or it has a problem.
     """
     homework = find_homework(name, ROOT)
     text = (ROOT / "solutions" / f"{homework}.py").read_text("utf-8")

@@ -140,7 +140,7 @@ def _section(topic: Topic, parts: str, foot: str = "", notes: str = "") -> str:
 
 
 def draft(lecture: Lecture, around: Surroundings) -> str:
-    """Write a page that shows every topic whole, to be measured.
+    """Return the HTML of a page that shows every topic whole, to be measured.
 
     Args:
         lecture: The lecture.
@@ -155,7 +155,7 @@ def draft(lecture: Lecture, around: Surroundings) -> str:
 def deck(
     lecture: Lecture, around: Surroundings, placed: Sequence[Sequence[Sequence[Placed]]], foot: str
 ) -> str:
-    """Write the deck.
+    """Return the HTML of the deck.
 
     Args:
         lecture: The lecture.

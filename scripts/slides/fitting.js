@@ -1,7 +1,7 @@
-/* Says how each topic of a draft is divided into slides, and how large its parts are drawn there.
+/* Return how each topic of a draft is divided into slides, and the scale of its parts there.
  *
  * A draft shows every topic as a section of a slide's size, with all of its parts. Parts keep their
- * order. Pictures take the free room, text has its size; only parts that are too large for a slide
+ * order. Pictures take the free room, text keeps its size; only a part that is too large for a slide
  * by itself is drawn smaller.
  */
 () => {
@@ -39,7 +39,7 @@
 
   const fits = (body, group, scaleOf) => (show(body, group, scaleOf), !overflows(body));
 
-  /* How full a slide is with these parts, from 0 to 1 or more. */
+  /* The filled fraction of a slide with these parts; above 1 they are too large. */
   function filled(body, group) {
     show(body, group, () => 1);
     const heights = group.map((part) => part.getBoundingClientRect().height);
@@ -71,7 +71,7 @@
     return [...groups, group];
   }
 
-  /* The largest scale for all pictures of a slide; for all its parts, if text is too much for it. */
+  /* The largest scale for all pictures of a slide, or for all its parts if its text is too long. */
   function scalesOf(body, group) {
     const most = Math.max(1, ...group.map((part) => LARGEST[kindOf(part)] ?? 1));
     for (let scale = most; scale > SMALLEST; scale -= STEP) {

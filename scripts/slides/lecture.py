@@ -228,7 +228,7 @@ class _Writer:
             self._said = []
 
     def figure(self, figure: Tag) -> None:
-        """Show a figure with the first sentence of its caption; the caption goes into the notes."""
+        """Add a figure with its caption's first sentence; the whole caption goes into the notes."""
         caption = figure.find("figcaption")
         if isinstance(caption, Tag):
             self.say(_inner(caption))
@@ -247,7 +247,7 @@ class _Writer:
         self.show(str(figure), "live")
 
     def cell(self, cell: Tag) -> None:
-        """Show a cell's code and output if they are short, and its figures."""
+        """Add a cell's figures to the slide, and its code and output if they are short."""
         code = cell.select_one(".cell_input pre")
         shown = [] if cell.select_one("details.hide") else self._short(cell.select(".cell_input"))
         outputs = cell.select(".cell_output > *")
@@ -264,14 +264,14 @@ class _Writer:
                 self.show(str(output), "picture")
 
     def _short(self, blocks: list[Tag]) -> list[str]:
-        """Return the blocks with few lines; the others go into the notes."""
+        """Return the HTML of the blocks with few lines; add the other blocks to the notes."""
         for block in blocks:
             if _lines(block) > LINES:
                 self.say(block)
         return [str(block) for block in blocks if _lines(block) <= LINES]
 
     def listing(self, block: Tag) -> None:
-        """Show a listing; of a long or graded one only the signature."""
+        """Add a listing to the slide; of a long or graded one only the signature."""
         code = block.select_one("pre")
         if code is None:
             return
@@ -291,7 +291,7 @@ class _Writer:
             self.show(str(inner))
 
     def question(self, block: Tag) -> None:
-        """Make two slides: the question, and the question with the right answers and reasons."""
+        """Add two topics: the question, and the question with the right answers and reasons."""
         kicker = _inner(block.select_one(".course-choices__kicker"))
         title, asked = self.title, _inner(block.select_one(".course-choices__question"))
         answers = block.select(".course-choice")
@@ -331,7 +331,7 @@ def _answers(answers: list[Tag], *, marked: bool) -> str:
 
 
 def _blocks(section: Tag) -> Iterator[Tag]:
-    """List the elements of a section without its heading, labels and veils."""
+    """Yield the elements of a section without headings and labels; veiled content is included."""
     for block in section.find_all(recursive=False):
         if "course-veil" in block.get("class", []):
             content = block.select_one(".course-veil__content")
@@ -350,7 +350,7 @@ def _lines(code: Tag) -> int:
 
 
 def _sentences(block: Tag) -> list[str]:
-    """Cut a paragraph's HTML where sentences end, never within an element."""
+    """Return a paragraph's sentences as HTML; no cut is within an element."""
     sentences, current = [], ""
     contents = list(block.contents)
     for at, part in enumerate(contents):
@@ -372,7 +372,7 @@ def _sentences(block: Tag) -> list[str]:
 
 
 def _beginning(block: Tag, letters: int = LETTERS) -> str:
-    """Take whole sentences from a paragraph's beginning."""
+    """Return the first whole sentences of a paragraph, up to about ``letters`` characters."""
     shown: list[str] = []
     length = 0
     for sentence in _sentences(block):

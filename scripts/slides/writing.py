@@ -21,7 +21,7 @@ _READY = "document.fonts.ready.then(() => true)"
 
 
 def foot() -> str:
-    """Return the foot of a first slide: the course and its authors."""
+    """Return the foot of a deck's first slide as HTML: the course and its authors."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     title, author = (html.escape(str(config[key])) for key in ("title", "author"))
     return f"{title}, by {author} (CC BY 4.0)"
@@ -37,7 +37,7 @@ def write_deck(browser: Browser, site: Path, name: str, folder: Path) -> int:
         folder: Where it goes.
 
     Returns:
-        How many slides it has.
+        The number of its slides.
     """
     text = (site / "book" / f"{name}.html").read_text("utf-8")
     lecture, around = read_lecture(name, text), surroundings(site, text)

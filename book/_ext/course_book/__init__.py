@@ -26,7 +26,7 @@ PARTS = {
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Set up every part."""
+    """Register all parts of the extension with Sphinx."""
     for package, modules in PARTS.items():
         for module in modules.split():
             app.setup_extension(f"course_book.{package}.{module}")

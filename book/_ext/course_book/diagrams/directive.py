@@ -56,7 +56,7 @@ class DiagramDirective(SphinxDirective):
         return [node]
 
     def _key(self, name: str) -> Iterator[nodes.list_item]:
-        """Yield an entry for all boxes with the same name and the same links."""
+        """Yield the entries of the key: one for all boxes with the same name and the same links."""
         alike: dict[tuple[str, About], set[str]] = {}
         for diagram in DIAGRAMS[name].variants.values():
             for box in diagram.boxes:

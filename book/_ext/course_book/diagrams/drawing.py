@@ -38,7 +38,7 @@ def _towards(start: Point, end: Point, by: float) -> Point:
 
 
 def _path(points: Sequence[Point]) -> str:
-    """Return a line with round turns."""
+    """Return the SVG path data of a wire through these corners, with rounded turns."""
     path = f"M{_number(points[0].x)} {_number(points[0].y)}"
     for before, turn, after in zip(points, points[1:], points[2:], strict=False):
         room = min(abs(turn.x - other.x) + abs(turn.y - other.y) for other in (before, after))

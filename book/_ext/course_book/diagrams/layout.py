@@ -42,7 +42,7 @@ class Area(NamedTuple):
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
     def grown(self, across: float, down: float | None = None) -> "Area":
-        """Return it with a margin at the sides, and above and below."""
+        """Return the area with a margin ``across`` at both sides, and ``down`` above and below."""
         down = across if down is None else down
         return Area(self.left - across, self.top - down, self.right + across, self.bottom + down)
 
@@ -93,7 +93,10 @@ class _Lines:
 
 
 def _lines(boxes: Iterable[tuple[float, int, float]], gap: float) -> _Lines:
-    """Return the places of rows or columns for boxes, each its place, its columns and its size."""
+    """Return the places of rows or columns, each as wide as its widest box.
+
+    A box is given as (first row or column, number of them, size).
+    """
     claims = list(boxes)
     sizes = [0.0] * max(ceil(place) + count for place, count, _ in claims)
     for place, count, size in claims:
@@ -118,7 +121,7 @@ def _place_boxes(diagram: Diagram) -> dict[str, Area]:
 
 
 def _port(area: Area, side: Side, at: float | None) -> Point:
-    """Return a place on a side of a box, from 0 to 1; by default its middle."""
+    """Return the point at the fraction ``at`` (0 to 1) of a box's side; None is the middle."""
     at = 0.5 if at is None else at
     if side in ("top", "bottom"):
         x = area.left + at * (area.right - area.left)

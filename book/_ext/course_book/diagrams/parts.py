@@ -12,7 +12,7 @@ Side = Literal["top", "bottom", "left", "right"]
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """The targets of a box's links."""
+    """The targets of a box's links: a section of the book, and code of ``course_lib``."""
 
     section: str = ""  # label of the section that explains it
     code: str = ""  # full name of its class or function in ``course_lib``

@@ -1,4 +1,4 @@
-"""How the catalogue draws: a function adds boxes and wires to a sketch, and is registered."""
+"""Sketches: each function of the catalogue adds boxes and wires to one, and is registered."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Sketch(Diagram):
     def data(
         self, id: str, text: str, row: float, column: float, role: Role = "", **fields: Any
     ) -> None:
-        """Add bare text."""
+        """Add a text without a frame."""
         self.box(id, text, row, column, role, kind="data", **fields)
 
     def tensor(
@@ -34,7 +34,7 @@ class Sketch(Diagram):
         self.box(id, "", row, column, role, kind="tensor", cells=cells, marked=marked)
 
     def junction(self, id: str, row: float, column: float, role: Role, columns: int = 1) -> None:
-        """Add a place where a wire splits."""
+        """Add a junction: a dot where a wire splits."""
         self.box(id, "", row, column, role, kind="junction", columns=columns)
 
     def wire(self, source: str, target: str, role: Role = "", **fields: Any) -> None:

@@ -84,7 +84,7 @@ class CourseApiDirective(SphinxDirective):
 
 
 def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
-    """Make "Source: ..." in the lines of a docstring one paragraph with links to chapters."""
+    """Join "Source: ..." in a docstring's lines into one paragraph with links, in place."""
     for start, line in enumerate(lines):
         if line.startswith("Source: "):
             end = next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines))

@@ -49,7 +49,7 @@ _SCRIPT = "js/questions.js"
 
 
 def _questions(env: BuildEnvironment, page: str) -> dict[str, str]:
-    """Return the version of each question of a page, by its label."""
+    """Return the dictionary from the label of each question of a page to the digest of its text."""
     data: dict[str, Any] = env.metadata[page]
     questions: dict[str, str] = data.setdefault(_QUESTIONS, {})
     return questions

@@ -42,7 +42,7 @@ class ChoicesError(ValueError):
 
 @dataclass
 class Passage:
-    """Some Markdown."""
+    """A part of a question: Markdown lines, and where they begin."""
 
     line: int  # index of its first line within the text
     # its lines, without the indentation of its answer

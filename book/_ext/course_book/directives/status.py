@@ -67,7 +67,10 @@ class TimesDirective(SphinxDirective):
 
 
 def times_table(rows: Sequence[tuple[nodes.Node, float, datetime]]) -> nodes.table:
-    """Return the table for chapters, their seconds and when they ran; the last row is the sum."""
+    """Return a table of running times; ``rows`` are (chapter, seconds, time of the run).
+
+    The last row of the table is the sum.
+    """
 
     def row(*cells: nodes.Node) -> nodes.row:
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))

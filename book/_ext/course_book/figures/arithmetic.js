@@ -4,7 +4,7 @@
 
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
-  /** Positive weights that sum to 1; the largest score is taken off first, lest exp overflow. */
+  /** Softmax: positive weights that sum to 1. The largest score is subtracted, lest exp overflow. */
   function softmax(scores) {
     const top = Math.max(...scores);
     const powers = scores.map((score) => Math.exp(score - top));

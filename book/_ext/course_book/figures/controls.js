@@ -1,4 +1,4 @@
-/* What readers operate figures with, and what figures say to them; styles in css/figures.css. */
+/* Controls of figures (sliders, choices, grids of buttons) and their summaries; styles in css/figures.css. */
 (function () {
   "use strict";
 
@@ -10,7 +10,7 @@
   const newId = () => `course-control-${(count += 1)}`;
   const makeLabel = (id, name) => make("label", { class: "course-label", for: id }, name);
 
-  /** A slider between numbers, or from each of `values` to the next, `value` being one of them. */
+  /** A slider over a range of numbers, or over the list `values`; `value` is the initial one. */
   class Slider {
     constructor(name, onInput, { values = null, min = 0, max, step = 1, value }) {
       const id = newId();
@@ -33,14 +33,14 @@
       this.input.value = value;
     }
 
-    /** Write the value in words, and in words that are spoken. */
+    /** Show the value as `words`; screen readers say `spoken`. */
     show(words = grouped(this.get()), spoken = words) {
       this.output.textContent = words;
       this.input.setAttribute("aria-valuetext", spoken);
     }
   }
 
-  /** A choice among options, pairs of a value and its name; of a list, Object.entries gives them. */
+  /** Make a select; options are pairs of value and name (of a list: Object.entries). */
   function makeSelect(name, options, onChange) {
     const id = newId();
     const select = make("select", { class: "course-field", id },
@@ -49,7 +49,7 @@
     return { label: makeLabel(id, name), select };
   }
 
-  /** A choice among a few names, all in view; `get` gives the place of the chosen one. */
+  /** Radio buttons for a few names; `get` returns the index of the chosen one. */
   class Radios {
     constructor(legend, names, chosen, onChange) {
       const group = newId();
@@ -72,7 +72,7 @@
     return button;
   }
 
-  /** Where an arrow key, Home or End leads from a place in a row; undefined for other keys. */
+  /** The index to which an arrow key, Home or End leads from `place` in a row; undefined for other keys. */
   function placeByKey(event, place, length) {
     const ends = { Home: 0, End: length - 1 };
     const target = event.key in STEPS ? place + STEPS[event.key] : ends[event.key];
@@ -81,7 +81,7 @@
     return Math.min(Math.max(target, 0), length - 1);
   }
 
-  /** Buttons in rows of so many: one stop of the Tab key, within which arrow keys, Home and End move. */
+  /** Make buttons in rows of `columns` one stop of the Tab key; arrow keys, Home and End move between them. */
   function steerGrid(buttons, columns, here = 0) {
     const ends = { Home: 0, End: buttons.length - 1 };
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
@@ -121,7 +121,7 @@
       this.element.textContent = sentence;
     }
 
-    /** Say it once the reader pauses: a slider that is drawn passes many values. */
+    /** Show a sentence once the reader pauses: a dragged slider passes many values. */
     tell(sentence) {
       clearTimeout(this.pause);
       this.pause = setTimeout(() => this.say(sentence), PAUSE);

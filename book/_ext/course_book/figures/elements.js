@@ -1,4 +1,4 @@
-/* Making elements, writing numbers: what every figure needs. A figure registers its class here:
+/* Functions that every figure needs: they make elements and write numbers. A figure registers its class here:
  * window.courseFigures[name] = class { constructor(model, el) {...} }.
  */
 (function () {
@@ -32,7 +32,7 @@
     return fill(document.createElementNS(SVG, tag), attributes, children);
   }
 
-  /** An empty chart; its caller says in words elsewhere all that it shows. */
+  /** An empty chart, hidden from screen readers: its caller describes in words all that it shows. */
   function makeChart(width, height) {
     return makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
   }
@@ -41,7 +41,7 @@
     return makeSvg("text", { class: "course-chart-label", x, y, dy, "text-anchor": anchor }, words);
   }
 
-  /** Act once, when an element is in view and the page is loaded; never for readers who asked for less motion. */
+  /** Call `act` once, when an element is in view and the page is loaded; never if the reader asked for less motion. */
   function whenSeen(element, act) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const observer = new IntersectionObserver((entries) => {
@@ -65,7 +65,7 @@
     return number.toLocaleString("en");
   }
 
-  /** 10 with a whole number as its exponent. */
+  /** 10 to a whole power, as text with raised digits. */
   function powerOfTen(exponent) {
     const raised = [...String(exponent)].map((digit) => SUPERSCRIPTS[digit] ?? "\u207B");
     return `10${raised.join("")}`;

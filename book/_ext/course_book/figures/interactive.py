@@ -66,7 +66,7 @@ class InteractiveDirective(SphinxDirective):
         return [node]
 
     def _page(self) -> str:
-        """Return the document that shows the data; empty for this one."""
+        """Return the name of the document that shows the data; empty if it is this document."""
         if "page" not in self.options:
             return ""
         page, file = self.env.relfn2path(f"{self.options['page']}.md")
@@ -99,7 +99,7 @@ class FillFigures(SphinxPostTransform):
                 node.parent.remove(node)
 
     def _find(self, node: interactive_figure) -> str:
-        """Return the JSON of a figure; data of another page come along as scripts."""
+        """Return a figure's JSON data; copy data of another page into this one as scripts."""
         page, name = node["page"], node["data"]
         document = self.env.get_doctree(page) if page else self.document
         texts = [raw.astext() for raw in document.findall(nodes.raw)]
@@ -121,7 +121,7 @@ class FillFigures(SphinxPostTransform):
 
 
 def move_deferred(match: re.Match[str], site: Path) -> str:
-    """Write a match of ``DEFERRED`` into a script of the site, and return an element naming it."""
+    """Write deferred data (a match of ``DEFERRED``) into a script; return HTML with its address."""
     name = match["name"]
     data = json.dumps(json.loads(match["json"]), separators=(",", ":"))
     script = f'(window.courseModels ??= {{}})["{name}"] = {data};\n'.encode("ascii")

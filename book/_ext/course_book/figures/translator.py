@@ -18,7 +18,7 @@ class Sentence(Record):
 
 
 class Opening(Record):
-    """A translation, and where the model looked while it wrote."""
+    """A translation, and the attention of each written word over the source."""
 
     src: list[str]
     written: list[str]

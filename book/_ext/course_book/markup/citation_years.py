@@ -24,7 +24,7 @@ class DistinctYears(SortingStyle):
     """Sorts by authors, years and titles; a letter follows each ambiguous year."""
 
     def sort(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Return the entries in order, copies of those whose year gets a letter."""
+        """Return the sorted entries; an entry whose year gets a letter is a changed copy."""
         ordered = super().sort(entries)
         alike: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         for entry in ordered:
@@ -46,7 +46,7 @@ class Style(PlainStyle):
 
 
 def _shown_authors(entry: Entry) -> str:
-    """Return the authors as citations show them: two lists may both be "Liu et al."."""
+    """Return the authors as a citation shows them, such as "Liu et al."."""
     style = AuthorYearReferenceStyle()
     shown = style.person.author_or_editor_or_title(full=False)
     return shown.format_data({"entry": entry, "style": style}).render(Backend())

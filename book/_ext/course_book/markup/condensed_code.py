@@ -44,7 +44,7 @@ def condensed(code: str) -> CondensedCode:
 
 
 def _lines(statement: ast.stmt) -> range:
-    """Return the numbers of a statement's lines, from 0."""
+    """Return the line numbers of a statement, counted from 0."""
     assert statement.end_lineno is not None
     return range(statement.lineno - 1, statement.end_lineno)
 
@@ -64,7 +64,7 @@ def _is_check(statement: ast.stmt) -> bool:
 
 
 def _with_comment(statement: range, lines: list[str]) -> range:
-    """Return a statement's lines and those of the comment above it."""
+    """Return the line numbers of a statement and of the comment directly above it."""
     start = statement.start
     while lines[start - 1].lstrip().startswith("#"):
         start -= 1
@@ -72,7 +72,7 @@ def _with_comment(statement: range, lines: list[str]) -> range:
 
 
 def _without_gaps(lines: list[str]) -> str:
-    """Join lines, with no blank line after another."""
+    """Join lines into a text in which no two blank lines follow each other."""
     kept: list[str] = []
     for line in lines:
         if line.strip() or (kept and kept[-1].strip()):

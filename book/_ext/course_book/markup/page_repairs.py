@@ -1,4 +1,4 @@
-"""Repairs of parsed pages: unique ids of exercises, and parts that belong to their own page."""
+"""Repairs of parsed pages: unique ids of exercises, and nodes assigned to the right page."""
 
 from docutils import nodes
 from sphinx.application import Sphinx

@@ -25,7 +25,7 @@ PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu", "transformers")
 
 
 def surroundings() -> list[str]:
-    """Return what every chapter depends on: the kernels' environment, and versions."""
+    """Return texts that all outputs depend on: the source of ``kernels``, and versions."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     environment = Path(kernels.__file__).read_text("utf-8")
     return [environment, f"python {platform.python_version()}", *versions]
@@ -40,7 +40,7 @@ def output_folders(env: BuildEnvironment) -> dict[str, str]:
 def _set_folders(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Name the folders, and return the chapters to read again."""
+    """Set each chapter's output folder; return the shown chapters whose folder has changed."""
     root, caches = Path(app.srcdir), _caches(app)
     used, around = UsedFiles(root), surroundings()
     before = output_folders(env)

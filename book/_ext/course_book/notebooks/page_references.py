@@ -67,7 +67,7 @@ class PageReferences:
         return summary(pyobject, homework) if homework else ""
 
     def equation(self, label: str) -> str:
-        """Return the number of a formula."""
+        """Return the number of the formula with this label."""
         return str(self.env.domaindata["math"]["objects"][label][1])
 
     def references(self) -> list[str]:

@@ -80,7 +80,7 @@ def _blocks(lines: Sequence[str], page: PageReferences) -> Iterator[str]:
 
 
 def _closing(lines: Sequence[str], start: int, fence: str) -> int:
-    """Return the index of the line that closes a fence, or of the end."""
+    """Return the index of the line that closes a fence; ``len(lines)`` if it stays open."""
     for position in range(start + 1, len(lines)):
         line = lines[position].strip()
         if line.startswith(fence) and set(line) == {fence[0]}:
@@ -175,7 +175,7 @@ def _figure(directive: _Directive, page: PageReferences) -> Iterator[str]:
 
 
 def _boundary(directive: _Directive, page: PageReferences) -> Iterator[str]:
-    """Begin a cell for an exercise, for a solution, and after each."""
+    """Yield an exercise or a solution with ``+++`` before and after it, as a cell of its own."""
     yield CELL_BREAK
     if directive.name == "exercise-start":
         title = " ".join(_inline([directive.argument], page))
@@ -185,7 +185,7 @@ def _boundary(directive: _Directive, page: PageReferences) -> Iterator[str]:
 
 
 def _content(directive: _Directive, page: PageReferences) -> Iterator[str]:
-    """Write any other directive as its title and its content."""
+    """Yield the lines of any other directive: its title and its content."""
     if directive.body and directive.argument and directive.name.endswith("card"):
         yield f"**{directive.argument}**"
         yield ""

@@ -29,7 +29,7 @@ def execution_mode(app: Sphinx, page: str) -> str:
 
 
 def leave_unrun(app: Sphinx, pages: Iterable[str]) -> None:
-    """Read these pages without outputs."""
+    """Turn off the execution of these pages before Sphinx reads them."""
     app.course_unrun = frozenset(pages)  # type: ignore[attr-defined]
 
 

@@ -32,7 +32,7 @@ MAX_PARALLEL = 8  # a chapter takes some hundred megabytes
 
 
 class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
-    """Adds the chapter to warnings, and turns information into debug messages."""
+    """A logger that adds the chapter's name to warnings, and logs information as debug messages."""
 
     def process(self, msg: str, kwargs: MutableMapping[str, Any]) -> tuple[str, Any]:
         return msg, {**kwargs, **(self.extra or {})}
@@ -42,7 +42,7 @@ class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
 
 
 def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
-    """Yield each chapter without cached outputs, and its client."""
+    """Yield (page, client that runs it) for each chapter without cached outputs."""
     folders = output_folders(env)
     paths = {page: Path(env.doc2path(page)) for page in folders.keys() & pages}
     # Long chapters first, so that no core waits for another at the end.

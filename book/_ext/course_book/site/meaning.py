@@ -36,7 +36,7 @@ _LEFT_OUT = ("api-", "bibliography", "sentence-vectors", "status")
 
 
 def pack(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bytes:
-    """Return a file with these tensors, matrices in 8 bits."""
+    """Return the bytes of a file with this header and these tensors, matrices in 8 bits."""
     places, parts, begin = {}, [], 0
     for name, tensor in tensors.items():
         if tensor.dim() == 2:
@@ -76,7 +76,7 @@ def encode_texts(texts: Sequence[str], model: BertModel, tokenizer: WordPiece) -
 
 
 def searched_sections(entries: Sequence[Entry]) -> dict[int, str]:
-    """Return the texts of the sections that are searched, by their places among the entries."""
+    """Return the texts of the searched sections, by their indices in ``entries``."""
     return {
         place: f"{entry['of']}. {entry['title']}. {entry['text']}"
         for place, entry in enumerate(entries)
@@ -112,7 +112,7 @@ def _model_file(app: Sphinx) -> Path | None:
 
 
 def _name_files(app: Sphinx, pagename: str, *_: object) -> None:
-    """Name the files in each page, so that its search offers them."""
+    """Add the addresses of both files to each page, so that its search offers search by meaning."""
     file = _model_file(app)
     if file:
         named = {"model": MODEL, "vectors": VECTORS, "bytes": file.stat().st_size}
@@ -120,7 +120,7 @@ def _name_files(app: Sphinx, pagename: str, *_: object) -> None:
 
 
 def _write_vectors(app: Sphinx, error: Exception | None) -> None:
-    """Write the vectors of all sections; those of an earlier build are taken from it."""
+    """Write the vectors of all sections, reusing those of an earlier build."""
     folder = find_minilm()
     if error or folder is None or _model_file(app) is None:
         return

@@ -55,7 +55,7 @@ def _meanings(document: nodes.document) -> Iterator[tuple[str, nodes.Element]]:
 
 
 def _bare(children: list[nodes.Node]) -> nodes.Element:
-    """Return copies without links, which are relative to their own page, and without ids."""
+    """Return copies of the nodes without ids and links; links would be relative to another page."""
     copy = nodes.container("", *(child.deepcopy() for child in children))
     for reference in list(copy.findall(nodes.reference)):
         reference.replace_self(reference.children)

@@ -1,4 +1,4 @@
-"""When pages are built again: after a change of what makes them, and after a failed build.
+"""Rebuilding of pages: after a change of the extension or the styles, and after a failed build.
 
 Sphinx rebuilds a page when its own source has changed. Two digests make it rebuild all pages when
 the extension, a style, a script or a template has changed. After a build with warnings Sphinx

@@ -51,7 +51,7 @@ Place = tuple[str, str]
 
 
 class Reader:
-    """Reads the entries of one page; ``terms`` are those that send readers to a place."""
+    """Reads the search entries of one page; ``terms`` maps a place to the terms that link to it."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Reader:
 
 
 def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield the place to which the meaning of each term in a glossary sends readers."""
+    """Yield (place, term) for each link to a place in the meaning of a glossary term."""
     for item in document.findall(nodes.definition_list_item):
         for term in item.findall(nodes.term):
             for reference in item.children[-1].findall(addnodes.pending_xref):
@@ -139,7 +139,7 @@ def _plain(node: nodes.Node) -> str:
 
 
 def _formula(tex: str) -> str:
-    """Return a formula as words and signs, good enough for an excerpt."""
+    """Return a TeX formula as plain words and signs, for a search result's excerpt."""
     for pattern, sign in _SIGNS:
         tex = re.sub(pattern, sign, tex)
     return tex

@@ -31,7 +31,7 @@ _ARGUMENTS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def read_style(static: Path, name: str) -> str:
-    """Return a stylesheet of ``_static``, its fonts addressed from there.
+    """Return a stylesheet of ``_static``, with addresses of fonts relative to that folder.
 
     Args:
         static: The folder ``_static`` of the site.
@@ -83,7 +83,10 @@ def _names(selector: str) -> set[str]:
 def _name(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
-    """Leave a page only the styles of its figures; ``static/webpack-macros.html`` names the one."""
+    """Remove all stylesheets from a page except its figures'.
+
+    ``static/webpack-macros.html`` adds the common one.
+    """
     if not is_site(app):
         return
     styles = {str(style.filename): style for style in context["css_files"]}
@@ -106,6 +109,6 @@ def _write(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Let pages load one stylesheet, and write it after all pages."""
+    """Make pages load one common stylesheet, which is written after all pages."""
     app.connect("html-page-context", _name, priority=900)
     app.connect("build-finished", _write, priority=900)  # the theme writes pygments.css then

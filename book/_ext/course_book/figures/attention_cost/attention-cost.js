@@ -15,7 +15,7 @@
     ["recurrent", "For comparison a GRU layer, 12 n d\u00B2", ({ n, d }) => 12 * n * d * d],
   ];
 
-  /** Three digits and a prefix: 1.05 M; bytes count by 1024. */
+  /** A number with three digits and a prefix, such as 1.05 M; `base` is 1024 for bytes. */
   function short(number, base = 1000) {
     let power = 0;
     let rest = number;

@@ -4,7 +4,7 @@ from course_book.figures.figure import Figure, html_table
 
 
 class AttentionCost(Figure):
-    """The choices of the sliders, ascending."""
+    """The values that each slider offers, in ascending order."""
 
     lengths: list[int]  # numbers of tokens
     widths: list[int]  # widths of a token's vector

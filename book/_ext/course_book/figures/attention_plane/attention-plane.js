@@ -87,7 +87,7 @@
         make("tbody", {}, ...this.rows.map(({ element }) => element)));
     }
 
-    /** The values on a line, each as heavy as its weight, and where it balances. */
+    /** Make the line of values, each as heavy as its weight, with the point where it balances. */
     makeLine() {
       const { names, value, unit } = this.model;
       const { width, height, left, right, y } = LINE;
@@ -149,7 +149,7 @@
       return point.map((at, i) => `${this.model.axes[i]} ${signed(at, 1)}`).join(", ");
     }
 
-    /** A name beside the tip, away from the middle. */
+    /** Put an arrow's name beside its tip, on the side away from the middle. */
     name(label, point) {
       const [x, y] = this.plane.view(point);
       const [dx, dy] = [Math.sign(point[0]) || 1, Math.sign(point[1]) || 1];
@@ -158,7 +158,7 @@
       label.setAttribute("text-anchor", dx > 0 ? "start" : "end");
     }
 
-    /** The line on which the query lies, through all of the plane. */
+    /** Draw the line along the query, through the whole plane. */
     drawRay() {
       const length = Math.hypot(...this.point) || 1;
       const far = this.point.map((at) => (2 * this.model.reach * at) / length);
@@ -166,7 +166,7 @@
       Object.entries({ x1, y1, x2, y2 }).forEach(([name, value]) => this.ray.setAttribute(name, value.toFixed(1)));
     }
 
-    /** The key's shadow on that line: it lies as far out as the score over the query's length. */
+    /** Draw the key's projection onto the query's line, at the score divided by the query's length. */
     shade(path, key, score) {
       const square = dot(this.point, this.point);
       const foot = square ? this.point.map((at) => (at * score) / square) : [0, 0];

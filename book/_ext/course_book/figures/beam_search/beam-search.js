@@ -33,7 +33,7 @@
       this.run();
     }
 
-    /** Search anew, and show all of it. */
+    /** Search again, and show all steps. */
     run() {
       const { sentences, end, max_steps: maxSteps } = this.model;
       this.sentence = sentences[this.source.value];

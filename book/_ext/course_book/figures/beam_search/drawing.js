@@ -35,7 +35,7 @@
         this.rows);
     }
 
-    /** A result as a text. */
+    /** A result's words as text. */
     text({ words }) {
       return join(words.filter((word) => word !== this.end));
     }
@@ -63,7 +63,7 @@
       return ROOT + column * COLUMN - BOX.width;
     }
 
-    /** An edge is as thick as its word is probable. */
+    /** Draw the edge to a node, as thick as its word is probable. */
     drawEdge(node, kind, middle) {
       const from = node.parent.column ? this.left(node.parent) + BOX.width : ROOT - 8;
       const [to, y0, y] = [this.left(node), middle(node.parent), middle(node)];

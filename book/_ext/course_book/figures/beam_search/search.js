@@ -39,7 +39,7 @@
     }
   }
 
-  /** The whole search at once. */
+  /** Run the whole search, and return its last { steps, results }. */
   function search(next, options) {
     return [...grow(next, options)].at(-1);
   }

@@ -36,10 +36,10 @@
     return next;
   }
 
-  /** Is the node on the way to these words? */
+  /** Whether the node's words are the beginning of `words`. */
   const leadsTo = (node, words) => node.candidate.words.every((word, i) => word === words[i]);
 
-  /** Does nothing come of the node, though the search went on? */
+  /** Whether a kept node has no children although the search went on. */
   const isDead = (node, newest) => node.column < newest && !node.children.length && node.candidate.fate === "kept";
 
   window.courseBeamTree = { makeTree, leadsTo, isDead };

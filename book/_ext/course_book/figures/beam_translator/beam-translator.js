@@ -42,7 +42,7 @@
       this.shown.input.disabled = !this.found;
     }
 
-    /** Load the model, the first time that it is asked for. */
+    /** Load the model at the first call. */
     async wake() {
       await window.courseLoad([...window.courseDeferred["beam-translator"], this.file.file]);
       const { config, words, parameters } = window.courseModels[this.model.model];
@@ -50,7 +50,7 @@
       this.translator ??= new window.courseEngine.Transformer(config, window.courseEngine.unpack(parameters));
     }
 
-    /** Read the sentence, and search. */
+    /** Encode the typed sentence, and search. */
     async read() {
       await this.wake();
       const { split, complaint } = window.courseLiving;
@@ -67,7 +67,7 @@
       await this.search();
     }
 
-    /** Search anew; the tree is drawn as it grows, and a later search ends this one. */
+    /** Search again; the tree is drawn as it grows, and a later call ends this search. */
     async search() {
       this.showSliders();
       if (!this.next) return;

@@ -16,7 +16,7 @@
   const STEP = 0.05; // of an arrow key
   const NEAREST = 0.05; // from a dot to the next
 
-  /** The layer's output at x: one hinge a unit. */
+  /** The layer's output at x: the bias and one hinge for each unit. */
   function layer(units, bias, x) {
     return units.reduce((sum, [bend, slope]) => sum + slope * Math.max(0, x - bend), bias);
   }
@@ -124,13 +124,13 @@
         make("tbody", {}, row("bends at t", this.cells.map(([at]) => at)), row("slope w", this.cells.map(([, slope]) => slope))));
     }
 
-    /** The corners of the line: a dot for each unit, and its end. */
+    /** The corners of the line: one for each unit, and the line's end. */
     dots() {
       const xs = [...this.units.map(([bend]) => bend), this.high];
       return xs.map((x) => [x, layer(this.units, this.bias, x)]);
     }
 
-    /** Move one corner and leave the others; a corner stays between its neighbours. */
+    /** Move one corner and keep the others; it stays between its neighbours. */
     move(i, x, y) {
       const dots = this.dots();
       const isEnd = i === dots.length - 1;
@@ -143,7 +143,7 @@
       this.update();
     }
 
-    /** The units whose sum runs through these corners. */
+    /** The units whose sum is the line through these corners. */
     through(dots) {
       this.bias = dots[0][1];
       let before = 0;
@@ -208,7 +208,7 @@
       );
     }
 
-    /** The chosen unit's own line: 0 up to its bend, straight from there. */
+    /** Draw the chosen unit's output alone: 0 up to its bend, straight from there. */
     showHinge() {
       const unit = this.units[this.chosen];
       [this.hinge, this.names[2]].forEach((part) => (part.style.display = unit ? "" : "none"));

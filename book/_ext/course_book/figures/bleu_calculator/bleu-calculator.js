@@ -91,7 +91,7 @@
         ...[unclipped, matches, total, precision].map((cell) => make("td", {}, String(cell))));
     }
 
-    /** Mark each token by the best fate of the n-grams that it belongs to. */
+    /** Mark each token by the best fate ("counts", "clipped", "missing") of its n-grams. */
     mark(candidate, fates) {
       this.tokens.replaceChildren(...candidate.flatMap((token, i) => {
         const around = fates.slice(Math.max(0, i - this.order + 1), i + 1);

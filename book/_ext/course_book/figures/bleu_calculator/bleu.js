@@ -27,7 +27,7 @@
     return counts;
   }
 
-  /** For each n-gram of the candidate, in order: "counts", "clipped" or "missing". */
+  /** The fate of each n-gram of the candidate, in order: "counts", "clipped" or "missing". */
   function fates(candidate, references, n) {
     const left = new Map();
     references.forEach((reference) =>

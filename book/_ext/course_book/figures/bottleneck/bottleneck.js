@@ -63,7 +63,7 @@
         `${length}, ${share}% come out without a mistake.`);
     }
 
-    /** A written token; where it is wrong, the right one stands below. */
+    /** Make the element of a written token, with the right one below it if it is wrong. */
     makeToken(token, truth) {
       if (token === truth) return make("span", {}, token);
       const wrong = make("span", { class: "is-wrong" }, token ?? "\u2013");

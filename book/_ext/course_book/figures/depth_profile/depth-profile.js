@@ -17,7 +17,7 @@
   const HEIGHT = 240;
   const MARGIN = { left: 62, right: 14, top: 14, bottom: 34 };
 
-  /** A number as a person would write it: 0.15, 2.2, 6 x 10^6. */
+  /** A number as short text: 0.15, 2.2, 6 x 10^6. */
   function written(number) {
     if (number >= 0.01 && number < 1000) return String(Number(number.toPrecision(2)));
     return scientific(number);
@@ -64,7 +64,7 @@
       return HEIGHT - MARGIN.bottom - part * (HEIGHT - MARGIN.top - MARGIN.bottom);
     }
 
-    /** First layer on the left, last on the right, at every depth. */
+    /** Draw the profiles; at every depth the first layer is on the left and the last on the right. */
     draw(profiles, chosen) {
       STACKINGS.forEach(([name]) => {
         const numbers = profiles[name][this.key];

@@ -18,7 +18,7 @@ class DepthProfiles(Figure):
     profiles: dict[str, list[Profile]]
 
     def table(self) -> str:
-        """Return both ends of each profile."""
+        """Return the first and the last measurement of each profile."""
         rows = [
             [
                 f"{stacking}, {depth} layers",

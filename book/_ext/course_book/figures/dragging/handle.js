@@ -54,7 +54,7 @@
       this.element.firstChild?.remove();
     }
 
-    /** Put it at these parts of the drawing's width and height; `spoken` says where that is. */
+    /** Put the handle at these fractions of the drawing's width and height; `spoken` describes the place. */
     show(across, down, spoken) {
       this.element.style.left = `${(100 * across).toFixed(2)}%`;
       this.element.style.top = `${(100 * down).toFixed(2)}%`;

@@ -31,13 +31,13 @@
       return makeSvg("text", { class: "course-plane__name", x, y, "text-anchor": anchor }, words);
     }
 
-    /** Where a point lies in the drawing's units. */
+    /** A point of the plane in the drawing's units. */
     view([x, y]) {
       const scale = SIZE / 2 / this.reach;
       return [SIZE / 2 + scale * x, SIZE / 2 - scale * y];
     }
 
-    /** The point that lies at these parts of the width and height. */
+    /** The point at these fractions of the drawing's width and height. */
     point(across, down) {
       return [(2 * across - 1) * this.reach, (1 - 2 * down) * this.reach];
     }
@@ -73,7 +73,7 @@
       handle.show(x / SIZE, y / SIZE, spoken);
     }
 
-    /** Keep a point in view. */
+    /** The nearest point that is in view. */
     inside(point) {
       return point.map((at) => Math.min(Math.max(at, -this.reach), this.reach));
     }

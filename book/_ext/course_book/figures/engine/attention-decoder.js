@@ -41,13 +41,13 @@
       return Array.from(linear(Matrix.of([x]), this.part(`${name}.weight`), this.part(`${name}.bias`)).data);
     }
 
-    /** The state before the first word; the keys, which every step reads, are computed once. */
+    /** The state before the first word, with the keys that every step reads. */
     start({ memory, context }) {
       const keys = linear(memory, this.part("attention.key_projection.weight"));
       return { memory, keys, hidden: this.project("bridge", context).map(Math.tanh) };
     }
 
-    /** The terms that add up to a key's score. */
+    /** The terms whose sum is the score of a key for a query. */
     addends(query, key) {
       const bent = query.map((value, d) => Math.tanh(value + key[d]));
       const score = this.part("attention.score.weight").row(0);

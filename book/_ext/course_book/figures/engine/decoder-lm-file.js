@@ -47,7 +47,7 @@
     return { config, words, sentences, ...readParameters(file.parameters, decoderShapes(config), isTied) };
   }
 
-  /** How far the page's logits are from those that the reader's own code computed, at most. */
+  /** The largest difference of the page's logits from the file's, which the reader's code computed. */
   function decoderGap({ config, parameters, sentences }) {
     const model = new window.courseEngine.DecoderLM(parameters, config.num_heads);
     return Math.max(...sentences.map(({ read, logits }) => {

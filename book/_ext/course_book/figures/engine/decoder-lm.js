@@ -71,7 +71,7 @@
     }
   }
 
-  /** Bytes that a past holds, all layers. */
+  /** The bytes of the cached keys and values of all layers. */
   function pastBytes({ layers }) {
     return layers.reduce((sum, { keys, values }) => sum + keys.data.byteLength + values.data.byteLength, 0);
   }

@@ -26,14 +26,14 @@
     }
   }
 
-  /** Check that sizes are whole numbers; `most` says of each how large it may be. */
+  /** Check that sizes are whole numbers from 1 to the maximum that `most` gives for each. */
   function checkSizes(config, most) {
     need(isObject(config), "It does not say how large the model is.");
     Object.entries(most).forEach(([name, limit]) =>
       need(isWhole(config[name], 1, limit), `Its ${name} must be a whole number from 1 to ${limit}.`));
   }
 
-  /** Check a vocabulary; `name` says which one it is. */
+  /** Check a vocabulary; `name` is its name in messages. */
   function checkWords(words, size, marks, name = "vocabulary") {
     const isWord = (word) => typeof word === "string" && word.length >= 1 && word.length <= MOST_LETTERS;
     need(isListOf(words, size, isWord) && words.length === size, `Its ${name} must be ${size} words of at most ${MOST_LETTERS} letters.`);

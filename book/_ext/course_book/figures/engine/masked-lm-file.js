@@ -55,7 +55,7 @@
     return { config, words, sentences, ...readParameters(file.parameters, maskedShapes(config)) };
   }
 
-  /** How far the page's logits are from those that the reader's own code computed, at most. */
+  /** The largest difference of the page's logits from the file's, which the reader's code computed. */
   function maskedGap({ config, parameters, sentences }) {
     const model = new window.courseEngine.MaskedLM(config, parameters);
     return Math.max(...sentences.map(({ read, logits }) => {

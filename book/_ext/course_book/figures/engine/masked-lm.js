@@ -22,7 +22,7 @@
     return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
   }
 
-  /** GELU itself, not its approximation. */
+  /** GELU, exact. */
   function exactGelu(x) {
     return new Matrix(x.rows, x.cols, x.data.map((value) => 0.5 * value * (1 + erf(value / Math.SQRT2))));
   }
@@ -52,7 +52,7 @@
       return { logits: this.guess(x), weights };
     }
 
-    /** What each token is and where it stands; all are in the first segment. */
+    /** Embeddings of tokens, of positions and of the first segment, added and normalised. */
     embed(tokens) {
       const [words, segments, places] = ["tokens", "segments", "positions"].map((name) => this.parameters[`embeddings.${name}.weight`]);
       const named = Matrix.of(tokens.map((token) => words.row(token)));
@@ -78,7 +78,7 @@
       return this.project(`${name}.down_projection`, exactGelu(this.project(`${name}.up_projection`, x)));
     }
 
-    /** One more layer, then each vector is held against the embedding of every token. */
+    /** Logits: one more layer, then the product of each vector with every token's embedding. */
     guess(x) {
       const ready = this.norm("head.norm", exactGelu(this.project("head.projection", x)), this.config.eps_head);
       return linear(ready, this.parameters["embeddings.tokens.weight"], this.parameters["head.output_projection.bias"]);

@@ -28,7 +28,7 @@
       return Matrix.of(this.map((row) => row.subarray(start, end)));
     }
 
-    /** Apply a function to each row and its place. */
+    /** A matrix of f(row, index) for each row. */
     map(f) {
       return Array.from({ length: this.rows }, (_, i) => f(this.row(i), i));
     }

@@ -10,7 +10,7 @@
 
   const sideOf = (channels) => Math.sqrt(channels.cols);
 
-  /** Colours from -1 to 1, and for each pixel its row and its column, likewise. */
+  /** Five channels from -1 to 1: three colours, and the row and the column of each pixel. */
   function locate(picture) {
     const side = sideOf(picture);
     const place = (i) => -1 + (2 * i) / (side - 1);
@@ -22,7 +22,7 @@
     ]);
   }
 
-  /** All windows of a picture, one below the other; outside of it is 0. */
+  /** A matrix with a row for each window of a picture; pixels outside of the picture are 0. */
   function windows(channels, wide, stride) {
     const side = sideOf(channels);
     const across = Math.ceil(side / stride);

@@ -6,7 +6,7 @@
 
   const { softmaxRow } = window.courseEngine;
 
-  /** Probabilities of all tokens, 0 for those ruled out. */
+  /** The probabilities with which tokens are drawn; 0 for those ruled out. */
   function drawnWith(logits, { temperature, topK, topP }) {
     const top = Math.max(...logits);
     const cooled = Array.from(logits, (logit) => (logit - top) / temperature);

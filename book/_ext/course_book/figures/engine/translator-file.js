@@ -66,7 +66,7 @@
     return { config, words, sentences, ...readParameters(file.parameters, shapesOf(config), mayMiss) };
   }
 
-  /** How far the page's logits are from those that the reader's own code computed, at most. */
+  /** The largest difference of the page's logits from the file's, which the reader's code computed. */
   function largestGap({ config, parameters, sentences }) {
     const model = new window.courseEngine.Transformer(config, parameters);
     return Math.max(...sentences.map(({ src, read, logits }) => {

@@ -61,7 +61,7 @@
     }
   }
 
-  /** How long a result is, in percent of the right one. */
+  /** The length of a result, in percent of the right result's. */
   function percent(numbers, right) {
     const length = (all) => Math.sqrt(mean(squares(all)));
     return length(right) ? Math.round((100 * length(numbers)) / length(right)) : 100;

@@ -27,7 +27,7 @@
       return window.courseLoad([...window.courseDeferred["generation-steps"], ...files]);
     }
 
-    /** Let the course's model write. */
+    /** Load the course's model, and let it write. */
     async wake() {
       await this.load(this.file.file);
       const { parameters, ...model } = window.courseModels[this.model.model];
@@ -37,7 +37,7 @@
 
     // ---- a model of the reader's own ----
 
-    /** Open a file's text as a model; rejected with an Error that tells the fault. */
+    /** Open a file's text as a model; the promise is rejected with an Error that names the fault. */
     async open(text) {
       await this.load();
       const { readDecoderLM, decoderGap } = window.courseEngine;

@@ -14,7 +14,7 @@
   const RUNS = 20; // of which the time is the mean: the browser's clock is coarse
   const ENOUGH = 10; // milliseconds, after which fewer runs do
 
-  /** Milliseconds that work takes, on average. */
+  /** The mean time of a call of `work`, in milliseconds. */
   function timed(work) {
     const begin = performance.now();
     for (let run = 1; ; run += 1) {
@@ -89,7 +89,7 @@
       return this.tokens.length > 1 && this.tokens.at(-1) === this.end;
     }
 
-    /** The tokens that the model reads: the end is written, and read by nobody. */
+    /** The tokens that the model reads: all but a written end symbol. */
     get read() {
       return this.ended ? this.tokens.slice(0, -1) : this.tokens;
     }
@@ -100,7 +100,7 @@
       this.update();
     }
 
-    /** Draw until the text ends; measured and shown is the last step alone. */
+    /** Draw tokens until the text ends; only the last step is measured and shown. */
     finish() {
       let now = this.decoder.read(this.read);
       while (!this.ended && this.tokens.length < this.most) {
@@ -121,7 +121,7 @@
       return drawFrom(this.chances);
     }
 
-    /** Read the text, both ways: all of it anew, and its last token alone, with the cache. */
+    /** Time both ways of reading the text: all of it again, and only its last token, with the cache. */
     measure() {
       const { read } = this;
       const before = read.length > 1 ? this.decoder.read(read.slice(0, -1)).past : undefined;
@@ -138,7 +138,7 @@
       return Object.fromEntries(Object.entries(this.sliders).map(([name, slider]) => [name, slider.get()]));
     }
 
-    /** With what probability each token would be drawn, by the sliders. */
+    /** The probability with which each token would be drawn, with the sliders' settings. */
     get chances() {
       return drawnWith(this.now.logits, this.settings);
     }
@@ -204,7 +204,7 @@
       );
     }
 
-    /** The bars are made anew with each word: the keyboard's place must not be lost. */
+    /** Write a token, and move the focus to the new bars, which replace the old ones. */
     choose(token) {
       this.append(token);
       const first = this.bars.querySelector("button");
@@ -238,7 +238,7 @@
       );
     }
 
-    /** The places that the tables have room for. */
+    /** The indices of the tokens that the tables show. */
     get inView() {
       return this.read.map((_, i) => i).slice(-IN_VIEW);
     }
@@ -259,7 +259,7 @@
       ]);
     }
 
-    /** A row for the keys and one for the values of each layer, a column for each token. */
+    /** Draw the cache: a row for the keys and one for the values of each layer, a column per token. */
     drawCache() {
       const { words } = this;
       const { read } = this;

@@ -12,7 +12,7 @@
     return weight.map((row, i) => row.reduce((sum, w, j) => sum + w * x[j], bias[i]));
   }
 
-  /** One step: what each unit's gates said, and the new state. */
+  /** One step: each unit's gates and the new state. */
   function step(model, x, state) {
     const size = state.length;
     const fromInput = project(model.input_weight, model.input_bias, x);
@@ -25,7 +25,7 @@
     });
   }
 
-  /** Read `words`; for each, its units and the probability of "plural" after it. */
+  /** Read `words`; return for each its units and the probability of "plural" after it. */
   function read(model, words) {
     let state = model.output_weight.map(() => 0);
     return words.map((word) => {

@@ -19,7 +19,7 @@ class GRUGates(Figure):
     output_bias: float  # its bias
 
     def read(self) -> tuple[list[list[float]], list[float]]:
-        """Return the update gates, ``(n, d_hidden)``, and the probability of "plural" by word."""
+        """Return update gates ``(n, d_hidden)`` and the probability of "plural" after each word."""
         import torch
 
         from course_lib.layers.recurrent_cells import GRUCell

@@ -17,7 +17,7 @@
   const HELD = 0.5; // from this gate on, a unit keeps more than it replaces
   const thickness = (gate) => 0.6 + 9.4 * gate;
 
-  /** One unit at one word: a circle, the wire that kept, the wire that brought something new. */
+  /** One unit at one word: a circle for its state, a wire for the kept part and one for the new part. */
   class Cell {
     constructor() {
       this.kept = makeSvg("line", { class: "gru-kept", x1: CENTRE, x2: CENTRE, y1: -SEAM, y2: HEIGHT / 2 });
@@ -157,7 +157,7 @@
         )));
     }
 
-    /** Has the last exchange turned this circle from full to hollow, or back? */
+    /** Whether the last exchange changed the sign of this unit's state, so that its circle turned over. */
     wasTurned(steps, index, unit) {
       const [old, now] = [this.before, steps].map((all) => all?.[index].units[unit].state);
       return old !== undefined && old * now < 0;

@@ -13,7 +13,7 @@
   const LENGTHS = Array.from({ length: 10 }, (_, i) => 2 ** (8 + i)); // tokens
   const BEAT = 900; // milliseconds a step when it plays by itself
 
-  /** Bytes as a person would say them: 1.5 KiB, 4 GiB. */
+  /** Bytes as text: 1.5 KiB, 4 GiB. */
   function written(bytes) {
     const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let power = 0;
@@ -87,7 +87,7 @@
       this.update();
     }
 
-    /** Plays only when asked to, and stops at the end. */
+    /** Start or pause the animation, which stops at the last step. */
     toggle() {
       if (this.timer) {
         this.stop();
@@ -109,7 +109,7 @@
       this.play.textContent = "Play";
     }
 
-    /** How many tokens have keys computed in a step: all there are, or the new ones. */
+    /** The number of tokens whose keys a step computes: all so far, or with the cache the new ones. */
     computed(step) {
       return this.cached && step > 0 ? 1 : this.model.prompt + step;
     }

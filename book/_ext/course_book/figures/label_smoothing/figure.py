@@ -13,7 +13,7 @@ class LabelSmoothing(Figure):
     lead: float  # how much larger the right word's logit is than each other logit, 0 to 16
 
     def table(self) -> str:
-        """Return the loss with and without smoothing for a few leads."""
+        """Return the loss with and without smoothing for a few leads of the right word's logit."""
         import torch
 
         from course_lib.training.losses import label_smoothed_cross_entropy

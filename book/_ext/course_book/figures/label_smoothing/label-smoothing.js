@@ -18,7 +18,7 @@
   const POINTS = 160;
   const VOCABULARIES = [2, 10, 100, 1000, 10000, 37000, 100000];
 
-  /** -log p of the right word and of each other, by the right word's lead. */
+  /** -log p of the right word and of each wrong word, for the right word's lead. */
   function costs(lead, size) {
     const right = Math.log1p((size - 1) * Math.exp(-lead));
     return { right, other: right + lead };
@@ -36,12 +36,12 @@
     return Math.log((size * (1 - smoothing)) / smoothing + 1);
   }
 
-  /** The slope of the loss in the lead: target minus probability. */
+  /** The negative slope of the loss in the lead: target minus probability. */
   function push(lead, size, smoothing) {
     return 1 - smoothing + smoothing / size - Math.exp(-costs(lead, size).right);
   }
 
-  /** 12%, or 0.3% where that would be nothing. */
+  /** A share in percent, such as 12%, or 0.3% if it is small. */
   function percent(share) {
     if (share < 0.001) return "under 0.1%";
     if (share > 0.999 && share < 1) return "over 99.9%";

@@ -34,7 +34,7 @@
       return { buttons, element };
     }
 
-    /** picture: its pixels; shapes: those in it; look: weights of regions, null while drawing. */
+    /** Show a picture: its pixels and its shapes. `look` has the weights of regions, null while drawing. */
     show({ picture, shapes, look, framed }) {
       paint(this.canvas, picture, WIDE, { light: look, framed });
       this.places.element.hidden = Boolean(look);

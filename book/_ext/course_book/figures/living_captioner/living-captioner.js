@@ -63,7 +63,7 @@
       this.turnTo(MAKING);
     }
 
-    /** What pressing the picture does from now on. */
+    /** Set what pressing the picture does: placing a shape, or choosing a region. */
     turnTo(mode) {
       this.mode.inputs[mode].checked = true;
       this.draw();

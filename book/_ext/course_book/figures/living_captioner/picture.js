@@ -41,7 +41,7 @@
     });
   }
 
-  /** Frame regions: dark and light, to be seen on any ground. */
+  /** Draw frames around regions, dark and light, to be visible on any colour. */
   function frame(context, wide, across, places) {
     const step = wide / across;
     [["black", 5], ["white", 2]].forEach(([color, width]) => {

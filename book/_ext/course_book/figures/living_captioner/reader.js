@@ -67,7 +67,7 @@
       if (!this.quiet) this.onLook();
     }
 
-    /** Press a region: the word then looks at all that were pressed, at each alike. */
+    /** Press a region; the chosen word then attends equally to all pressed regions. */
     press(place) {
       const lit = this.writing.turned.get(this.step) ?? [];
       const spot = new Set(this.weights.map((_, i) => i).filter((i) => lit[i] > 0));
@@ -98,7 +98,7 @@
       return this.shapes.flatMap(({ color, kind }) => [color, kind]);
     }
 
-    /** The regions that a word's shape touches; none where no shape belongs to it. */
+    /** The regions that the shape of a step's word touches; empty if the word belongs to no shape. */
     regionsOf(step) {
       const shape = this.shapes[Math.floor(step / 2)];
       if (!shape) return new Set();

@@ -41,7 +41,7 @@
       new MutationObserver(() => this.writing && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     }
 
-    /** Let the model of a task read a text; what keeps it from that, if anything, is returned. */
+    /** Let the model of a task read a text; return a message if the text can't be read. */
     read(place, task, text) {
       const { words, closed, parameters } = this.models[place];
       const source = split(text, words.src);
@@ -66,7 +66,7 @@
       this.player.load(this.written(), step);
     }
 
-    /** The words that are shown; by another run where one is given. */
+    /** The words of some steps; by default of those shown. */
     written(steps = this.writing.steps) {
       return steps.map(({ chosen }) => plain(this.words.tgt[chosen]));
     }
@@ -82,7 +82,7 @@
       return weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
     }
 
-    /** Show how a score comes about. */
+    /** Show how the score of a key at a step is computed. */
     ask(step, key) {
       this.player.choose(step);
       Object.assign(this, { key, open: true });

@@ -13,7 +13,7 @@
     return bar;
   }
 
-  /** now, own: probabilities by id; own is null where the look is the decoder's own. */
+  /** Make the list of next words. now, own: probabilities by id; own is null if the look was not moved. */
   function makeNextWords(now, own, vocabulary) {
     const order = now.map((_, id) => id).sort((a, b) => now[b] - now[a]).slice(0, LIKELIEST);
     const wanted = own ? own.indexOf(Math.max(...own)) : order[0];

@@ -7,7 +7,7 @@
 
   const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
-  /** step: of the decoder; place: the key; asks and answers: what both are called. */
+  /** Make the table of a score. step: the decoder's; place: the key's index; asks, answers: names of query and key. */
   function makeScore(decoder, step, place, { asks, answers }) {
     const key = step.state.keys.row(place);
     const { bent, score, products } = decoder.addends(step.query, key);

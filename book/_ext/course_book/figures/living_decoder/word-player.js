@@ -16,7 +16,7 @@
       this.element = make("div", { class: "living-player" }, this.pills, this.slider.element);
     }
 
-    /** So many words; stand at one of them. */
+    /** Set the number of words, and go to word `now`. */
     load(words, now) {
       this.words = words;
       this.slider.input.max = words.length - 1;

@@ -10,7 +10,7 @@
   const { write } = window.courseEngine;
   const NOTHING = 1e-6;
 
-  /** Weights with one of them set; the others keep their proportions, and all sum to 1. */
+  /** Weights with the one at `place` set to `share`; the others keep their proportions, and all sum to 1. */
   function reweigh(weights, place, share) {
     if (weights.length === 1) return [1];
     const rest = 1 - weights[place];
@@ -30,7 +30,7 @@
       this.steps = this.turned.size ? write(this.decoder, this.encoded, this.marks, this.turned) : this.own;
     }
 
-    /** The step as the decoder would take it by itself, after the words shown. */
+    /** The step that the decoder takes with its own weights after the words shown. */
     byItself(step) {
       const { token, before, state } = this.steps[step];
       return this.decoder.step(token, { ...state, hidden: before });

@@ -69,7 +69,7 @@
       this.repaint(lanes, matrices, mine ? query : -1);
     }
 
-    /** Paint, unless it would be the same picture: the lens can go deeper without it. */
+    /** Paint the vectors, unless the picture would be the same as before. */
     repaint(lanes, matrices, query) {
       const picture = [lanes, this.lane, query, document.documentElement.dataset.theme, ...matrices];
       if (this.painted && picture.every((part, i) => part === this.painted[i])) return;

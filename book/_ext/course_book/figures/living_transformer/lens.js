@@ -65,7 +65,7 @@
       return this.body.querySelector(PARTS[level](view))?.getBoundingClientRect();
     }
 
-    /** The level that is about to be left, if it will be seen moving: { level, parts, own, part }. */
+    /** The level that is being left, if the move is to be animated: { level, parts, own, part }. */
     leaving(view, deep) {
       const level = this.deep ?? deep;
       if (level === deep || !moves()) return null;

@@ -62,7 +62,7 @@
       return window.courseLoad([...window.courseDeferred["living-transformer"], ...files]);
     }
 
-    /** Put a model on the bench; the truth is known of the examples. */
+    /** Show a model on the workbench; the right translations of the examples are known. */
     show(file, examples) {
       this.shown?.close();
       this.bench.replaceChildren();
@@ -82,7 +82,7 @@
       this.form.say(this.shown.read(this.form.text));
     }
 
-    /** Set the scene of the question that is chosen. */
+    /** Show the chosen question: its sentence and its place in the model. */
     async ask() {
       const { scene } = this.questions.chosen;
       await this.wake();
@@ -109,7 +109,7 @@
 
     // ---- a model of the reader's own ----
 
-    /** Open a file's text as a model; rejected with an Error that tells the fault. */
+    /** Open a file's text as a model; the promise is rejected with an Error that names the fault. */
     async open(text) {
       await this.load();
       const file = window.courseEngine.readTranslator(text);

@@ -54,7 +54,7 @@
       this.input.value = ""; // the same file, mended, may be chosen again
     }
 
-    /** Say of the model that was opened: its sizes, how far its code's logits are, and the way back. */
+    /** Describe the opened model: its sizes, the difference from its code's logits, and a button back. */
     announce(sizes, gap, onLeave) {
       const difference = gap === 0 ? "0" : scientific(gap);
       const verdict = gap <= CLOSE

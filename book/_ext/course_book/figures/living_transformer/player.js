@@ -15,7 +15,7 @@
   }
 
   class Player {
-    /** onMove is told the moment; onCloser is to show what lies under the lens, far below on a phone. */
+    /** onMove(moment) is called at each moment; onCloser() scrolls to the lens, far below on a phone. */
     constructor(onMove, onCloser) {
       this.onMove = onMove;
       this.play = makeButton("\u25B6 Play", () => (this.timer ? this.stop() : this.start()), "course-pill living-play");
@@ -30,7 +30,7 @@
       this.element = make("div", { class: "living-player" }, this.pills, makeButton("Closer \u2193", onCloser, "living-closer"), this.slider.element);
     }
 
-    /** New moments; keep close to where we are, by stage and step. */
+    /** Load new moments, and stay at the one nearest to this stage and step. */
     load(list, { stage, step }) {
       this.list = list;
       this.slider.input.max = list.length - 1;
@@ -45,14 +45,14 @@
       this.onMove(this.list[this.now]);
     }
 
-    /** To the same stage at the next word; from reading to where the decoder looks at the source, its last cross-attention. */
+    /** Go to the same stage at the next word; from the encoder, to the decoder's last cross-attention. */
     nextWord() {
       const { step, stage } = this.list[this.now];
       const [kept, next] = stage.side === "encoder" ? [({ cross }) => cross, 0] : [(other) => other === stage, step + 1];
       this.go(this.list.findLastIndex((moment) => kept(moment.stage) && moment.step <= next));
     }
 
-    /** Play to the end, moment by moment or in other strides. */
+    /** Play to the end; each call of `stride` moves on, by default to the next moment. */
     start(stride = () => this.go(this.now + 1)) {
       this.stop();
       if (this.now === this.list.length - 1) this.go(0);

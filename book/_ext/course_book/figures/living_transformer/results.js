@@ -6,7 +6,7 @@
   const { join, readable } = window.courseLiving;
   const MOST_NAMED = 3; // words that changed; if more did, the whole sentence is told
 
-  /** A word that was written: how sure the model was, and whether it is another than in `beside`. */
+  /** Make the button of a written word, with its probability; `differs` marks a difference from `beside`. */
   function makeChip(word, probability, differs, onChoose) {
     const chip = make("button", { type: "button", class: `living-chip${differs ? " is-different" : ""}`, title: `probability ${(100 * probability).toFixed(1)}%` },
       word, make("span", { class: "living-sure", "aria-hidden": "true" }));
@@ -52,7 +52,7 @@
     return line;
   }
 
-  /** What became of words in another run, in a sentence. */
+  /** A sentence that compares the words of two runs. */
   function compareRuns(before, after) {
     const change = [[before, after], [after, before]].map(([words, others]) => [...outsiders(words, others)].map((i) => readable(words[i])));
     if (change.every((words) => words.length === 0)) return "The French stays the same. Does it with other sentences? With another part off as well?";

@@ -30,7 +30,7 @@
       this.element = make("div", {}, form, this.problem);
     }
 
-    /** Sentences to pick from, those at the places in `wrong` marked; the first one stands ready. */
+    /** Offer sentences to pick from, with those at the indices in `wrong` marked; fill in the first. */
     offer(texts, wrong = []) {
       this.pick.select.replaceChildren(...texts.map((text, place) =>
         make("option", { value: text }, wrong.includes(place) ? `${text} \u2717` : text)));
@@ -47,7 +47,7 @@
       this.pick.select.value = text; // shows nothing where it is none of those to pick from
     }
 
-    /** Say what keeps the sentence from being read; nothing, if nothing does. */
+    /** Show the reason why the sentence can't be read; hide it if `problem` is empty. */
     say(problem) {
       this.problem.textContent = problem;
     }

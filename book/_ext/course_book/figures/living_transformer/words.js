@@ -21,7 +21,7 @@
     return open && vocabulary.includes(".") ? [...words, "."] : words;
   }
 
-  /** How many letters must be changed, added or dropped to make one word of another. */
+  /** The edit distance of two words: letters to change, add or drop. */
   function distance(a, b) {
     let row = Array.from({ length: b.length + 1 }, (_, j) => j);
     for (let i = 1; i <= a.length; i += 1) {
@@ -46,7 +46,7 @@
     return near.length ? `\u201c${word}\u201d (spelt like it: ${near.join(", ")})` : `\u201c${word}\u201d`;
   }
 
-  /** What keeps a sentence from being translated, in a sentence; empty if nothing does. */
+  /** The reason why a sentence can't be translated, as text; empty if it can. */
   function complaint(words, vocabulary) {
     if (words.length === 0) return "Type an English sentence, or pick one.";
     if (words.length > MOST_WORDS) {

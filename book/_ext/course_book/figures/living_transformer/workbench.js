@@ -60,7 +60,7 @@
       this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-theme"] });
     }
 
-    /** Leave the bench to another model. */
+    /** Close the workbench, so that another model can take its place. */
     close() {
       this.player.stop();
       this.watchers.forEach((watcher) => watcher.disconnect());
@@ -92,7 +92,7 @@
       return button;
     }
 
-    /** The same under the lens, which is made anew each time: its label names its next action. */
+    /** A button in the lens that switches a part off or on; its label names that action. */
     partButton(cut, name) {
       const says = this.cuts.has(cut) ? `Put ${name} back` : `Switch off ${name}`;
       const button = makeButton(says, () => {
@@ -110,7 +110,7 @@
 
     // ---- a sentence ----
 
-    /** Translate a sentence, and show it; what keeps it from that, if anything, is returned. */
+    /** Translate a sentence, and show it; return a message if it can't be translated. */
     read(text) {
       const words = split(text, this.words.src);
       const problem = complaint(words, this.words.src);
@@ -167,7 +167,7 @@
       return this.operated && this.shown.get() === 0 ? this.operated : this.whole;
     }
 
-    /** A head is the answer to a question of the page: say whether it is right. */
+    /** Take a head as the answer to the page's question, and show whether it is right. */
     answer(attention, head) {
       const { right, words } = this.question.judge(attention, head);
       this.verdict.dataset.right = right;
@@ -186,7 +186,7 @@
       if (this.ready && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.start(() => this.player.nextWord());
     }
 
-    /** Set the scene of a question: a sentence, where in the model, at which word, and with the truth or without. */
+    /** Show a question's scene: a sentence, a stage of the model, a word, and whether the truth is shown. */
     set({ sentence, stage, word, step = 0, truth = false }) {
       this.cuts.clear();
       this.showTruth(truth);
@@ -219,7 +219,7 @@
 
     // ---- moving about ----
 
-    /** A moment of the player's: the newest word is looked at. */
+    /** Show a moment of the player's, with the newest word chosen. */
     arrive(moment) {
       const changed = moment.stage !== this.moment.stage || moment.step !== this.moment.step;
       const sides = moment.stage.side !== this.moment.stage.side;

@@ -14,7 +14,7 @@
   };
   const UTF8 = new TextDecoder();
 
-  /** Reads numbers and strings one after the other; a RangeError where the file ends. */
+  /** Reads a file's numbers and strings in order; throws a RangeError at the file's end. */
   class Cursor {
     constructor(buffer) {
       Object.assign(this, { buffer, view: new DataView(buffer), place: 0 });

@@ -11,7 +11,7 @@
   const BEST = 12; // heads in the ranking
   const SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"; // as its chat template has it
 
-  /** Random numbers from 0 to 1 that a seed settles (mulberry32). */
+  /** A generator of random numbers from 0 to 1, seeded (mulberry32). */
   function makeRandom(seed) {
     let state = seed >>> 0;
     return () => {
@@ -22,7 +22,7 @@
     };
   }
 
-  /** The places of the largest numbers, largest first. */
+  /** The indices of the `count` largest numbers, largest first. */
   function topOf(numbers, count) {
     const best = [];
     numbers.forEach((value, i) => {

@@ -129,7 +129,7 @@
       return new Session(this.config, cuts);
     }
 
-    /** The most tokens that a session takes. */
+    /** The maximum number of tokens of a session. */
     get most() {
       return Math.min(MOST_TOKENS, this.config.context);
     }

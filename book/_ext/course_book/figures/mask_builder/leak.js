@@ -20,7 +20,7 @@
     return grown.map((value) => value / total);
   }
 
-  /** One layer: its output, and its derivative as a matrix of n d rows (out) and columns (in). */
+  /** One layer: its output, and its derivative as a matrix of n d rows (outputs) and n d columns (inputs). */
   function layer(x, { query, key, value }, mask) {
     const width = x[0].length;
     const root = Math.sqrt(width);

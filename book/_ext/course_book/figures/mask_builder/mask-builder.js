@@ -17,7 +17,7 @@
     ["upside down", (t, s) => s > t],
   ];
 
-  /** Zero is written as 0 only where it is exactly zero. */
+  /** A number as text; only an exact zero is written as 0. */
   function written(amount) {
     if (amount > 0 && amount < 0.005) return "<.01";
     return amount > 0 ? amount.toFixed(2) : "0";
@@ -57,7 +57,7 @@
       return words.map((_, t) => words.map((__, s) => rule(t, s, padding)));
     }
 
-    /** Hidden from t: later places, and padding. Rows of padding do not count. */
+    /** Whether place s must be hidden from t: it is later, or padding. False if t is padding. */
     isForbidden(t, s) {
       const { padding } = this.model;
       return !padding.includes(t) && (s > t || padding.includes(s));
@@ -96,7 +96,7 @@
       return cell;
     }
 
-    /** Arrow keys walk through the mask, so that it is one stop for the tabulator key. */
+    /** Move the focus by arrow keys within the mask, which is one stop of the Tab key. */
     move(event, t, s) {
       const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
       if (!(event.key in steps)) return;

@@ -37,7 +37,7 @@
       return window.courseLoad([...window.courseDeferred["mlm-guesser"], ...files]);
     }
 
-    /** Put readers on the bench, with the words and places that they have. */
+    /** Show readers on the workbench, with their vocabulary and their maximum length. */
     show({ words, config }, readers) {
       this.bench.replaceChildren();
       this.shown = { words, longest: config.max_length, bench: new window.courseBlanks.BlanksBench({ words }, readers, this.bench) };
@@ -70,7 +70,7 @@
 
     // ---- a model of the reader's own ----
 
-    /** Open a file's text as a model; rejected with an Error that tells the fault. */
+    /** Open a file's text as a model; the promise is rejected with an Error that names the fault. */
     async open(text) {
       await this.load();
       const { MaskedLM, readMaskedLM, maskedGap } = window.courseEngine;

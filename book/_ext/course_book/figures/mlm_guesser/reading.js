@@ -35,7 +35,7 @@
 
   const rowsOf = (weights, asks) => weights.map((heads) => heads.map((head) => Array.from(head.row(asks))));
 
-  /** BERT: the gap asks, and sees everything. */
+  /** A BERT as a reader: the gap is the query, and sees all words. */
   function bothSides(name, model) {
     return {
       name, asks: (gap) => gap, sees: () => true,
@@ -46,7 +46,7 @@
     };
   }
 
-  /** A left-to-right model: the place before the gap asks, and no later word is there yet. */
+  /** A left-to-right model as a reader: the place before the gap is the query, and sees no later word. */
   function leftToRight(name, model) {
     return {
       name, asks: (gap) => gap - 1, sees: (place, gap) => place < gap,
@@ -57,7 +57,7 @@
     };
   }
 
-  /** A BERT from which all words after the gap are hidden. */
+  /** A BERT as a reader, with all words after the gap masked. */
   function rightHidden(name, model, mask) {
     const whole = bothSides(name, model);
     const isHidden = (place, gap, length) => place > gap && place < length - 1;
@@ -69,12 +69,12 @@
 
   const withHidden = (ids, places, mask) => ids.map((id, i) => (places.has(i) ? mask : id));
 
-  /** How much of a distribution lies elsewhere in another, from 0 to 1. */
+  /** The total variation distance of two distributions, from 0 to 1. */
   function moved(before, after) {
     return before.reduce((sum, p, i) => sum + Math.abs(p - after[i]), 0) / 2;
   }
 
-  /** For each place how much of the guess moves if it is hidden too; null where there is nothing to hide. */
+  /** For each place, the change of the guess if that place is hidden too; null where nothing can be hidden. */
   function worths(reader, ids, hidden, gap, mask) {
     const now = reader.read(withHidden(ids, hidden, mask), gap).probabilities;
     return ids.map((_, i) => {

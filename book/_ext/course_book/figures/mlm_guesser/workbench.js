@@ -68,13 +68,13 @@
       this.update();
     }
 
-    /** Only one word stays hidden, if only one may be. */
+    /** Keep only one word hidden, if only one may be. */
     gather() {
       if (this.many.get() === 0) this.hidden = new Set([this.gap]);
       this.update();
     }
 
-    /** An arrow goes to the next word; where one word is hidden, it is the one. */
+    /** Move the focus by arrow keys; if only one word may be hidden, hide the one moved to. */
     steer(event, place) {
       const step = STEP[event.key];
       if (!step) return;
@@ -113,7 +113,7 @@
       this.summary.tell(this.sentence());
     }
 
-    /** What hiding each word moves, for one of the readers: computed once it is shown. */
+    /** The change of a reader's guess if each word is hidden; computed when first shown. */
     worthOf(which) {
       return (this.worth[which] ??= worths(this.readers[which], this.ids, this.hidden, this.gap, this.mask));
     }
@@ -130,7 +130,7 @@
       });
     }
 
-    /** Which gap is looked at, where there is a choice. */
+    /** Draw the choice of a gap, if there are several. */
     drawGaps() {
       const places = [...this.hidden].sort((a, b) => a - b);
       if (places.length < 2) {

@@ -36,7 +36,7 @@ class MultiHead(Figure):
         return self.vocabulary[logits.index(max(logits))]
 
     def table(self) -> str:
-        """Return the answers to the first word that asks, with all heads and without each."""
+        """Return the answers to the first word that asks, with all heads and with each one off."""
         num_heads = len(self.sentences[0].weights)
         rows = [
             [

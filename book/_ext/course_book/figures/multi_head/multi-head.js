@@ -10,7 +10,7 @@
   const { Summary, makeButton, makeSelect } = window.courseControls;
   const { softmax } = window.courseArithmetic;
 
-  /** A weight without its leading zero; nothing for nothing. */
+  /** A weight as text without its leading zero; empty if it rounds to 0. */
   function short(weight) {
     if (weight < 0.005) return "";
     return weight > 0.995 ? "1" : weight.toFixed(2).slice(1);

@@ -138,7 +138,7 @@
       this.reset();
     }
 
-    /** A ball goes the way of x; for those who asked for less motion it is at its end at once. */
+    /** Roll a ball along the way of x; for readers who asked for less motion, put it at the end. */
     fall() {
       const { centred, normal } = layerNorm(this.x, this.model.epsilon);
       const pulled = rmsNorm(this.x, this.model.epsilon);

@@ -18,7 +18,7 @@
       this.turn = 0; // degrees
     }
 
-    /** How far to the right, away from the reader, and up a vector reaches. */
+    /** A vector's coordinates in the view: to the right, away from the reader, and up. */
     sides(x) {
       const angle = (this.turn * Math.PI) / 180;
       const [east, north] = [dot(x, EAST), dot(x, NORTH)];

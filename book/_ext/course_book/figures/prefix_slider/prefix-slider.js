@@ -46,7 +46,7 @@
       return j <= i || j < this.prefix;
     }
 
-    /** A place can be asked for the next word if it does not see it. */
+    /** Whether place i can predict the next word, since it does not see it. */
     canBeAsked(i) {
       return i + 1 < this.length && !this.sees(i, i + 1);
     }

@@ -4,7 +4,7 @@
 
   const { make, signed } = window.courseElements;
 
-  /** A number over a bar; `centred` bars grow to both sides of their middle. */
+  /** A bar with a number over it; `centred` bars grow to both sides of their middle. */
   class Bar {
     constructor(role, centred) {
       this.number = make("span", { class: "qkv-number" });

@@ -36,7 +36,7 @@
       this.update();
     }
 
-    /** The word to begin with: the one whose attention reaches farthest. */
+    /** The word that is chosen first: the one whose attention reaches farthest. */
     mostTelling() {
       const { query, key, head_dim: size } = this.model;
       const reach = query.map((vector, index) => {

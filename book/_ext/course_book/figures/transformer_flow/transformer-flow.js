@@ -83,7 +83,7 @@
     return `(${shape.join(", ")})`;
   }
 
-  /** May query i see key j? Padding stands last in the source. */
+  /** Whether query i may attend to key j; padding is at the end of the source. */
   function visible(stage, sizes, padding, i, j) {
     return stage.mask === "causal" ? j <= i : j < sizes.src_len - padding;
   }

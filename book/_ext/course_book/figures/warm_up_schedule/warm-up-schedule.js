@@ -25,7 +25,7 @@
   const short = (number) => (number >= 1000 ? `${number / 1000}k` : String(number));
   const power = (exponent) => (exponent === 0 ? "1" : powerOfTen(exponent));
 
-  /** 0.000699, or 1.75 x 10^-7 where that would be mostly zeros. */
+  /** A rate as text: 0.000699, or 1.75 x 10^-7 if it is very small. */
   function written(number) {
     const exponent = Math.floor(Math.log10(number));
     if (exponent >= -4) return Number(number.toPrecision(3)).toFixed(2 - exponent);

@@ -9,7 +9,7 @@
 
   const unit = (vector) => vector.map((at) => at / Math.sqrt(dot(vector, vector)));
 
-  /** The direction of most variance: rows, of mean 0, are sent through their own covariance. */
+  /** The direction of most variance of rows with mean 0, by power iteration with their covariance. */
   function component(rows) {
     let direction = unit(rows[0].map((_, i) => 1 + i / 10)); // anything but a right angle to it
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -37,7 +37,7 @@
     return centred.map((row) => [dot(row, first), dot(row, second)]);
   }
 
-  /** One-hot vectors are all equally far from each other; a circle shows at least no order. */
+  /** Places on a circle for one-hot vectors, which are all equally far from each other. */
   function roundPlaces(count) {
     return Array.from({ length: count }, (_, i) =>
       [Math.cos, Math.sin].map((side) => side((2 * Math.PI * i) / count)));
