@@ -53,7 +53,7 @@ settings.load_profile("course")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    """Turn garbage collection off during collection, whose many objects all stay."""
+    """Turn garbage collection off while pytest collects tests: these objects all stay."""
     gc.disable()
 
 

@@ -96,7 +96,7 @@ def notebook_of(*tests):
 
 @pytest.fixture
 def visible_tests(tmp_path, monkeypatch):
-    """The student's program, in a temporary folder."""
+    """A function that runs the program for students' visible tests, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(GITHUB / "student")
     module = importlib.import_module("visible_tests")
@@ -147,7 +147,7 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def classroom(tmp_path):
-    """Three students' repositories, and a list that also has a missing one."""
+    """Repositories of three students, and a class list that also names a missing one."""
     for student in ("ada", "bo"):
         push(tmp_path, student, {f"{HOMEWORK}.ipynb": f'"{student}"'})
     git(tmp_path, "init", "--quiet", "--bare", f"{HOMEWORK}-cy.git")  # nothing pushed yet

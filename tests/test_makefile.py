@@ -164,12 +164,12 @@ def fetch(port: int, server: subprocess.Popen[bytes]) -> str:
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Check without reaping the process, so that its process group can still be signalled."""
+    """Return whether a process has ended, without reaping it: its group can still be signalled."""
     return bool(os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
 
 
 def environment_in(folder: Path) -> list[str]:
-    """Return the arguments that make an environment in a folder and install nothing."""
+    """Return make's arguments to create an environment in a folder and install nothing."""
     return [f"VENV={folder / 'venv'}", str(folder / "venv" / "bin" / "python")]
 
 

@@ -35,7 +35,7 @@ PROGRAMS = ("bwrap", "chromium", "google-chrome", "git", "make")
 
 @cache
 def surroundings() -> str:
-    """Describe the parts of this machine that tests depend on."""
+    """Return a text that describes the parts of this machine that tests depend on."""
     packages = sorted(p.name for p in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
     found = [Path(path) for name in PROGRAMS if (path := shutil.which(name))]
     programs = [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in found]

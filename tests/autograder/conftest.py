@@ -26,7 +26,7 @@ READ = (
 
 
 def pytest_itemcollected(item):
-    """Mark the files that the tests of the autograder depend on."""
+    """Mark each of the autograder's tests with the files that it depends on."""
     item.add_marker(pytest.mark.depends_on(*READ))
     if item.path.name == "test_gradescope_example.py":  # feedback on a real homework
         item.add_marker(pytest.mark.depends_on("book/*.md"))
@@ -34,7 +34,7 @@ def pytest_itemcollected(item):
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    """The library of the small homework's students."""
+    """Return a folder with the parts of ``course_lib`` that the small homework's students have."""
     library = tmp_path_factory.mktemp("library")
     (library / "course_lib").mkdir()
     for name in ("__init__.py", "testing.py"):
@@ -44,7 +44,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sandbox(library):
-    """One zygote for all tests, which starts workers for each test."""
+    """Yield one sandbox, shared by all tests, which starts workers for each test."""
     try:
         check_sandbox()
     except SandboxError as error:
@@ -58,7 +58,7 @@ def sandbox(library):
 
 
 def peer_of(worker: Worker, seconds: float = 300) -> Peer:
-    """Connect to a worker, with a time limit for all calls."""
+    """Return a connection to a worker, with a time limit (seconds) for all its calls together."""
     peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
     peer.wire.time_left = time_limit.by_the_clock(seconds)
     return peer
@@ -110,7 +110,10 @@ assert_close(x.grad, 2 * weights, hint="keep the graph")
 
 
 def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
-    """Make a submitted notebook from pairs of grade_id and source, or sources of own cells."""
+    """Return a submitted notebook, as JSON, with these cells.
+
+    A cell is a pair (grade_id, source), or the source of a cell that the student added.
+    """
     made = []
     for cell in cells:
         grade_id, source = cell if isinstance(cell, tuple) else ("", cell)
@@ -129,7 +132,7 @@ def patient(monkeypatch):
 
 @pytest.fixture
 def grade(sandbox):
-    """Grade a solution of the small homework."""
+    """Return a function that grades a notebook (bytes) or its cells, see ``notebook``."""
 
     def grade(*cells, seconds=5.0, seed=4_185_921_337, homework=DOUBLE) -> SubmissionResult:
         data = cells[0] if cells and isinstance(cells[0], bytes) else notebook(*cells)

@@ -69,12 +69,12 @@ def write_course(root: Path) -> None:
 
 
 def write_class(root: Path, folder: Path, count: int) -> dict[str, float]:
-    """Write submissions, each of the answers in turn.
+    """Write submissions that use the answers in ``ANSWERS`` in turn.
 
     Args:
         root: The course's folder.
-        folder: Where to, laid out as nbgrader's ``submitted``.
-        count: How many.
+        folder: The class's folder, laid out as nbgrader's ``submitted``.
+        count: The number of submissions.
 
     Returns:
         The points that each student is to get.

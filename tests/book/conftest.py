@@ -27,7 +27,7 @@ BUILD = [
 
 
 def is_up_to_date() -> bool:
-    """Ask make whether the book is up to date."""
+    """Return whether the book is up to date, as make sees it."""
     index = (SITE / "index.html").relative_to(ROOT)
     command = ["make", "--question", f"VENV={Path(sys.prefix)}", str(index)]
     inner = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}

@@ -1,4 +1,4 @@
-"""Which pages the book has: those of its table of contents, of which a fork may have fewer."""
+"""The book's pages, from its table of contents; a fork may have fewer."""
 
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,9 @@ def book_pages() -> tuple[str, ...]:
 
 
 def in_book(page: str) -> pytest.MarkDecorator:
-    """Mark a test that has to do with a page which a fork may have left out.
+    """Return a mark that skips a test if the book has no such page, as in a fork.
 
     Args:
-        page: Such as ``bleu``.
+        page: The page's name, such as ``bleu``.
     """
     return pytest.mark.skipif(page not in book_pages(), reason=f"{page} is not in _toc.yml")

@@ -89,7 +89,10 @@ def run_in_page(
 
 @torch.no_grad()
 def largest_difference(found: dict[str, Any], decoder: AttentionDecoder, encoded: Encoded) -> float:
-    """Return the largest difference to PyTorch, given the run's words and moved weights."""
+    """Return the largest difference of a run (``found``) from PyTorch's numbers.
+
+    PyTorch's decoder reads the same words and uses the same moved weights.
+    """
     state = decoder.start(encoded)
     hidden = state.hidden
     gaps = [

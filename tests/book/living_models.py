@@ -63,7 +63,7 @@ def decoder_from_export(model: dict[str, Any]) -> DecoderLM:
 
 
 class BlankFiller(nn.Module):
-    """A BERT with the head that guesses words, from the config of an export; it may be causal."""
+    """A BERT, possibly causal, with the head that guesses words; ``config`` is an export's."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class BlankFiller(nn.Module):
 
     @classmethod
     def from_export(cls, model: dict[str, Any]) -> "BlankFiller":
-        """Construct it from an export."""
+        """Construct the model with an export's config and parameters."""
         filler = cls(model["config"]).eval()
         state = exported_state(model["parameters"])
         shared = {"head.output_projection.weight": state["embeddings.tokens.weight"]}
@@ -204,7 +204,7 @@ def drawn_gaps(words: list[str], count: int) -> list[list[int]]:
 
 
 def largest_gap(model: BlankFiller, ids: list[int], run: dict[str, Any]) -> float:
-    """Return the largest difference of logits and weights from PyTorch's."""
+    """Return the largest difference of a run's logits and weights from PyTorch's."""
     with torch.no_grad(), recorded_attention(model) as weights:
         logits = model(torch.tensor([ids]))[0]
     found = {"logits": run["logits"]}

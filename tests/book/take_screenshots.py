@@ -14,7 +14,7 @@ BOOK = Path(__file__).parents[2] / "build" / "book" / "_build" / "html" / "book"
 
 
 def take_prediction(browser: Browser, file: Path) -> None:
-    """Take a prediction after a wrong answer, in the dark theme."""
+    """Take a screenshot of a prediction after a wrong answer, in the dark theme."""
     page = browser.new_page(
         color_scheme="dark", viewport={"width": 1440, "height": 900}, device_scale_factor=2
     )
@@ -30,7 +30,7 @@ def take_prediction(browser: Browser, file: Path) -> None:
 
 
 def take_model(browser: Browser, file: Path) -> None:
-    """Take the model in the middle of a translation."""
+    """Take a screenshot of the model in the middle of a translation."""
     page = browser.new_page(
         viewport={"width": 1440, "height": 1100}, device_scale_factor=1.5, reduced_motion="reduce"
     )

@@ -29,7 +29,7 @@ def pages(site):
 
 
 def dead_links(site):
-    """Return the links of all pages to nothing, as (page, address)."""
+    """Return the broken links of all pages, as (page, address)."""
     dead = []
     for file in pages(site):
         page = file.relative_to(site).as_posix()

@@ -38,7 +38,7 @@ EACH = {page: pytest.param(page, marks=depends_on_page(Path(page).stem)) for pag
 
 
 def some_of(pages: list[str], daily: set[str]) -> list[object]:
-    """List pages: daily ones for ``make test``, the others for ``make proof``."""
+    """Return the pages as parameters: daily ones for ``make test``, others for ``make proof``."""
     others = (pytest.param(page, marks=pytest.mark.proof) for page in pages if page not in daily)
     return [*(EACH.get(page, page) for page in pages if page in daily), *others]
 
@@ -75,7 +75,7 @@ def test_every_page_of_the_contents_is_built(site):
 
 @pytest.fixture(scope="module")
 def visit(chromium, served, request):
-    """A page from a server, scrolled through; tests share the visit."""
+    """An open page from a server, scrolled through; tests of the same page share it."""
     # Without motion: a colour that is still changing belongs to neither theme.
     options = {"reduced_motion": "reduce", "color_scheme": "light", "viewport": DESKTOP}
     with opened(chromium, f"{served}/{request.param}", **options) as watched:
@@ -111,12 +111,12 @@ def test_loads_little_and_all_of_it_from_its_own_place(visit):
 
 
 def is_formula(page, node):
-    """Whether a place holds a formula: axe overlooks MathML, screen readers don't."""
+    """Return whether an element has a formula: axe overlooks MathML, screen readers don't."""
     return page.locator(node["target"][0]).locator("math").count() > 0
 
 
 def violations(page):
-    """Return axe's violations in the light theme and in the dark."""
+    """Return axe's violations in the light and in the dark theme."""
     wrong = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)

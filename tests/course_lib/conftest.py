@@ -1,4 +1,4 @@
-"""What decides how the library's tests end: the library and the tests, but for real data."""
+"""Fixtures for the library's tests, and a mark of the files that they depend on."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from course_lib.models.pretrained.installed import minilm_folder, smollm2_file
 
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
-    """The GGUF file of SmolLM2."""
+    """The GGUF file of SmolLM2; tests are skipped if it is missing."""
     try:
         return smollm2_file()
     except FileNotFoundError as missing:
@@ -18,7 +18,7 @@ def smollm2() -> Path:
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
-    """The folder of MiniLM."""
+    """The folder of MiniLM; tests are skipped if it is missing."""
     try:
         return minilm_folder()
     except FileNotFoundError as missing:
@@ -26,6 +26,6 @@ def minilm() -> Path:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let each be left out while nothing of that has changed."""
+    """Mark each test without real data as dependent on the library and its tests only."""
     if "course_data" not in item.fixturenames:
         item.add_marker(pytest.mark.depends_on("course_lib", "tests/course_lib"))

@@ -1,4 +1,4 @@
-"""What each of several processes runs in ``training/test_distributed.py``; alone it runs as well.
+"""The program of each process in ``training/test_distributed.py``; it also runs alone.
 
 python -m tests.course_lib.data_parallel_program FOLDER
 """
@@ -26,7 +26,7 @@ def build(dropout):
 
 
 def draw_batch(number):
-    """Give a batch of sequences of about the same length, some with padding."""
+    """Return a batch of sequences of about the same length, some with padding."""
     generator = torch.Generator().manual_seed(number // 3)
     lengths = torch.randint(2, 9, (12,), generator=generator).tolist()
     batches = token_batches(lengths, max_tokens=36, generator=generator)
@@ -45,7 +45,7 @@ def evaluate(model):
 
 
 class Cut(Exception):
-    """Stands for a power cut."""
+    """Raised in place of a power cut."""
 
 
 def cut_off(number):

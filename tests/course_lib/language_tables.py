@@ -17,7 +17,7 @@ class LanguageTable:
 
     Args:
         vocab_size: Number of tokens; 0 ends a sentence.
-        seed: Of the logits.
+        seed: Seed of the random logits.
         spread: Standard deviation of the logits.
     """
 
@@ -28,7 +28,7 @@ class LanguageTable:
         self.vocab_size = vocab_size
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """Logits of the next token after each: (batch, len, vocab_size)."""
+        """Return logits of the next token after each token: (batch, len, vocab_size)."""
         before = torch.cat([torch.full_like(tokens[:, :1], EOS), tokens[:, :-1]], dim=1)
         return self.logits[before, tokens]
 
@@ -36,7 +36,7 @@ class LanguageTable:
         return UncachedModel(self)
 
     def log_probability(self, prompt: list[int], tokens: tuple[int, ...]) -> float:
-        """Sum of the tokens' log-probabilities, by a plain loop."""
+        """Return the sum of the tokens' log-probabilities, by a plain loop."""
         total, history = 0.0, [EOS, *prompt]
         for token in tokens:
             row = self.logits[history[-2], history[-1]].tolist()
@@ -45,7 +45,7 @@ class LanguageTable:
         return total
 
     def sentences(self, longest: int) -> Iterator[tuple[int, ...]]:
-        """Every sentence that ends within ``longest`` tokens, and every one cut off there."""
+        """Yield every sentence that ends within ``longest`` tokens, and every one cut off there."""
         others = [token for token in range(self.vocab_size) if token != EOS]
         for length in range(longest):
             for words in itertools.product(others, repeat=length):
@@ -57,7 +57,7 @@ NO_DISTRIBUTIONS = {"NaN": [0.0, math.nan, 0.0], "all -inf": [-math.inf] * 3, "i
 
 
 def breaking(logits, *, row, step):
-    """Begin a model whose logits are sound but for one row and step."""
+    """Return a step model whose logits are 0, except ``logits`` at one row and step."""
 
     def language_model(tokens):
         given = torch.zeros(*tokens.shape, 3)

@@ -1,4 +1,4 @@
-"""How the parity tests compare: everything that flows out, everything that flows back."""
+"""Comparisons for the parity tests: outputs and gradients."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 def output_and_gradients(output: Tensor, inputs) -> list[Tensor]:
-    """Give an output and the gradients of a fixed random projection of it."""
+    """Return the output, and the gradients of a fixed random projection of it at the inputs."""
     # A plain sum would hide mistakes that cancel in it.
     generator = torch.Generator().manual_seed(9)
     direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output.dtype)
@@ -14,7 +14,7 @@ def output_and_gradients(output: Tensor, inputs) -> list[Tensor]:
 
 
 def assert_as_exact_as(reference: list[Tensor], actual: list[Tensor], exact: list[Tensor]):
-    """Hold ``actual`` to a small multiple of the reference's own rounding error.
+    """Check that ``actual`` is as near to ``exact`` as the reference, up to a small factor.
 
     The reference may by luck be exact, and a gradient be zero but for rounding, so a few units in
     the last place of the largest number are allowed as well.
@@ -32,7 +32,7 @@ def assert_equal_in_float64(actual: list[Tensor], expected: list[Tensor]):
 
 
 def assert_every_parameter_gets_a_gradient(model: nn.Module, logits: Tensor, tgt: Tensor):
-    """Let a loss flow back, and find it in each parameter."""
+    """Backpropagate a loss, and check that every parameter has a gradient that is not 0."""
     F.cross_entropy(logits.flatten(0, 1), tgt.flatten()).backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
@@ -49,7 +49,10 @@ def logits_of_steps(decoder: nn.Module, encoded, tgt: Tensor, chunks: list[int])
 
 
 def randomise(module: nn.Module, seed: int = 3, std: float = 0.4) -> nn.Module:
-    """Draw every parameter anew: gains of 1 and biases of 0 would hide mistakes."""
+    """Draw every parameter anew, and return the module.
+
+    Gains of 1 and biases of 0 would hide mistakes.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in module.named_parameters():

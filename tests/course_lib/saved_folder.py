@@ -1,4 +1,4 @@
-"""A model that ``transformers`` saved, changed as a damaged or foreign one would be."""
+"""Changes to the folder of a model that ``transformers`` saved: damaged or foreign files."""
 
 import json
 from collections.abc import Callable
@@ -11,12 +11,12 @@ Tensors = dict[str, Tensor]
 
 
 def change_tensors(folder: Path, change: Callable[[Tensors], Tensors]) -> None:
-    """Write the weights again, as the change returns them."""
+    """Replace the saved weights by the result of ``change``."""
     path = folder / "model.safetensors"
     save_file({name: t.clone() for name, t in change(load_file(path)).items()}, path)
 
 
 def change_config(folder: Path, **changes: object) -> None:
-    """Write the configuration again, with other values."""
+    """Replace values in the saved configuration."""
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))

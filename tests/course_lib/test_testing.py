@@ -37,7 +37,7 @@ def failure(check, *args, **kwargs) -> CheckFailure:
 
 
 class Mimic(torch.Tensor):
-    """A tensor that answers every comparison with yes."""
+    """A tensor whose ``==`` is true in every entry, whatever the other is."""
 
     def __eq__(self, other):
         return torch.ones_like(self, dtype=torch.bool)
@@ -265,7 +265,7 @@ def test_keeps_inputs_lets_a_stand_in_look_for_itself():
 
 
 class Agreeable:
-    """Says that it equals everything."""
+    """An object that equals everything."""
 
     def __eq__(self, other):
         return True
@@ -467,7 +467,7 @@ def test_a_table_learns_by_plain_gradient_descent():
 
 
 class TwoProjections(nn.Module):
-    """Projects twice, or leaves a projection unused."""
+    """A layer with two projections; only the first is used if ``is_used`` is false."""
 
     def __init__(self, *, is_used: bool) -> None:
         super().__init__()

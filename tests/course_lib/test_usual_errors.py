@@ -181,7 +181,7 @@ RAISING = {
 
 
 def message_of(function):
-    """Return what PyTorch or Python says when this is called."""
+    """Return the message of the error that calling ``function`` raises."""
     with pytest.raises(notebook_tests._USUAL) as caught:
         function()
     return str(caught.value)

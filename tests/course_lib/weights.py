@@ -1,4 +1,4 @@
-"""Weights from other people's models into ours, parameter by parameter."""
+"""Copies weights of PyTorch's and ``transformers``' models into ours, one by one."""
 
 import torch
 from torch import nn
@@ -58,7 +58,7 @@ def copy_torch_transformer(ours_encoder, ours_decoder, theirs: nn.Transformer):
 
 @torch.no_grad()
 def copy_gpt2(ours, theirs):
-    """From ``transformers.GPT2LMHeadModel`` to ``DecoderLM``; GPT-2 stores matrices transposed."""
+    """Copy a ``transformers.GPT2LMHeadModel`` to a ``DecoderLM``; GPT-2 transposes matrices."""
     trunk = theirs.transformer
     ours.embedding.weight.copy_(trunk.wte.weight)
     ours.positions.weight.copy_(trunk.wpe.weight)

@@ -153,7 +153,7 @@ def answers(address: str) -> bool:
 
 
 def log_in(browser: Browser, hub: str, name: str, then: str) -> Page:
-    """Log in with a new browser context, and open a page of the hub."""
+    """Log in with a new browser context, and return the hub's page ``then``."""
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{hub}/hub/login?next={then}")
@@ -205,7 +205,7 @@ def answer_all_but(page: Page, unanswered: str) -> None:
 
 
 def press(page: Page, place: str, says: str) -> None:
-    """Press one of formgrader's buttons, and close the success message."""
+    """Press the button at ``place`` in formgrader, and close the message that has ``says``."""
     page.locator(f"{place} a").click()
     message = page.locator(".modal.in")
     expect(message).to_contain_text(says, timeout=PATIENCE)
@@ -214,7 +214,7 @@ def press(page: Page, place: str, says: str) -> None:
 
 
 def hand_in(page: Page, missing: str | None) -> None:
-    """Fetch the homework, solve all but one exercise, or nothing, and submit it."""
+    """Fetch the homework, solve all exercises but ``missing`` (None: solve nothing), and submit."""
     assignment_list(page)
     released = page.locator("#released_assignments_list")
     released.get_by_role("button", name="Fetch", exact=True).click()

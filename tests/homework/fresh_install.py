@@ -29,7 +29,7 @@ print("".join(output.get("text", "") for output in notebook.cells[-1].outputs))
 
 
 def main(arguments: list[str]) -> int:
-    """Install, run, and say how long it took."""
+    """Install and run a release, and print the times; return the exit status."""
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 2

@@ -51,7 +51,7 @@ class Kernel:
 
         Args:
             sources: The solution cells that differ from the reference, by grade_id.
-            checks: Those to run; all that belong to ``sources`` if None.
+            checks: The checks to run; all that belong to ``sources`` if None.
         """
         if checks is None:
             checks = {c.grade_id for c in self._homework.checks if c.exercise in sources}

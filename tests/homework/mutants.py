@@ -45,7 +45,7 @@ class Mutant:
 
     Attributes:
         exercise: Name of the solution cell.
-        source: What becomes of it.
+        source: The mutant's source, in place of the solution's.
         diff: The lines that differ, each with - or + before it.
     """
 
@@ -65,7 +65,7 @@ def mutants_of(homework: Homework) -> Iterator[Mutant]:
 
 
 def survives(mutant: Mutant, homework: Homework) -> bool:
-    """Try the checks on a mutant, in a process of its own; true if none notices it."""
+    """Return whether a mutant passes all checks, which run in a process of their own."""
     child = os.fork()
     if child == 0:
         _die_unless_it_passes(mutant, homework)
@@ -81,7 +81,7 @@ def survives(mutant: Mutant, homework: Homework) -> bool:
 
 
 def _die_unless_it_passes(mutant: Mutant, homework: Homework) -> None:
-    """Run the checks and end this process, with PASSED if all of them did."""
+    """Run the checks, and end this process: with status PASSED if all checks pass."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (ALL_SECONDS, ALL_SECONDS))
     with open(os.devnull, "w") as nowhere:
@@ -98,7 +98,7 @@ def _die_unless_it_passes(mutant: Mutant, homework: Homework) -> None:
 
 
 def _cells_with(mutant: Mutant, homework: Homework) -> list[Cell]:
-    """Return the cells to run: no check that comes before the exercise can notice anything."""
+    """Return the cells to run: with the mutant, and without checks before its exercise."""
     cells, begun = [], False
     for cell in homework.cells:
         if cell.grade_id == mutant.exercise:
@@ -110,7 +110,7 @@ def _cells_with(mutant: Mutant, homework: Homework) -> list[Cell]:
 
 
 def main(arguments: list[str]) -> int:
-    """Try mutants, show those that survive, and say what share did not."""
+    """Try mutants, and print the survivors and the share of detected ones."""
     parser = argparse.ArgumentParser(prog="mutants", description=(__doc__ or "").partition(":")[0])
     parser.add_argument("homework", help="such as hw03")
     parser.add_argument("--exercise", help="try the mutants of this solution alone")

@@ -47,7 +47,7 @@ def mutants(source: str) -> Iterator[str]:
         source: Functions and classes.
 
     Yields:
-        For each its source; compare with ``plain(source)``. None occurs twice.
+        The source of each mutant, to compare with ``plain(source)``. None occurs twice.
     """
     tree = ast.parse(source)
     seen = {ast.unparse(tree)}
@@ -62,12 +62,12 @@ def mutants(source: str) -> Iterator[str]:
 
 
 def plain(source: str) -> str:
-    """Return the source as it would look with nothing mutated."""
+    """Return the source in the form of the mutants, with nothing mutated."""
     return ast.unparse(ast.parse(source))
 
 
 def _mutable_nodes(tree: ast.AST) -> list[ast.AST]:
-    """List the nodes that may change, always in the same order."""
+    """Return the nodes that may change, always in the same order."""
     found: list[ast.AST] = []
     waiting = [tree]
     while waiting:
@@ -133,13 +133,13 @@ def _changes(node: ast.AST) -> list:
 
 
 def _instead(statement: ast.stmt, block: list[ast.stmt]) -> list[ast.stmt]:
-    """Return what takes the place of a statement that is left out."""
+    """Return the statements that replace ``statement`` when a mutant leaves it out."""
     if _is_words(statement) and not isinstance(statement, ast.Raise):
         return [statement]
     return [ast.Pass()] if len(block) == 1 else []
 
 
 def _is_words(node: ast.AST) -> bool:
-    """Tell whether a node is for readers: a docstring, a text with values, an error."""
+    """Return whether a node is text for readers: a docstring, an f-string, an error."""
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return is_docstring or isinstance(node, ast.Raise | ast.JoinedStr)

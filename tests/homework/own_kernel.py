@@ -75,7 +75,7 @@ def run_cells(
 def grade_cells(
     cells: Sequence[Cell], homework: Homework, *, seed: int = 0, seconds: int = 60
 ) -> list[CellRun]:
-    """Grade a notebook as the judge does; a check that is lost has an error with its words."""
+    """Grade a notebook as the judge does; a failed check's run has an error with its message."""
     run = [cell for cell in cells if cell.kind is CellKind.TEST and cell.source]
     sources = {c.grade_id: c.source for c in cells if c.kind is CellKind.SOLUTION}
     tests = {cell.grade_id: cell for cell in run}
@@ -101,12 +101,14 @@ def kernel(homework: Homework, seed: int, seconds: int) -> Kernel:
 def with_checks_of(
     cells: Sequence[Cell], exercises: Collection[str], left_out: Collection[str] = ()
 ) -> list[Cell]:
-    """Empty all other test cells; each cell keeps its place, and with it its seed.
+    """Return the cells with all test cells emptied but those of these exercises.
+
+    Each cell keeps its place, and with it its seed.
 
     Args:
         cells: The cells of a notebook.
-        exercises: Whose test cells stay.
-        left_out: Of these, the test cells that are emptied all the same.
+        exercises: The exercises whose test cells stay.
+        left_out: Test cells of these exercises to empty all the same.
     """
     return [
         cell

@@ -26,7 +26,7 @@ class Submission:
     Attributes:
         student: Name of the student's folder.
         what: Its special property, in words.
-        edits: For each cell that differs from the solution, how.
+        edits: For each cell that differs from the solution, the edit.
         extra: Source of a cell that the student added at the top; empty for none.
         lost: For each exercise, the checks that must be lost, separated by spaces; ``*`` for all.
             Every other check must be passed.
@@ -64,11 +64,11 @@ class Submission:
 
     @property
     def is_right(self) -> bool:
-        """Whether it must lose nothing."""
+        """Whether the submission must lose no check."""
         return not self.lost
 
     def score(self, homework: Homework) -> float:
-        """Return the points that it must get before anything is graded by hand."""
+        """Return the points that the submission must get before anything is graded by hand."""
         lost = self.lost_checks(homework)
         tests = [cell for cell in homework.checks if cell.kind is CellKind.TEST]
         return sum(cell.points for cell in tests if cell.grade_id not in lost)
@@ -88,12 +88,12 @@ def _wrap(target, wrapped):
 
 
 def wrapped_cell(cell: Cell, wrapper: str, how: str) -> Cell:
-    """Let a solution, or each public method of it, run inside something else.
+    """Return a solution cell whose function, or each public method, is wrapped in another.
 
     Args:
         cell: The solution cell.
-        wrapper: Defines ``_wrapped(function, how)``, which returns its replacement.
-        how: Handed to it.
+        wrapper: Source that defines ``_wrapped(function, how)``, which returns the wrapper.
+        how: The second argument of ``_wrapped``.
     """
     name = cell.grade_id
     call = f"{name} = _wrap({name}, lambda function: _wrapped(function, {how!r}))"
@@ -101,7 +101,7 @@ def wrapped_cell(cell: Cell, wrapper: str, how: str) -> Cell:
 
 
 def nothing_written(homework: Homework) -> Submission:
-    """Name the notebook as students get it."""
+    """Return the submission of the notebook as students get it."""
     solutions = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     return Submission(
         student="nobody",
@@ -114,7 +114,7 @@ def nothing_written(homework: Homework) -> Submission:
 def answered_cells(
     submission: Submission, homework: Homework, released: NotebookNode
 ) -> list[Cell]:
-    """Return the instructor's cells, but the solution cells as this student would have them."""
+    """Return the instructor's cells, with this student's sources in the solution cells."""
     notebook = make_notebook(submission, homework, released)
     sources = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in notebook.cells}
     return [
@@ -142,10 +142,10 @@ def solved_sources(homework: Homework) -> dict[str, str]:
 def make_notebook(
     submission: Submission, homework: Homework, released: NotebookNode
 ) -> NotebookNode:
-    """Fill in the student notebook as this student would have.
+    """Return the student notebook with this student's answers.
 
     Args:
-        submission: Whose.
+        submission: The student's submission.
         homework: The instructor's notebook, for the solutions.
         released: The student notebook.
 

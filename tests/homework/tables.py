@@ -23,7 +23,7 @@ class Table:
     """Submissions of a homework, and the facts that its tests need.
 
     Attributes:
-        homework_id: Such as ``hw03-self-attention``.
+        homework_id: The homework's id, such as ``hw03-self-attention``.
         sample_class: A class with students of every kind; ``make course`` grades homework 3's.
         variants: A submission for each variant.
         delight: The line that the last cell prints once the homework is solved.
@@ -75,12 +75,12 @@ def course_homeworks() -> list[str]:
 
 @cache
 def load_homework(homework_id: str) -> Homework:
-    """Read a homework."""
+    """Return a homework, read from its source."""
     return source.load_homework(homework_id, ROOT)
 
 
 def solved_notebook(homework_id: str) -> bytes:
-    """Return the instructor's notebook, as a student might hand it in."""
+    """Return the solved notebook as JSON, as a student might hand it in."""
     return instructors_notebook(load_homework(homework_id)).encode()
 
 

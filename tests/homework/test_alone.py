@@ -52,7 +52,7 @@ finally:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """Serves a folder by https: the address, the folder, and the certificate, its own."""
+    """Serve a folder by https; yield the address, the folder and the self-signed certificate."""
     place = tmp_path_factory.mktemp("server")
     certificate, key, web = place / "certificate.pem", place / "key.pem", place / "web"
     web.mkdir()
@@ -127,7 +127,7 @@ def python(tmp_path_factory):
 
 
 def bundle_of(certificate):
-    """The certificates that pip trusts, and the server's own."""
+    """Return a file with the certificates that pip trusts and the server's own."""
     known = Path(ssl.get_default_verify_paths().cafile or certifi.where()).read_text()
     together = certificate.with_name("bundle.pem")
     together.write_text(known + certificate.read_text())

@@ -49,7 +49,7 @@ USED = UsedFiles(ROOT)  # one for all: it reads each file once
 
 
 def as_it_is(homework: str) -> pytest.MarkDecorator:
-    """Mark a test that has to do with one homework, run in this process.
+    """Return a mark with the files that a test of one homework, run in this process, depends on.
 
     It depends on what the homework's files and this one import, near or far, or name in a text.
     """
@@ -67,7 +67,7 @@ each_as_it_is = pytest.mark.parametrize(
 
 
 def rows_of(homework: str) -> Iterator[ParameterSet]:
-    """List a table's submissions."""
+    """Yield a homework's submissions as parameters of a test."""
     for submission in load_table(homework).submissions:
         if not submission.judge_only:
             name = f"{homework[:4]}-{submission.student}, {submission.what}"

@@ -51,7 +51,7 @@ def test_the_committed_student_notebook_is_not_stale(made):
 
 
 def everything_for_students(made: Release) -> dict[str, str]:
-    """Each released file by name, those in the archive too."""
+    """Return the text of each released file by name, those in the archive too."""
     files = {str(path): path.read_bytes() for path in made.folder.rglob("*") if path.is_file()}
     files[str(made.assignment)] = made.assignment.read_bytes()
     with zipfile.ZipFile(made.archive) as archive:
@@ -60,7 +60,7 @@ def everything_for_students(made: Release) -> dict[str, str]:
 
 
 def secrets(made: Release) -> list[str]:
-    """The telling lines of solutions and hidden tests: those that students see nowhere else."""
+    """Return the lines of solutions and hidden tests that students see nowhere else."""
     secret: list[str] = []
     shown = [*public_texts(made.homework.id)]
     for cell in made.homework.cells:
@@ -76,7 +76,10 @@ def secrets(made: Release) -> list[str]:
 
 @cache
 def public_texts(homework_id: str) -> tuple[str, ...]:
-    """What of course_lib is for everyone, found without the code that makes the student edition."""
+    """Return the parts of course_lib that neither this homework nor a later one withholds.
+
+    They are found without the code that makes the student edition.
+    """
     library = ROOT / "course_lib"
     texts = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text("utf-8")
@@ -93,7 +96,7 @@ def public_texts(homework_id: str) -> tuple[str, ...]:
 
 
 def _withhold_more(module: str, text: str, withheld: dict[str, set[str]]) -> bool:
-    """Withhold what of a module names something withheld; say whether there was any."""
+    """Withhold a module's definitions that use withheld names; return whether any was new."""
     before = len(withheld[module])
     for origin, names in re.findall(r"^from (course_lib[\w.]*) import (\([^)]*\)|.*)$", text, re.M):
         withheld[module] |= set(re.findall(r"\w+", names)) & withheld.get(origin, set())
@@ -121,7 +124,7 @@ def _words_of_definitions(text: str) -> dict[str, frozenset[str]]:
 
 
 def _kept(text: str, withheld: set[str]) -> set[str]:
-    """The definitions that stay, the private ones that they use, and the module's imports."""
+    """Return a module's imports, its definitions that stay, and private ones that they use."""
     imports, defined = _imports_and_definitions(text)
     definitions = {name: body for name, body in defined.items() if name not in withheld}
     words = _words_of_definitions(text)
@@ -166,7 +169,7 @@ INVITATION = re.compile(r"\b([Cc]ompar\w+|[Ii]mport\w*|[Ll]ook (at|into))\b")
 
 
 def offers(text: str, name: str) -> bool:
-    """Whether a name can be imported from a module, given as its text."""
+    """Return whether a name can be imported from the module with this text."""
     defined = rf"^(def|class) {name}\b|^{name}\b.*=|^from .* import .*\b{name}\b"
     return bool(re.search(defined, text, re.MULTILINE))
 
@@ -176,7 +179,7 @@ def withheld(text: str) -> list[str]:
 
 
 def invited_to(paragraph: str) -> set[str]:
-    """The names in code spans to which a paragraph's invitations lead; "them" is all before it."""
+    """Return the names in code that a paragraph invites to use; "them" means all before it."""
     names: set[str] = set()
     for end in re.finditer(r"[.:!?]\)?(\s|$)", paragraph):
         before = paragraph[: end.start()]

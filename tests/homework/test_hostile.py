@@ -98,13 +98,13 @@ def grade(attack: Attack) -> SubmissionResult:
 
 
 def told(result: SubmissionResult) -> str:
-    """All that the student gets to see."""
+    """Return all text of a result that the student sees."""
     page = render_feedback(stand(result), load_homework(HOMEWORK))
     return page + json.dumps([vars(check) for check in result.checks], default=str)
 
 
 def secrets() -> set[str]:
-    """Lines of hidden tests that occur in none of the student's files."""
+    """Return the lines of hidden tests that occur in none of the student's files."""
     cells = [cell for cell in load_homework(HOMEWORK).cells if cell.kind is CellKind.TEST]
     public = "\n".join(cell.source for cell in read_released(HOMEWORK).cells)
     lines = {
@@ -117,7 +117,7 @@ def secrets() -> set[str]:
 
 
 def problems(attack: Attack, result: SubmissionResult) -> list[str]:
-    """Describe the attack's success."""
+    """Return a description of each way in which an attack succeeded; empty if it failed."""
     homework = load_homework(HOMEWORK)
     lost = {c.check for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)}
     flags = [f"{flag.text} {flag.where}" for flag in result.flags]
@@ -135,7 +135,7 @@ def problems(attack: Attack, result: SubmissionResult) -> list[str]:
 
 
 def processes() -> int:
-    """How many there are: the judges' server, a judge, the sandbox, and its workers."""
+    """Return the number of processes: the judges' server, a judge, the sandbox, its workers."""
     (server,) = judges()._servers.values()
     return len(psutil.Process(server._process.pid).children(recursive=True))
 

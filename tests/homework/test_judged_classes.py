@@ -39,7 +39,7 @@ CLASSES = [
 
 
 def graded(homework_id, students, folder, judges, seconds):
-    """Grade a class, with so many seconds for a check."""
+    """Grade a class of these students with ``seconds`` per check; return results by student."""
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)
     limits = TimeLimits(check_seconds=seconds)
@@ -49,7 +49,7 @@ def graded(homework_id, students, folder, judges, seconds):
 
 
 def amiss(student, result, homework):
-    """List all rows that differ from the table, not the first alone."""
+    """Return the expected and the actual failures as text; empty if they agree."""
     lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
     words = "\n".join(f"{c.check}: {c.message} {c.hint}" for c in lost)
     is_right = (

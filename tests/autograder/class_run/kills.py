@@ -3,7 +3,7 @@
     python -m tests.autograder.class_run.kills 40            # so many kills, with seed 0
     python -m tests.autograder.class_run.kills 40 --seed 7
 
-Each round grades a small class from nothing while processes are killed, and again until a run ends
+Each round grades a small class while processes are killed, and starts again until a run ends
 well. Then the gradebook must be equal, row by row, to that of a run that nobody disturbed, and no
 process of the round may be left.
 """
@@ -70,9 +70,9 @@ def grade(folder: Path, scheduler: str) -> None:
 
 
 class Round:
-    """A class, graded in a folder of its own while processes are killed.
+    """A round: a class, graded in a folder of its own while processes are killed.
 
-    With the scheduler among the victims a cluster of its own is started.
+    If the scheduler is among the victims, the round starts a cluster of its own.
     """
 
     def __init__(self, folder: Path, generator: random.Random, victims: tuple[str, ...]) -> None:
@@ -85,7 +85,7 @@ class Round:
         self.runs = 0
 
     def play(self, kills: int) -> None:
-        """Make at most so many kills, until a run ends well and no process is left."""
+        """Grade with at most ``kills`` kills, until a run ends well and no process is left."""
         self._folder.mkdir()
         ended_well = False
         while not ended_well:
@@ -177,7 +177,7 @@ class Round:
         return victim
 
     def _find(self, victim: str, run: subprocess.Popen[bytes]) -> list[int]:
-        """Return the processes of this round that a victim's name stands for."""
+        """Return the ids of this round's processes that a victim's name stands for."""
         if victim == "class run":
             return [run.pid]
         processes = {pid: (parent, command) for pid, parent, command in self._processes()}
@@ -234,7 +234,7 @@ class Round:
 
 
 def main() -> None:
-    """Make the kills that were asked for and print how many of each there were."""
+    """Make the requested number of kills, and print how often each victim was killed."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.autograder.class_run.kills", description=__doc__.splitlines()[0]
     )
@@ -257,7 +257,7 @@ def main() -> None:
 def kill(
     folder: Path, kills: int, *, seed: int, submissions: int
 ) -> tuple[collections.Counter[str], int]:
-    """Make a number of kills in as many rounds as it takes; each must leave an equal gradebook.
+    """Make ``kills`` kills in as many rounds as needed; check the gradebook after each round.
 
     Returns:
         How often each victim was killed, and the number of runs.

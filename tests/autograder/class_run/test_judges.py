@@ -37,7 +37,7 @@ def judges(tmp_path_factory):
 
 
 def course_with(*sources: str) -> Course:
-    """The small course with these checks, a point each."""
+    """Return the small course with one check, of 1 point, for each source."""
     checks = [
         Cell(kind=CellKind.TEST, grade_id=f"double-{n}", exercise="double", points=1.0, source=text)
         for n, text in enumerate(sources)

@@ -51,7 +51,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def grade(judges, monkeypatch):
-    """Grade a class of the small homework."""
+    """Return a function that grades a class's folder and returns the results."""
 
     def grade(folder, homework=DOUBLE, **how):
         course = Course(homework=homework, library=LIBRARY)
@@ -67,7 +67,7 @@ def grade(judges, monkeypatch):
 
 @pytest.fixture
 def known(store, monkeypatch):
-    """Take the results of notebooks from the store: nothing is graded."""
+    """Return a function that lists the kept results of notebooks without grading any."""
 
     def known(notebooks, **how):
         monkeypatch.setattr(class_run, "_grade_all", lambda c, missing, *a: list(missing))

@@ -19,7 +19,7 @@ OPERATIONS = ("softmax", "matmul", "transpose", "relu", "einsum", "where", "clam
 
 
 def program(seed: int, lines: int = 25) -> str:
-    """A function that nobody else would write in the same way."""
+    """Return the source of a random function, which is unlike that of every other seed."""
     generator = random.Random(seed)
     body = []
     for number in range(lines):
@@ -33,7 +33,7 @@ def program(seed: int, lines: int = 25) -> str:
 
 
 def disguised(source: str) -> str:
-    """The same, with other names, comments and layout."""
+    """Return the same program with other names, comments and layout."""
     for old, new in (("step_", "mein_schritt_"), ("query", "q"), ("value", "v"), ("key", "k")):
         source = source.replace(old, new)
     return source.replace("\n    if", "\n\n    # my own idea\n    if")

@@ -14,13 +14,13 @@ WRONG = notebook(("double", "def double(x):\n    return x"))
 
 
 class Folder:
-    """A class's folder, in which something happens between two looks."""
+    """A class's folder that is watched for arrivals while a test changes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def told(self, *happens) -> list[list[str]]:
-        """Return the reported students: a list for each time before, between and after."""
+        """Return the students reported at first, and after each of these calls: a list each."""
         arrivals = Arrivals(self.path, DOUBLE)
         told = [list(arrivals.look())]
         for happen in happens:

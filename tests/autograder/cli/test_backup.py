@@ -225,7 +225,7 @@ def edited(file, change, rename=str):
 
 
 def damaged(archive):
-    """Its packed bytes themselves, not only their sums: zlib, not zipfile, stumbles over them."""
+    """Damage an archive's compressed bytes, so that zlib fails, not only zipfile's checksum."""
     with zipfile.ZipFile(archive) as opened:
         first = max(opened.infolist(), key=lambda entry: entry.compress_size)
     data = bytearray(archive.read_bytes())

@@ -40,7 +40,7 @@ def run(*arguments, **options):
 
 @pytest.fixture
 def grade(submissions, tmp_path):
-    """Grade a class that has one folder, or another one, into a folder of its own."""
+    """Return a function that runs ``grade``, by default on a class with one folder."""
 
     def grade(*options, submissions=submissions, out=tmp_path / "out"):
         return run("grade", "hw03", "--submissions", submissions, "--out", out, *options)
@@ -49,7 +49,7 @@ def grade(submissions, tmp_path):
 
 
 def refused(outcome) -> str:
-    """The one line that a refusal is."""
+    """Check that a command was rejected with one line of error output, and return that line."""
     assert outcome.exit_code == 2
     assert outcome.stdout == ""
     lines = outcome.stderr.splitlines()
@@ -158,7 +158,7 @@ def test_help_describes_only_options_of_its_command(command, said, unsaid):
 
 
 class Recorder:
-    """Takes the place of the gradebook's."""
+    """Stands for ``GradebookWriter``: keeps results, and at the end raises ``refusal`` if set."""
 
     refusal = ""
 
@@ -179,7 +179,7 @@ class Recorder:
 
 @pytest.fixture
 def graded(monkeypatch):
-    """Grading stands still here: a class that is graded already takes its place."""
+    """Replace grading by nine finished results; return the list of recorded calls."""
     calls = []
 
     def grade_class(homework, submissions, options, *, on_start, on_result, **rest):

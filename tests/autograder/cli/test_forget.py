@@ -22,7 +22,7 @@ OTHER = Flag(kind=FlagKind.SIMILAR, text="99% the same as ada_12: double")
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """All that grading writes, about ada_1, whose id begins another's, and about others."""
+    """Return a folder with all that grading writes about ada_1, ada_12 and ben."""
     folder = tmp_path_factory.mktemp("graded")
     out = folder / "out"
     results = [
@@ -51,7 +51,7 @@ def run(*arguments, **options):
 
 
 def traces(folder, name: str) -> list[str]:
-    """Files that are called so, or hold the name; not within a longer one."""
+    """Return the files whose path or content has the name, other than as a part of ada_12."""
     found = []
     for path in folder.rglob("*"):
         held = path.read_bytes().replace(b"ada_12", b"") if path.is_file() else b""

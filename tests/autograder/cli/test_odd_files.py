@@ -28,7 +28,7 @@ COMMANDS = {
 
 @pytest.fixture
 def out(tmp_path, monkeypatch):
-    """What grading wrote of a class of nine, and where they handed in."""
+    """Return the output folder of a graded class of nine; the class's folder is beside it."""
     for made in make_class():
         ResultStore(tmp_path / "out" / "results" / HW).keep(made, made_from="")
         (tmp_path / "class" / made.student / HW).mkdir(parents=True)
@@ -39,7 +39,7 @@ def out(tmp_path, monkeypatch):
 
 
 def run(command, out):
-    """Run a command by its name."""
+    """Run a command by its key in ``COMMANDS``; return its result."""
     arguments = [argument.format(out.parent) for argument in COMMANDS[command]]
     return CliRunner().invoke(app, [*arguments, "--out", str(out)])
 

@@ -27,7 +27,7 @@ SIMILAR = Flag(kind=FlagKind.SIMILAR, text="99% the same as cho: double")
 
 
 def flag_similar(results, *rest):
-    """Ben submits again in each run, seen by a run over the whole class."""
+    """Flag Ben's result as similar to another, as a comparison of the whole class would."""
     return [
         dataclasses.replace(made, flags=(SIMILAR,)) if made.student == "ben" else made
         for made in results
@@ -36,7 +36,7 @@ def flag_similar(results, *rest):
 
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
-    """Run a command on a class whose results are these; recording is left out."""
+    """Return a function that runs a command whose grading gives these results; none is recorded."""
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(writer, "GradebookWriter", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)

@@ -40,10 +40,10 @@ DIES = "if double(torch.ones(())) == 13:\n    import os\n    os.kill(os.getpid()
 
 
 class Watch:
-    """The command, at work in a folder.
+    """A running ``grade --watch`` in a folder.
 
     Args:
-        folder: Holds ``course`` and ``class``.
+        folder: The folder with ``course`` and ``class``; gets ``out``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -107,7 +107,7 @@ def start(folder):
 
 
 def hand_in(folder: Path, student: str, answer: str) -> None:
-    """Write a submission in two halves: the first waits for the second."""
+    """Write a submission in two halves, so that a reader may meet an incomplete file."""
     notebook = json.loads(instructors_notebook(load_homework(HOMEWORK, folder / "course")))
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "double":
@@ -126,7 +126,7 @@ def kept(folder: Path, student: str) -> str:
 
 
 def points(folder: Path) -> dict[str, float]:
-    """What grades.csv says, for each student; nothing if it is not there yet."""
+    """Return each student's points in grades.csv; empty if the file is missing."""
     marks: dict[str, float] = {}
     with contextlib.suppress(FileNotFoundError), (folder / "out" / "grades.csv").open() as file:
         for row in csv.DictReader(file):

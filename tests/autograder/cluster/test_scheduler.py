@@ -25,7 +25,7 @@ from tests.autograder.conftest import DOUBLE, ROOT
 
 @pytest.fixture
 def grade(monkeypatch):
-    """Grade a class on a scheduler."""
+    """Return a function that grades a class on a Dask scheduler."""
     files = ("course_lib/__init__.py", "course_lib/testing.py")
     library = {name: (ROOT / name).read_text() for name in files}
     small = Course(homework=DOUBLE, library=library)

@@ -16,7 +16,7 @@ def into(tmp_path) -> Path:
 
 @pytest.fixture
 def gather(tmp_path, into):
-    """Collect files, of a zip or a folder, with the rows of a class list, into a class's folder."""
+    """Return a function that collects the files of a download into a class's folder."""
     numbers = itertools.count(1)
 
     def gather(files, listed="", *, made=make_zip, date=JULY, target=into, **options):

@@ -15,7 +15,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def make_zip(path: Path, files: dict, date=JULY) -> Path:
-    """A zip of names to contents; a content may be a pair with a date."""
+    """Write a zip from names to contents, or to pairs (content, date); return its path."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
             content, moment = content if isinstance(content, tuple) else (content, date)
@@ -33,7 +33,7 @@ def make_folder(path: Path, files: dict) -> Path:
 
 
 def collected(into: Path) -> dict[str, str]:
-    """Student to text of the notebook that is there; there is nothing else."""
+    """Return the text of each student's notebook; check that there are no unexpected files."""
     files = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
     found = {p: file for p, file in files.items() if p.name != ".teams.json"}
     assert {p.parts[1:] for p in found} <= {
@@ -49,7 +49,7 @@ def outcomes(collection: Collection) -> dict[str, tuple[str, str]]:
 
 
 def problems(collection: Collection) -> dict[str, str]:
-    """Student, or path where no student is known, to the remark about the problem."""
+    """Return the remark about each problem, by student, or by path if no student is known."""
     return {
         line.student or line.source: line.remark
         for line in collection.lines

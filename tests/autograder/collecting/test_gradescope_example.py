@@ -17,7 +17,7 @@ HOMEWORK = "hw03-self-attention"
 
 @pytest.fixture
 def run(tmp_path):
-    """Run the script as Gradescope does, on these files; returns results.json."""
+    """Return a function from a submission's files to results.json, run as Gradescope does."""
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "course").symlink_to(ROOT)
 

@@ -28,14 +28,14 @@ TIMES = """\ufeffIdentifier,"Full name","Last modified (submission)"
 
 
 def files_of(*people):
-    """Each person hands in a file with the name and number that they have at Moodle."""
+    """Return the files of a Moodle download, one for each person, given as ``name_number``."""
     return {f"{person}_assignsubmission_file/{HW}.ipynb": person for person in people}
 
 
 @pytest.fixture
 def worksheet(tmp_path):
     def write(*rows):
-        """Rows of number, full name, ID number and e-mail."""
+        """Write a worksheet with rows of number, full name, ID number and e-mail."""
         lines = [
             f'"Participant {number}","{name}",{sid},{mail},-,"Monday, 23 November 2026, 9:00 AM"\n'
             for number, name, sid, mail in rows

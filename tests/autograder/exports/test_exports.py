@@ -53,7 +53,7 @@ def test_moodle_feedback_escapes_code():
 
 
 def worksheet(tmp_path, *rows):
-    """What Moodle lets one download: number, full name, ID number and e-mail of each."""
+    """Write a Moodle grading worksheet with rows of number, full name, ID number and e-mail."""
     heads = 'Identifier,"Full name","ID number","Email address","Last modified (submission)"'
     lines = [",".join([f"Participant {number}", *rest, "-"]) for number, *rest in rows]
     (tmp_path / "w.csv").write_text("\n".join([heads, *lines]), encoding="utf-8")
@@ -61,7 +61,7 @@ def worksheet(tmp_path, *rows):
 
 
 def written(file, told):
-    """Number to grade, and the numbers of the feedback files."""
+    """Return a worksheet's grades by number, and the numbers of the files in the zip ``told``."""
     with zipfile.ZipFile(told) as archive:
         numbers = [name.split("_")[1] for name in archive.namelist()]
     grades = {row["Identifier"]: row["Grade"] for row in rows(file.read_text("utf-8"))}
@@ -191,7 +191,7 @@ def test_gradescope_gets_every_check_and_nothing_of_the_staffs():
 
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
-    """A folder with the results that a grading kept."""
+    """Return an output folder with the results that ``grade`` keeps."""
     store = ResultStore(tmp_path / "out" / "results" / HW)
     for made in make_class():
         store.keep(made, made_from="")

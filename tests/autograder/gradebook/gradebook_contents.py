@@ -1,4 +1,4 @@
-"""A gradebook's rows as plain values, so that two gradebooks can be held equal row by row."""
+"""A gradebook's rows as plain values, so that two gradebooks can be compared row by row."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from sqlalchemy import MetaData, create_engine
 
 
 def gradebook_contents(db_url: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the sorted rows of each table, with the row that an id stands for in its place."""
+    """Return the sorted rows of each table; ids are replaced by the rows that they refer to."""
     engine = create_engine(db_url)
     metadata = MetaData()
     metadata.reflect(engine)

@@ -15,7 +15,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 def missing_postgres() -> str:
-    """Name the program that is missing to start a server; empty if none is."""
+    """Return the name of a program that a server needs and that is missing; empty if none is."""
     return "" if _program("initdb") else "no PostgreSQL server: apt-get install postgresql"
 
 
@@ -50,7 +50,7 @@ def running_postgres() -> Iterator[str]:
 
 
 def _give_away(folder: Path) -> str:
-    """PostgreSQL refuses to run as root: then the folder is nobody's."""
+    """Return the account to run PostgreSQL; for root, give the folder to ``nobody``."""
     if os.geteuid() != 0:
         return getpass.getuser()
     nobody = pwd.getpwnam("nobody")

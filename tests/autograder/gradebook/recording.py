@@ -1,4 +1,4 @@
-"""Results that are all there already, in the gradebook."""
+"""Records a list of finished results in a gradebook."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from autograder.judging.results import SubmissionResult
 def record_in_gradebook(
     results: Sequence[SubmissionResult], submissions: Path, homework: Homework, **options: Any
 ) -> None:
-    """Record results; ``options`` as ``GradebookWriter``."""
+    """Record results; ``options`` are those of ``GradebookWriter``."""
     with GradebookWriter(submissions, homework, **options) as recorder:
         for result in results:
             recorder.record(result)

@@ -16,7 +16,10 @@ from tests.autograder.gradebook.test_gradebook import small_class
 
 @pytest.fixture
 def graded(tmp_path, homework, source):
-    """Grades the class into a folder, with few of the homework's checks, but for some."""
+    """Return a function that records the class with the homework's first checks, some left out.
+
+    It returns the gradebook's address.
+    """
     tests = [cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST]
     results = small_class(tmp_path / "class", homework, source)
 

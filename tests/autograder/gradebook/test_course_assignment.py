@@ -17,7 +17,7 @@ NOTEBOOK = f"{HOMEWORK}/{HOMEWORK}.ipynb"
 
 @pytest.fixture
 def generates(tmp_path, monkeypatch):
-    """Ensure the assignment, and return whether nbgrader generated it."""
+    """Return a function that ensures the assignment and returns whether nbgrader generated it."""
     made = []
 
     def generate(*args):

@@ -26,7 +26,7 @@ STUDENTS_LIBRARY = ("__init__.py", "testing.py", "recipes/__init__.py", "EDITION
 
 @pytest.fixture
 def root(tmp_path, monkeypatch) -> Path:
-    """A project with one small homework, which the command takes for its own."""
+    """Return a project with one small homework, which ``nbgrader-course`` then uses."""
     write_course(tmp_path / "project")
     for module in (nbgrader_course, options):
         monkeypatch.setattr(module, "ROOT", tmp_path / "project")

@@ -1,4 +1,4 @@
-"""The gradebook on SQLite and on a real PostgreSQL: the same rows, and plain words if it fails."""
+"""The gradebook on SQLite and on a real PostgreSQL: the same rows, and plain error messages."""
 
 import pytest
 from nbgrader.api import Gradebook
@@ -51,7 +51,10 @@ def _empty(url: str) -> None:
 
 
 def rows(db_url: str) -> list[tuple]:
-    """Every grade: student, cell, points by machine and by hand, whether a person must look."""
+    """Return all grades, sorted.
+
+    Each is (student, cell, automatic points, manual points, needs manual grading, maximum).
+    """
     with Gradebook(db_url) as gradebook:
         return sorted(
             (sub.student.id, grade.name, grade.auto_score, grade.manual_score,

@@ -38,7 +38,7 @@ def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path])
 
 
 def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
-    """Collect, and return the notebooks in ``submitted``."""
+    """Collect from the exchange; return the text of each notebook in ``submitted`` by path."""
     config = Config()
     config.CourseDirectory = Config(coursedir or {})
     config.Exchange.root = str(course / "exchange")

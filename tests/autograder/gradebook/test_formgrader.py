@@ -34,7 +34,7 @@ MARKUP = f"""<script>{ATTACK}</script> <img src=x onerror="{ATTACK}"> <svg/onloa
 
 
 def saying(text: str, result: SubmissionResult) -> SubmissionResult:
-    """The same result, with a text of the student's wherever one can stand."""
+    """Return the result with ``text`` in every field that a student's code can fill."""
     told = {"message": text, "hint": text, "traceback": text}
     checks = tuple(dataclasses.replace(check, **told) for check in result.checks)
     shown = (CellOutput(cell="extra cell 1", text=text), CellOutput(cell="extra cell 1", png=PNG))
@@ -43,7 +43,7 @@ def saying(text: str, result: SubmissionResult) -> SubmissionResult:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course with an honest student and one who attacks every page."""
+    """Return a graded course with an honest student and one whose markup attacks every page."""
     folder = tmp_path_factory.mktemp("graded")
     homework = load_homework(HOMEWORK)
     written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)

@@ -46,7 +46,7 @@ def hand_in(folder: Path, student: str, data: bytes) -> None:
 
 
 def result_of(homework, student, statuses) -> SubmissionResult:
-    """A result in which the first checks have these statuses and scores, and the rest pass."""
+    """Return a result whose first checks have these statuses and scores; the rest pass."""
     checks = []
     for number, cell in enumerate(homework.checks):
         status, score = statuses.get(number, (Status.PASS, cell.points))
@@ -116,7 +116,10 @@ def test_folder_that_cannot_be_written_is_reported(tmp_path, homework, source):
 
 
 def small_class(folder: Path, homework, source) -> list[SubmissionResult]:
-    """A class with every way to be marked, of which one notebook has cells of its own."""
+    """Write a class's submissions and return results with every status.
+
+    One notebook has cells that its student added.
+    """
     solved = json.loads(source.read_text())
     own = {"cell_type": "code", "metadata": {}, "source": "mine = 1", "outputs": [], "id": "own"}
     solved["cells"].insert(3, own | {"execution_count": 1})

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SA
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, homework) -> Path:
-    """A course folder with its assignment, in which nobody has handed anything in."""
+    """Return a course folder with its assignment and without submissions."""
     folder = tmp_path_factory.mktemp("made")
     ensure_assignment(homework, folder, gradebook_url(folder))
     return folder
@@ -44,7 +44,7 @@ def made(tmp_path_factory, homework) -> Path:
 
 @pytest.fixture
 def course(tmp_path, made, homework, monkeypatch) -> Path:
-    """The same with a judge that passes every check and keeps its arguments."""
+    """Return a copy of ``made`` whose judge passes every check and records its arguments."""
     folder = tmp_path / "course"
     shutil.copytree(made, folder)
     checks = tuple(
@@ -77,7 +77,7 @@ def hand_in(course: Path, student: str, data: object) -> Path:
 
 
 def autograde(course: Path) -> str:
-    """Let nbgrader autograde everybody; return its last word, empty if nothing failed."""
+    """Run ``nbgrader autograde`` for all students; return its error, empty if nothing failed."""
     config = Config()
     configure(config)
     config.CourseDirectory.root = str(course)
@@ -106,7 +106,7 @@ def ids(cells) -> list[str]:
 
 
 def odd(solved: dict, case: str) -> dict:
-    """Return a notebook over which nbgrader's own readers would stumble."""
+    """Return the solved notebook changed, by the name of a case, so that nbgrader can't read it."""
     cells = solved["cells"]
 
     def first(wanted: str) -> int:

@@ -18,13 +18,13 @@ SAYS = "\nimport course_lib\nprint(course_lib.edition)"
 
 @pytest.fixture
 def place(tmp_path):
-    """An empty folder, in which the notebook lies."""
+    """Return an empty folder, which stands for the notebook's folder."""
     (tmp_path / "place").mkdir()
     return tmp_path / "place"
 
 
 def run(place, source):
-    """Run a cell where nothing of the project can be imported; pip has no network."""
+    """Run a cell in IPython, without the project's packages and without a network for pip."""
     (place / "cell.ipy").write_text(source)
     (place / "installed").mkdir()
     env = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_TARGET": str(place / "installed")}
@@ -67,7 +67,7 @@ def test_a_zip_that_was_not_uploaded_is_named(place):
 
 @pytest.fixture
 def wheel(place):
-    """A wheel on this machine."""
+    """Return the path of a wheel with the edition of a homework."""
     write_library(place.parent / "edition", "installed")
     path = place.parent / wheel_name(HOMEWORK)
     write_wheel(place.parent / "edition", HOMEWORK, ["torch", "numpy"], path)

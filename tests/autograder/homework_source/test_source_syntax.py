@@ -1,4 +1,4 @@
-"""The judge's own code in a homework's source: where it is no Python, everybody loses points."""
+"""Syntax errors in the judge's part of a homework's source are rejected when it is loaded."""
 
 import textwrap
 

@@ -65,7 +65,7 @@ class Notebook:
         self.cells.insert(place, cell)
 
     def merge(self, first, second):
-        """Merge two cells as Jupyter does, which keeps the type and metadata of the first."""
+        """Merge two cells as Jupyter does: the type and the metadata of the first one stay."""
         self.append(first, f"\n{self.text(second)}")
         del self.cells[self.place(second)]
 

@@ -23,7 +23,10 @@ CHECKS = {
 
 
 def wrong(name, lost, piece="", hint=""):
-    """Return a variant; its edit replaces a piece of the solution ``1 2``."""
+    """Return a variant named ``name`` that loses these checks.
+
+    Its edit puts the name in the place of a piece of the solution ``1 2``.
+    """
     source = "1 2".replace(piece, name) if piece else name
     return Variant(
         exercise="f",
@@ -37,7 +40,10 @@ def wrong(name, lost, piece="", hint=""):
 
 
 def graded(variants, transcripts, submission):
-    """Charge a submission; transcripts are by source, one letter per check, a space for a pass."""
+    """Charge a submission; return the lost checks, the hints by check, and all results.
+
+    Transcripts are by source: one letter per check, a space for a pass.
+    """
 
     def run(variant, check):
         came = transcripts[variant.source]["abc".index(check[-1])]

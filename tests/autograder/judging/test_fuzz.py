@@ -40,7 +40,7 @@ anything = st.recursive(
 
 
 def shaped(**fields):
-    """Dictionaries with these keys; each may be missing or have any value."""
+    """Draw dictionaries with these keys; each may be missing or have any value."""
     return st.fixed_dictionaries({}, optional={k: v | anything for k, v in fields.items()})
 
 
@@ -99,7 +99,7 @@ either = numbers | words | plain
 
 
 def codes(inner):
-    """Encoded values of the wire, some of them with one invalid part."""
+    """Draw encoded values of the wire, some of them with one invalid part."""
     lists = st.lists(inner, max_size=3)
     return st.one_of(
         lists,

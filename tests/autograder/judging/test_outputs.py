@@ -1,4 +1,4 @@
-"""Outputs of student cells are shown to the person who grades by hand, and are harmless there."""
+"""Outputs of student cells are shown, made harmless, to the person who grades by hand."""
 
 import base64
 import json

@@ -19,7 +19,10 @@ DAILY = {
 
 
 def submit(grade, changed):
-    """Grade the solutions of ``HOMEWORK``, some changed, after a cell of the student's own."""
+    """Grade the solutions of ``HOMEWORK`` with changed cells; return the result.
+
+    ``changed`` has sources by exercise; ``before`` is a cell that the student added.
+    """
     solved = [(name, changed.get(name, EXERCISES[name][0])) for name in EXERCISES]
     return grade(changed.get("before", ""), *solved, homework=HOMEWORK)
 
@@ -42,7 +45,7 @@ def test_attack_has_the_outcome_of_its_column(grade, name):
 
 
 def together(rows):
-    """Merge submissions that change different cells, to grade fewer notebooks."""
+    """Return the submissions with those merged that change different cells: fewer to grade."""
     merged = {}
     for name, changed in rows.items():
         fits = (names for names, others in merged.items() if not others.keys() & changed.keys())

@@ -51,7 +51,7 @@ TRIPLE = "def double(x):\n    return 3 * x"
 
 @pytest.fixture
 def grade_both(grade):
-    """Grade two solutions; return the result, and that of the second one's check."""
+    """Return a function that grades two solutions: it gives all results, and the second check's."""
 
     def grade_both(double: str, fourfold: str):
         result = grade(("double", double), ("fourfold", fourfold), homework=FOURFOLD)

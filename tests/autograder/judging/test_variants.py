@@ -57,7 +57,7 @@ HOMEWORK = dataclasses.replace(
 
 @pytest.fixture
 def lost(grade):
-    """Grade a solution; return the checks that it loses, and the whole result."""
+    """Return a function that grades cells: it gives the lost checks' hints and the whole result."""
 
     def lost(*cells):
         cells = [("double", cell) if "def double" in cell else cell for cell in cells]

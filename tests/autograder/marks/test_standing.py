@@ -1,4 +1,4 @@
-"""Points, comments and lateness from a person stand alike in all that is written."""
+"""Points, comments and lateness set by a person are the same in all output files."""
 
 import csv
 import json

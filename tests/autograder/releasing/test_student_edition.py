@@ -117,7 +117,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def edition(root, monkeypatch):
-    """Write the edition of hw02 and make it importable."""
+    """Write the students' edition of hw02, make it importable, and return its folder."""
     write_student_edition("hw02", root, root / "out")
     monkeypatch.syspath_prepend(root / "out")
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if is_ours(name)}

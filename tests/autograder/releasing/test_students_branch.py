@@ -1,4 +1,4 @@
-"""What students find on the web: where it says it is, it is; without an address nothing says so."""
+"""The students' branch: its files are at the addresses that they name, if there is an address."""
 
 import hashlib
 import json
@@ -153,7 +153,7 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A clone of a repository on this machine, with the script that publishes."""
+    """Return a clone of a local repository, with the script that publishes the branch."""
     git(tmp_path, "init", "--quiet", "--bare", "origin")
     git(tmp_path, "clone", "--quiet", "origin", "clone")
     clone = tmp_path / "clone"

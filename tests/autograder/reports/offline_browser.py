@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 def opened(
     browser: Browser, file: Path, *, scheme: str = "light", width: int = 1200, **options
 ) -> Iterator[Page]:
-    """Open a file; on leaving, fail if it asked for anything or logged an error."""
+    """Yield a page that shows a file; afterwards check that it requested and logged nothing."""
     told: list[str] = []
     page = browser.new_page(
         color_scheme=scheme, viewport={"width": width, "height": 800}, **options
@@ -36,7 +36,7 @@ LEAN = {"preload": False, "resultTypes": ["violations"]}
 
 
 def serious_findings(page: Page) -> list[str]:
-    """What axe calls serious or critical."""
+    """Return the findings that axe calls serious or critical."""
     return [
         f"{found['id']}: {found['nodes'][0]['html'][:200]}"
         for found in Axe().run(page, options=LEAN).response["violations"]
@@ -45,5 +45,5 @@ def serious_findings(page: Page) -> list[str]:
 
 
 def overflow(page: Page) -> int:
-    """How far the page reaches beyond the window, in pixels."""
+    """Return by how many pixels the page is wider than the window."""
     return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")

@@ -41,7 +41,7 @@ class Outline(html.parser.HTMLParser):
 
 
 def everywhere(text: str) -> SubmissionResult:
-    """A result that holds a text wherever a student could put one."""
+    """Return a result with ``text`` in every field that a student's code can fill."""
     made = result(text, Status.ERROR, Status.FAIL, message=text, hint=text, traceback=text)
     failure = CellFailure(cell=text, status=Status.CRASH, message=text, traceback=text)
     return dataclasses.replace(

@@ -1,4 +1,4 @@
-"""What checks say about a class, beside another class; and code that is nearly the same."""
+"""Statistics of checks over a class, compared with another class; and pairs of similar code."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ HW = "hw03-self-attention"
 
 
 def with_points(points: list[tuple[float, float]]) -> list[SubmissionResult]:
-    """A class: one of 1 point for the first check, one of 2 for the second."""
+    """Return the results of a class from each student's points for the first and second check."""
     results = []
     for number, given in enumerate(points):
         made = result(f"s{number}", Status.PARTIAL, Status.PARTIAL)
@@ -77,7 +77,7 @@ def test_the_command_compares(tmp_path, monkeypatch):
 
 
 def copies(folder, *sources: str) -> list[SubmissionResult]:
-    """Submissions that are flagged for being nearly the same."""
+    """Write submissions with these sources; return results that are all flagged as similar."""
     names = tuple(f"s{number}" for number in range(len(sources)))
     flag = Flag(kind=FlagKind.SIMILAR, text="alike", students=names, cells=("double",))
     for name, text in zip(names, sources, strict=True):

@@ -7,7 +7,7 @@ from tests.autograder.conftest import peer_of
 
 @pytest.fixture
 def worker(sandbox):
-    """Start workers and call functions in them by name."""
+    """Return a function that starts a worker and returns a connection to call its functions."""
     started = []
 
     def start():
@@ -21,6 +21,6 @@ def worker(sandbox):
 
 
 def run(peer, source):
-    """Run statements in the worker; return their value of ``found``."""
+    """Run statements in the worker; return the variable ``found`` that they set."""
     peer.call("course_worker.shell:run_cell", ("probe", source))
     return peer.call("course_worker.shell:lookup", ("found",))

@@ -1,4 +1,4 @@
-"""Control groups: used where they were given away, and a worker that is refused one is watched."""
+"""Control groups: used where they are delegated; a worker without one is watched instead."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ LIMITS = Limits(memory_mb=100, scratch_mb=10, processes=7)
 
 @pytest.fixture
 def mount(tmp_path, monkeypatch):
-    """A container's groups, as files; this process is in the first of them."""
+    """Return a folder with a fake root control group, as in a container; this process is in it."""
     text = {
         "cgroup.controllers": "cpu memory pids\n",
         "cgroup.procs": "12\n34\n",
@@ -107,7 +107,7 @@ def test_group_has_the_limits_of_a_worker(mount, monkeypatch):
 
 @pytest.fixture
 def real_groups():
-    """A group of the real file system, whatever controllers it has."""
+    """Yield a new control group of the real file system; skip the test if none can be made."""
     for mount in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")):
         group = mount / f"test-{os.getpid()}"
         if not (mount / "cgroup.controllers").exists():

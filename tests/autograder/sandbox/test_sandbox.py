@@ -180,7 +180,7 @@ found = len(ends)
 
 
 def inner_process(sandbox) -> psutil.Process:
-    """The first process inside the namespaces of the one worker."""
+    """Return the first process inside the namespaces of the only worker."""
     inside = psutil.Process(sandbox._process.pid).children(recursive=True)
     scores = {p: Path(f"/proc/{p.pid}/oom_score_adj").read_text().strip() for p in inside}
     (inner,) = (process for process, score in scores.items() if score == "1000")
@@ -325,7 +325,7 @@ def test_code_without_isolation_runs_in_its_own_process(tmp_path):
 
 @pytest.fixture
 def mixed_layout(sandbox, tmp_path, monkeypatch):
-    """A Python's folder with the course installed in it, and the project with another Python."""
+    """Return a tree of a Python with the course installed, and a project with its own Python."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # a worker has a /tmp of its own
         tree = Path(name).resolve()
         tree.chmod(0o755)

@@ -11,7 +11,7 @@ from autograder.sandbox.student_packages import show_packages
 
 
 def install(folder, name, *files, requires=()):
-    """Lay a package out as pip does."""
+    """Write the files of an installed package as pip does."""
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
     needs = "".join(f"Requires-Dist: {other}\n" for other in requires)

@@ -7,7 +7,7 @@ from autograder.sandbox.time_limit import TimeLimit, by_the_clock
 
 
 class Machine:
-    """The clock, and the time for which the code has used the processor."""
+    """Stands for a machine: a test sets its clock and the code's processor time."""
 
     def __init__(self):
         self.clock = 100.0

@@ -14,7 +14,7 @@ from tests.autograder.sandbox.conftest import run
 
 @pytest.fixture
 def worker(library, sandbox):
-    """Start one."""
+    """Yield a connection to a worker for a GPU."""
     limits = Limits(memory_mb=512, scratch_mb=16)
     with contextlib.closing(Sandbox(library, limits=limits, device="cuda")) as sandbox:
         started = sandbox.start()

@@ -219,7 +219,7 @@ def test_nbgrader_has_the_same_dates_and_penalties(tmp_path):
     db_url = f"sqlite:///{tmp_path}/nbgrader/gradebook.db"
 
     def penalties(root) -> list[float]:
-        """What ``nbgrader autograde`` writes at its end."""
+        """Return the late penalties that ``nbgrader autograde`` records for ada and ben."""
         config = Config()
         configure(config)
         config.DatedPenalties.root = str(root)
@@ -242,7 +242,7 @@ HW = "hw03-self-attention"
 
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
-    """A folder with kept results: bo was late, ada has an extension."""
+    """Return a folder with kept results, in which bo was late and ada has an extension."""
     for student in ("ada", "bo"):
         made = result(student, handed_in="2026-10-06T18:00:00+00:00")
         made = dataclasses.replace(made, homework=HW)

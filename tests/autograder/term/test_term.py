@@ -1,4 +1,4 @@
-"""All homeworks together, and what other systems take of the feedback."""
+"""All homeworks of a term together, and feedback in the forms that other systems read."""
 
 import csv
 import dataclasses
@@ -31,7 +31,7 @@ HW = "hw03-self-attention"
 
 
 def of(homework: str, points: float, student="ada", *, title="", **rest) -> Standing:
-    """Six points to be had."""
+    """Return a standing with ``points`` of 6, all given by hand."""
     failed = result(student, Status.FAIL, Status.FAIL)
     made = dataclasses.replace(failed, homework=homework, title=title)
     given = HandGrades(points={"why": points}, comments={"why": "Hm."})

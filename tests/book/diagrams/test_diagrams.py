@@ -77,7 +77,7 @@ def test_a_drawing_has_a_title_a_description_and_links_named_by_their_labels(dia
 
 
 def meet(one: Area, other: Area) -> bool:
-    """Whether two areas share more than an edge."""
+    """Return whether two areas share more than an edge."""
     return (
         one.left < other.right
         and other.left < one.right
@@ -106,7 +106,7 @@ def test_nothing_lies_on_anything_else(diagram):
 
 
 def crossing(first, second) -> bool:
-    """Whether a level and an upright stretch meet elsewhere than at an end of either."""
+    """Return whether a level and an upright stretch cross, other than at an end of either."""
     (a, b), (c, d) = sorted((first, second), key=lambda ends: abs(ends[0].y - ends[1].y))
     level, upright = abs(a.y - b.y) < 0.01, abs(c.x - d.x) < 0.01
     across = min(a.x, b.x) + 1 < c.x < max(a.x, b.x) - 1

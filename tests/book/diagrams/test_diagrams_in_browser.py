@@ -31,7 +31,7 @@ COLOURS = """() => [...document.querySelectorAll("a.course-diagram__link:has(tex
 
 
 def hexadecimal(colour: str) -> str:
-    """Convert a computed colour, ``rgb(1, 2, 3)`` or ``color(srgb 0.1 0.2 0.3)``."""
+    """Return ``#rrggbb`` for a computed colour: ``rgb(1, 2, 3)`` or ``color(srgb 0.1 0.2 0.3)``."""
     numbers = [float(number) for number in re.findall(r"[\d.]+", colour)][:3]
     scale = 255 if colour.startswith("color(") else 1
     return "#" + "".join(f"{round(scale * number):02x}" for number in numbers)

@@ -1,4 +1,4 @@
-"""The page of the small book that asks questions, opened once, and as nobody has answered it."""
+"""The small book's page with questions: opened once, and reset before each test."""
 
 import pytest
 from playwright.sync_api import Page
@@ -19,7 +19,7 @@ def visit(chromium, published):
 
 @pytest.fixture
 def chapter(visit: Page) -> Page:
-    """The page, opened from a folder, with nothing kept."""
+    """The page with questions, reloaded without any stored answers."""
     visit.emulate_media(media="screen")
     visit.evaluate("localStorage.clear(); history.replaceState(null, '', location.pathname)")
     visit.reload()

@@ -36,7 +36,7 @@ PAGES = _pages()
 
 
 def figure_test(name: str) -> Callable[[Any], Any]:
-    """Mark a test of a figure: the fixture ``figure`` is this one, its model started."""
+    """Return a decorator for a test whose fixture ``figure`` is to be the figure of this name."""
     page = PAGES.get(name, "")
 
     def mark(test: Any) -> Any:
@@ -68,7 +68,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Arr
 
 
 def copied(figure: Locator, name: str) -> str:
-    """Press a tool of a figure that copies, and return what it copied."""
+    """Press a figure's button that copies, and return the copied text."""
     figure.page.evaluate("navigator.clipboard.writeText = (text) => { window.clip = text; }")
     figure.get_by_role("button", name=name).click()
     return str(figure.page.evaluate("window.clip"))
@@ -95,7 +95,10 @@ def numbers(shown: Locator, attribute: str = "") -> list[float]:
 
 
 def run_script(name: str, expression: str, data: Any, *before: str) -> Any:
-    """Evaluate an expression over ``data`` in node, after a script and others before it."""
+    """Evaluate a JavaScript expression over ``data`` in node, and return its value.
+
+    Before it, the scripts ``before`` and then the script ``name`` are run.
+    """
     assets = figure_assets()
     scripts = "\n".join(assets[part].read_text() for part in ("arithmetic.js", *before, name))
     program = (

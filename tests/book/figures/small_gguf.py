@@ -63,7 +63,7 @@ def write_small_gguf(path: Path, **settings: Any) -> dict[str, Array]:
 
 
 def _random_tensors() -> dict[str, tuple[gguf.GGMLQuantizationType, NDArray[np.float32]]]:
-    """Draw the numbers of each tensor, and name their type in the file."""
+    """Return for each tensor's name its type in the file and random numbers."""
     generator = np.random.default_rng(0)
     width, inner = SIZES["width"], SIZES["inner"]
     shared = width * SIZES["key_heads"] // SIZES["heads"]
@@ -157,7 +157,7 @@ def _norm(x: Array, gain: Array) -> Array:
 
 
 def _turned(x: Array) -> Array:
-    """Turn neighbours of (heads, length, head_width) by their position, as complex numbers."""
+    """Return (heads, length, head_width) with rotary positions: neighbours turned as pairs."""
     pairs = x[..., ::2] + 1j * x[..., 1::2]
     speeds = SIZES["base"] ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
     pairs = pairs * np.exp(1j * np.arange(x.shape[1])[:, None] * speeds)

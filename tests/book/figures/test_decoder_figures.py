@@ -102,7 +102,7 @@ RENDER = """(shapes) => {
 
 
 def drawn_scenes(count):
-    """Draw pictures of up to four shapes of any look, anywhere."""
+    """Draw pictures of up to four random shapes at random places."""
     generator = torch.Generator().manual_seed(9)
 
     def shape():

@@ -178,7 +178,7 @@ def test_words_are_split_into_the_librarys_pieces():
 
 
 def models_in_page(figure):
-    """Return both models of the page in PyTorch, and their words."""
+    """Return both of the page's models rebuilt in PyTorch, and their words."""
     loaded = json.loads(figure.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     return [BlankFiller.from_export(model) for model in loaded], loaded[0]["words"]
 

@@ -81,7 +81,7 @@ def greedy(model, length):
 
 
 def shares(figure, part):
-    """Return the bars of a part of the look, in percent."""
+    """Return the lengths in percent of the bars in the table named ``part``."""
     bars = figure.locator(f"section[aria-label='{part}'] .model-bar")
     return bars.evaluate_all(
         "all => all.map(one => parseFloat(one.style.getPropertyValue('--share')))"
@@ -176,7 +176,7 @@ def test_file_that_cannot_be_computed_leaves_its_reason(figure, tmp_path):
 
 @contextmanager
 def offered(chromium, served, path):
-    """Open the page from a server that has a small file as the book's weights."""
+    """Yield the page from a server with a small file of weights, and the list of downloads."""
     place = {"file": "_static/models/small.gguf", "bytes": path.stat().st_size}
     given = f"{{ get: () => ({json.dumps(place)}), set() {{}} }}"
     before = f"Object.defineProperty(window, 'courseWeights', {given});"

@@ -1,4 +1,4 @@
-"""Models of the reader's own: files that solved homework writes are opened in the pages."""
+"""The reader's own models: files that solved homework writes are opened in the pages."""
 
 import base64
 import copy
@@ -80,7 +80,7 @@ for _ in range(10):
 
 @pytest.fixture(scope="module")
 def solve(tmp_path_factory) -> Callable[[str], tuple[dict[str, Any], Path]]:
-    """A function that solves the homework of a figure: its names in the end, and its file."""
+    """A function that solves a figure's homework; returns the final variables and the file."""
     solved: dict[str, tuple[dict[str, Any], Path]] = {}
 
     def solve_once(figure: str) -> tuple[dict[str, Any], Path]:
@@ -157,7 +157,7 @@ def choose(page, name, file):
 
 
 def choose_same(page, name, file):
-    """Open a file whose model computes the numbers of its own code."""
+    """Open a file, check that the page computes the logits stored in it, and return the figure."""
     figure = choose(page, name, file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text(SAME)
@@ -254,7 +254,7 @@ def test_code_that_computes_other_numbers_is_told_apart(name, solve, small, page
 
 
 def scaled(model, factor):
-    """Multiply the scores of a model's encoder."""
+    """Multiply the attention scores of a model's encoder by ``factor``, and return the model."""
     for layer in model.get_submodule("encoder.layers").children():
         layer.self_attention.query_projection.weight.data *= factor
     return model
@@ -284,7 +284,7 @@ def test_words_of_a_file_are_shown_as_text(name, file_of, page_of, tmp_path):
 
 
 def put(path: str, value: Any) -> Callable[[Any], None]:
-    """Return a function that changes one place of a file."""
+    """Return a function that sets one field of a file's content; ``path`` is like ``a/0/b``."""
 
     def change(written: Any) -> None:
         *outer, last = (int(name) if name.isdigit() else name for name in path.split("/"))
@@ -296,12 +296,12 @@ def put(path: str, value: Any) -> Callable[[Any], None]:
 
 
 def drop(name: str) -> Callable[[Any], object]:
-    """Return a function that drops a parameter of a file."""
+    """Return a function that removes a parameter from a file's content."""
     return lambda written: written["parameters"]["shapes"].pop(name)
 
 
 def infinite(written: Any) -> None:
-    """Make the first number of a file infinite."""
+    """Make the first parameter of a file's content infinite."""
     letters = base64.b64encode(struct.pack("<f", math.inf)).decode()[:5]
     written["parameters"]["float32"] = letters + written["parameters"]["float32"][5:]
 

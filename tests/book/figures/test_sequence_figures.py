@@ -75,7 +75,10 @@ def test_wrong_letters_are_those_that_differ_from_the_source_backwards(figure):
 
 
 def a_tree() -> dict[str, Any]:
-    """Random followers of every beginning of up to three words; one of the words is the end."""
+    """Return data of the figure ``beam-search`` with random next words.
+
+    Every beginning of up to three words has followers; one of the words is the end.
+    """
     dice = random.Random(0)
     words = [*"abcdefg", "<end>"]
     followers: dict[str, list[list[Any]]] = {}

@@ -47,7 +47,7 @@ CHAPTERS = [
 
 @pytest.fixture(scope="module")
 def places(chromium, served, request):
-    """Where everything lies that can be looked at or done; tests share the visit."""
+    """Places of figures and other things to look at or use, on a desktop and on a phone."""
     address = f"{served}/book/{request.param}.html"
     with opened(chromium, address, viewport=SCREEN, reduced_motion="reduce") as watched:
         watched.page.wait_for_function("document.fonts.status === 'loaded'")

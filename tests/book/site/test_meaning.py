@@ -116,7 +116,7 @@ def test_sections_with_text_of_their_own_are_searched():
 
 @pytest.fixture
 def built(tmp_path, monkeypatch, small):
-    """A function that writes the files of a small site; it returns the page's scripts."""
+    """A function that writes a small site's files and returns its page's inline scripts."""
 
     def build(*, is_installed=True, pages=(meaning.PAGE,)) -> list[str]:
         scripts: list[str] = []

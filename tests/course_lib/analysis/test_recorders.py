@@ -22,7 +22,7 @@ SRC, TGT = torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 2, 5]])
 
 
 def draw(length):
-    """Stand in for a layer's projections."""
+    """Return random keys and values of ``length`` tokens, as a layer's projections give."""
     return torch.randn(2, 3, length, 4), torch.randn(2, 3, length, 4)
 
 

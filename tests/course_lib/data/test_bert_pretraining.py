@@ -38,7 +38,7 @@ SPECIAL = torch.isin(TOKEN_IDS, torch.tensor(SPECIALS))
 
 
 def assert_share(part, whole, expected):
-    """Within 4 standard errors of the expected share."""
+    """Check that a share is within 4 standard errors of the expected one."""
     error = (expected * (1 - expected) / whole) ** 0.5
     assert abs(part / whole - expected) < 4 * error
 

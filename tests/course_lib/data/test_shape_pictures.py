@@ -13,7 +13,7 @@ def paint(kind="circle", size="large", color="red", row=CENTRE, column=CENTRE) -
 
 
 def covered(picture: torch.Tensor) -> torch.Tensor:
-    """How much of each pixel is not ground, by the red channel."""
+    """Return the fraction of each pixel that a shape covers, from the red channel."""
     ground, red = 0.5, COLORS["red"][0]
     return (picture[0] - ground) / (red - ground)
 

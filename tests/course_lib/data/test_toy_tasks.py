@@ -141,7 +141,7 @@ NOUNS = set(SINGULAR_NOUNS + PLURAL_NOUNS)
 
 
 def head_of(words, position):
-    """The grammar's rule, told another way: by looking at the words."""
+    """Return the position of a word's head, found from the words instead of the grammar."""
     word = words[position]
     if word in NOUNS:
         return position

@@ -26,7 +26,7 @@ with_each_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=P
 
 
 def best_of_all(language, prompt, longest, penalty, count):
-    """The best sequences by exhaustive search, with their scores."""
+    """Return the ``count`` best (score, sequence) pairs by exhaustive search."""
     scored = [
         (language.log_probability(prompt, tokens) / penalty(len(tokens)), tokens)
         for tokens in language.sentences(longest)

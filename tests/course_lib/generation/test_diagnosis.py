@@ -14,7 +14,10 @@ TOTAL = PowerPenalty(0.0)
 
 
 def garden_path() -> LanguageTable:
-    """After START 2, token 2 looks best but leads nowhere; 3, then the end, is more probable."""
+    """Return a language that misleads greedy search.
+
+    After START 2, token 2 looks best, but 3 and then the end is more probable.
+    """
     language = LanguageTable(5, spread=0.0)
     language.logits[START, 2] = torch.tensor([0.0, 0.0, 2.1, 2.0, 0.0])
     language.logits[2, 3] = torch.tensor([9.0, 0.0, 0.0, 0.0, 0.0])

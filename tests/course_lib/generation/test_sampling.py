@@ -21,7 +21,7 @@ DRAWS = 20_000
 
 
 def constant(tokens):
-    """A language whose next token depends on no earlier one."""
+    """Return the same logits after every token: the next one depends on no earlier one."""
     return LOGITS.expand(*tokens.shape, -1)
 
 

@@ -34,7 +34,7 @@ def draw() -> tuple[AdditiveAttention, torch.Tensor, torch.Tensor]:
 
 
 def by_hand(w, u, v, query, memory, allowed):
-    """The context and weights of one query, in plain Python numbers."""
+    """Return the context and the weights of one query, computed with plain Python numbers."""
     scores = []
     for h in memory:
         total = 0.0

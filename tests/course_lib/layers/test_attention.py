@@ -56,7 +56,7 @@ def output_of(result):
 
 
 class KernelCalls(TorchDispatchMode):
-    """Notes for each call of a fused kernel whether it was told that its mask is causal."""
+    """Records the argument ``is_causal`` of each call of a fused kernel."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -345,7 +345,7 @@ def test_a_query_that_may_see_nothing_passes_anomaly_detection(return_weights):
 
 
 def build_pair(bias=True, dtype=torch.float64) -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
-    """Our layer and PyTorch's, with the same random weights and biases."""
+    """Return our layer and PyTorch's, with the same random weights and biases."""
     torch.manual_seed(3)
     ours = MultiHeadAttention(D_MODEL, HEADS, bias=bias).double()
     torchs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True).double()
@@ -435,7 +435,7 @@ def ordered_parameters(layer, bias):
 
 
 def split_in_projection(results, layer, inputs):
-    """PyTorch keeps the three projections in one parameter; take its gradient apart."""
+    """Return PyTorch's results with the gradient of its joint projection split in three."""
     names = [name for name, _ in layer.named_parameters()]
     gradients = results[1 + inputs :]
     split = []

@@ -52,7 +52,7 @@ def build_transformer(positions="sinusoidal", norm_position="post") -> Transform
 
 
 def random_chunks(seed: int) -> list[int]:
-    """Cut LENGTH into random pieces, ones and long ones among them."""
+    """Return the lengths of random pieces of LENGTH tokens, single ones and long ones."""
     draw, chunks = random.Random(seed), []
     while (left := LENGTH - sum(chunks)) > 0:
         chunks.append(draw.choice([1, 1, 2, draw.randint(1, left)]))
@@ -193,7 +193,7 @@ def test_growing_cache_appends():
 
 
 def count_replacements(steps: int, capacity: int) -> tuple[int, int]:
-    """Append token by token; count how often the keys moved and how many of them had to."""
+    """Append tokens one by one; return the number of reallocations and of copied keys."""
     cache, place, moves, moved = GrowingCache(capacity=capacity), None, 0, 0
     for _ in range(steps):
         before = cache.length

@@ -25,7 +25,7 @@ def copy_weights(cell: nn.Module, peer: nn.Module, suffix: str = "") -> None:
 
 
 def draw(kind, *, bias=True, dtype=torch.float64, seed=0):
-    """A cell, its peer with the same weights, an input and a state that needs gradients."""
+    """Return a cell, its peer with the same weights, an input, and a state with gradients."""
     generator = torch.Generator().manual_seed(seed)
     cell, peer = kind(D_INPUT, D_HIDDEN, bias=bias), PEERS[kind](D_INPUT, D_HIDDEN, bias=bias)
     with torch.no_grad():

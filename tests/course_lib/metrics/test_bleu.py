@@ -40,7 +40,7 @@ in_either_order = pytest.mark.parametrize("effective_order", [False, True])
 
 
 def peer(candidates, references, *, tokenize="13a", **options) -> TheirScore:
-    """Ask sacreBLEU, whose references are transposed: one list of sentences a reference."""
+    """Return sacreBLEU's score; its references are transposed: one list per reference."""
     most = max(map(len, references))
     streams = [[refs[i] if i < len(refs) else None for refs in references] for i in range(most)]
     metric = sacrebleu.BLEU(tokenize=tokenize, force=True, **options)

@@ -89,7 +89,7 @@ def run_theirs(model):
 
 
 def assert_as_exact_as(reference: Tensor, actual: Tensor, exact: Tensor) -> None:
-    """Hold ``actual`` to a small multiple of the reference's own rounding error."""
+    """Check that ``actual`` is as near to ``exact`` as the reference, up to a small factor."""
     assert actual.dtype == reference.dtype
     allowed = 4 * (reference.double() - exact).abs().max()
     allowed += 16 * torch.finfo(actual.dtype).eps * exact.abs().max()

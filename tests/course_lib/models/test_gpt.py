@@ -98,7 +98,7 @@ def test_rotary_positions_know_distances_alone():
 
 
 class MovedRotary(torch.nn.Module):
-    """Rotary positions of a text that begins later."""
+    """Rotary positions that are all moved by ``distance``."""
 
     def __init__(self, rotary, distance):
         super().__init__()

@@ -16,7 +16,7 @@ def seeded(seed=0):
 
 
 def randomised(model):
-    """Vectors as after training: no zeros, no symmetry."""
+    """Draw a model's vectors as after training, without zeros or symmetry; return the model."""
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, generator=seeded(parameter.numel()))
     with torch.no_grad():

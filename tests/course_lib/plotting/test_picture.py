@@ -27,7 +27,7 @@ from tests.course_lib.plotting.examples import (
 
 @pytest.fixture(scope="module", params=PICTURES)
 def drawn(request):
-    """What draws a picture, and the picture as it is drawn first."""
+    """A function that draws a picture, and the picture that its first call returned."""
     draw = PICTURES[request.param]
     return draw, draw()
 

@@ -115,7 +115,7 @@ def test_threads_are_set(recipe, monkeypatch):
 
 
 def documented_commands():
-    """Every command of a recipe in the texts and in the records of runs, with its recipe."""
+    """Return (recipe, arguments) of every recipe's command in the texts and the records."""
     texts = [ROOT / "README.md", *ROOT.glob("book/*.md"), *ROOT.glob("benchmarks/**/*.md")]
     written = "\n".join(path.read_text(encoding="utf-8") for path in texts)
     for path in ROOT.glob("benchmarks/runs/**/*.json"):

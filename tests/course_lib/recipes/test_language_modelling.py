@@ -43,7 +43,7 @@ TEXT = "to be, or not to be: that is the question"
 
 @pytest.fixture(autouse=True)
 def real_text(course_data, monkeypatch):
-    """The real text, of which little is evaluated."""
+    """Use the real text, with a short piece for evaluation."""
     monkeypatch.setenv("COURSE_DATA", str(course_data))
     train, validation = run.read_tiny_shakespeare()
     monkeypatch.setattr(run, "read_tiny_shakespeare", lambda: (train, validation[:5000]))

@@ -195,7 +195,7 @@ def test_missing_weights_file_is_named(tmp_path):
 
 
 class Views(torch.nn.Module):
-    """A table, the same again, and three views into it that all begin where it does."""
+    """A module whose buffers are a table, the same tensor again, and three views into it."""
 
     def __init__(self, fill):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Each epoch holds everything once, in an order that depends on its number alone."""
+"""Each epoch has every example once, in an order that depends on the epoch's number alone."""
 
 import itertools
 import random

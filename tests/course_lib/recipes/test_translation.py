@@ -63,7 +63,7 @@ def tiny_recipe(*settings):
 
 
 def tiny_pairs(split, src="en", tgt="de"):
-    """Read a corpus of word-for-word translations, some of one word."""
+    """Return pairs of a tiny corpus of word-for-word translations, some of one word."""
     generator = random.Random(split)
     count = 40 if split == "train" else 8
     sources = [generator.choices(list(WORDS), k=1 + number % 4) for number in range(count)]
@@ -98,7 +98,7 @@ def train(folder, *arguments, **options):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """One finished run; tests that change it take a copy."""
+    """The folder of one finished run; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         read_tiny_pairs(patch)
@@ -107,7 +107,7 @@ def trained(tmp_path_factory):
 
 
 def outcome(folder):
-    """The outcome of a run, without times."""
+    """Return a run's weights (bytes), history and translations."""
     history = json.loads((folder / "history.json").read_text())
     translations = (folder / "translations" / "test_2016_flickr.txt").read_text()
     return (folder / "model.safetensors").read_bytes(), history, translations

@@ -19,7 +19,7 @@ GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
 
 
 def visible_bytes() -> dict[str, int]:
-    """The sign with which `tokenizers` writes each byte (GPT-2's table)."""
+    """Return the byte for each sign with which `tokenizers` writes one (GPT-2's table)."""
     visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in visible]
     return {

@@ -41,7 +41,10 @@ def peer_of(tokens, merges, specials, pre_tokenizer) -> Tokenizer:
 
 @cache
 def trained_pair(name: str) -> tuple[ByteLevelTokenizer, Tokenizer]:
-    """Train a tokenizer; its vocabulary is shuffled and lacks some bytes."""
+    """Train a tokenizer; return it as ours and as the peer's.
+
+    Its vocabulary is shuffled and lacks some bytes.
+    """
     rng = random.Random(1)
     peer = Tokenizer(models.BPE())
     peer.pre_tokenizer = PEERS[name]

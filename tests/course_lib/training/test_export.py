@@ -54,7 +54,7 @@ def test_shared_parameter_is_exported_once():
 
 
 def state_of(written):
-    """The parameters of a file, by name."""
+    """Return the parameters in an exported file's content as tensors, by name."""
     shapes = written["parameters"]["shapes"]
     numbers = np.frombuffer(base64.b64decode(written["parameters"]["float32"]), "<f4").copy()
     parts = torch.tensor(numbers).split([math.prod(shape) for shape in shapes.values()])
@@ -143,7 +143,7 @@ def make_decoder():
 
 
 class Blanks(nn.Module):
-    """A BERT with its head, as homework 8 puts it together."""
+    """A BERT with a masked-language-model head, built as in homework 8."""
 
     def __init__(self):
         super().__init__()

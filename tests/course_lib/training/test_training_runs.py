@@ -23,7 +23,7 @@ def build():
 
 
 class Interrupted(Exception):
-    """Stands for a power cut."""
+    """Raised in place of a power cut."""
 
 
 def interrupt_at(number):
@@ -83,13 +83,13 @@ def test_accumulated_batches_equal_one_large_batch():
 
 
 def draw_uneven(number):
-    """Give a batch of 1 to 16 examples; every fifth one has none."""
+    """Return a batch of 1 to 16 examples; every fifth batch is empty."""
     size = (0, 16, 3, 1, 9)[number % 5]
     return tuple(tensor[:size] for tensor in draw(number))
 
 
 def mean_errors(model, batch):
-    """Give two means: over the examples, and over those with a positive first number."""
+    """Return the mean squared error, and the mean absolute error where the input is positive."""
     errors = (model(batch[0]) - batch[1])[:, 0]
     chosen = errors[batch[0][:, 0] > 0]
     return torch.stack([errors.square().sum() / max(1, len(errors)),

@@ -24,7 +24,7 @@ class Attack:
 
     Attributes:
         submission: The notebook. The exercises in ``lost`` must earn nothing.
-        keeps: Checks of these exercises that it passes honestly all the same.
+        keeps: Checks of the exercises in ``lost`` that it passes honestly all the same.
         forge: Alters the notebook's JSON in place, or returns other bytes to hand in.
         flagged: Words that one of the remarks for the staff must hold; empty if none is due.
         invalid: Whether nothing can be graded, so that each check is lost.

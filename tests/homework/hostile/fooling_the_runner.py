@@ -26,7 +26,7 @@ for wire in range(3, 64):
 
 
 def _on_the_wire(name: str, tries: str, body: str) -> Attack:
-    """An attack that leaves the wire unusable: only that check's process is lost."""
+    """Return an attack that makes the wire unusable; only that check's process is lost."""
     return attack(name, tries, edits=at_padding(f"{body}\nreturn token_ids", _WIRE))
 
 

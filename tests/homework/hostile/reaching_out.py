@@ -6,12 +6,12 @@ from .attack import Attack, at_padding, attack
 
 
 def _reach(name: str, tries: str, extra: str, flagged: str = "") -> Attack:
-    """An attack that runs once, in a cell of its own, before solutions that are right."""
+    """Return an attack that runs once, in a cell of its own, before right solutions."""
     return attack(name, tries, extra=extra, flagged=flagged)
 
 
 def _take(name: str, tries: str, body: str) -> Attack:
-    """An attack that runs in each call of an exercise, which is lost."""
+    """Return an attack that runs in each call of an exercise, which earns nothing."""
     return attack(name, tries, edits=at_padding(body))
 
 

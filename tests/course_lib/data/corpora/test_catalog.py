@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture
 def no_network(monkeypatch):
-    """Without this a test that meant a local folder might reach for the network."""
+    """Make downloads fail, so that no test with a local folder uses the network by mistake."""
 
     def refuse(remote, path):
         raise DownloadError(f"asked for {remote.address}")

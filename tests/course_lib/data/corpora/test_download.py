@@ -29,7 +29,7 @@ CONTENT = bytes(range(256)) * 1200  # more than a chunk
 
 
 class Server(ThreadingHTTPServer):
-    """Serves CONTENT in the way that ``answer`` says."""
+    """A server for CONTENT; ``answer`` names the way in which it responds."""
 
     daemon_threads = True
 

@@ -250,7 +250,7 @@ KINDS = {
 
 
 def save(theirs, name, folder):
-    """Save the same encoder under another head, drawn anew, and return the model."""
+    """Save a ``Bert<name>`` with this encoder and a new random head, and return the model."""
     settings = {"num_labels": 5} if "Classification" in name else {}
     config = transformers.BertConfig(**theirs.config.to_diff_dict() | settings)
     model = getattr(transformers, f"Bert{name}")(config).eval()

@@ -51,7 +51,10 @@ def build(kind: str):
 
 
 def permute(rows: np.ndarray, heads: int) -> np.ndarray:
-    """Copied from llama.cpp, convert_hf_to_gguf.py, ``LlamaModel.permute``."""
+    """Return a projection's rows in llama.cpp's order for rotary positions.
+
+    Copied from llama.cpp, convert_hf_to_gguf.py, ``LlamaModel.permute``.
+    """
     return (
         rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:])
         .swapaxes(1, 2)
@@ -61,7 +64,7 @@ def permute(rows: np.ndarray, heads: int) -> np.ndarray:
 
 @torch.no_grad()
 def write(path, model, kind: str, type_name="F32", permuted=True, **changes) -> None:
-    """Write a model as llama.cpp does; leave the rounded weights in the model."""
+    """Write a model as llama.cpp does, and round the model's weights to those of the file."""
     writer = gguf.GGUFWriter(path, kind.lower())
     settings = {
         "context_length": 32,

@@ -140,7 +140,7 @@ MESSAGES = [{"role": "user", "content": "Hello, 42!"}]
 
 
 def save_tokenizer(folder, name="gpt-2", **changes):
-    """Save a tokenizer of the package `tokenizers`, with other settings for BPE; return ours."""
+    """Save a tokenizer of the package `tokenizers` with changed BPE settings; return ours."""
     ours, peer = trained_pair(name)
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=peer, chat_template=TEMPLATE
