@@ -35,12 +35,15 @@ def made(tmp_path_factory):
 
 def test_exercise_that_can_be_answered_by_importing_is_warned_of(made, tmp_path):
     root = fresh_root(tmp_path)
-    with (root / "solutions" / f"{HOMEWORK}.py").open("a") as source:
-        source.write(
-            '\n# %% solution="TokenEmbedding"\nclass TokenEmbedding:\n    """Tokens."""\n\n'
-            "    ### BEGIN SOLUTION\n    x = 1\n    ### END SOLUTION\n"
-            '\n# %% test="TokenEmbedding-values" points=1\nassert TokenEmbedding.x == 1\n'
-        )
+    source = root / "solutions" / f"{HOMEWORK}.py"
+    source.write_text(
+        source.read_text().replace(
+            "answered in words | 3 |", "answered in words | 4 |"
+        )  # a point more
+        + '\n# %% solution="TokenEmbedding"\nclass TokenEmbedding:\n    """Tokens."""\n\n'
+        "    ### BEGIN SOLUTION\n    x = 1\n    ### END SOLUTION\n"
+        '\n# %% test="TokenEmbedding-values" points=1\nassert TokenEmbedding.x == 1\n'
+    )
     assert made.warnings == ()
     (warning,) = release("hw03", root).warnings
     name = "course_lib.layers.embedding.TokenEmbedding"

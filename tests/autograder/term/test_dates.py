@@ -268,7 +268,7 @@ def test_every_command_shows_the_dates(graded):
         assert outcome.stderr.count("students without a submission: zoe") == 1
     assert "bo,hw03-self-attention,late,late,-1.2,0," in (out / "grades.csv").read_text()
     assert "ada,hw03-self-attention,late" not in (out / "grades.csv").read_text()
-    assert (out / "course.csv").read_text().splitlines()[1:] == ["ada,3.0,,50.0", "bo,1.8,,30.0"]
+    assert (out / "course.csv").read_text().splitlines()[1:] == ["ada,3.0,,100.0", "bo,1.8,,60.0"]
     for name, taken in (("ada", False), ("bo", True)):
         page = (out / "feedback" / name / f"{HW}.html").read_text()
         assert ("−1.2 points" in page) is taken

@@ -100,7 +100,7 @@ def test_the_translator_without_a_part_equals_pytorchs_without_it(figure):
         switch_off(model, cut)
         found = run_in_page(figure.page, src, [cut])
         with torch.no_grad():
-            logits = model(torch.tensor([src]), torch.tensor([found["read"]]))[0]
+            logits = model.double()(torch.tensor([src]), torch.tensor([found["read"]]))[0]
         here = torch.tensor(found["trace"]["output_projection"])
         scale = max(1.0, float(logits.abs().max()))  # without norms numbers grow
         assert float((here - logits).abs().max()) < living.CLOSE * scale, cut
