@@ -121,6 +121,19 @@ def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tup
                     yield (posixpath.join("book", posixpath.basename(target)), ""), _plain(term)
 
 
+def _name_targets(document: nodes.document, labels: dict[str, Any], titles: dict[str, str]) -> None:
+    """Give each link without a text of its own the title of its target, as readers see it."""
+    for link in document.findall(addnodes.pending_xref):
+        target = link["reftarget"]
+        if link.get("refexplicit"):
+            continue
+        if link["reftype"] == "ref" and target in labels:
+            link.children = [nodes.inline("", labels[target][2])]
+        elif link["reftype"] == "doc":
+            page = posixpath.join("book", posixpath.basename(target))
+            link.children = [nodes.inline("", titles.get(page, ""))]
+
+
 def _plain(node: nodes.Node) -> str:
     """Return the words of a node, without drawings and parts that are entries of their own."""
     if isinstance(node, _LEFT_OUT) or getattr(node, "tagname", "").startswith("diagram_"):
@@ -133,7 +146,10 @@ def _plain(node: nodes.Node) -> str:
         return _formula(node.astext())
     if isinstance(node, nodes.Text):
         return _SPACE.sub(" ", node.astext())
-    between = "" if isinstance(node, nodes.TextElement) else " "
+    in_a_line = isinstance(node, nodes.TextElement) and all(
+        isinstance(child, nodes.Text | nodes.Inline) for child in node.children
+    )
+    between = "" if in_a_line else " "
     words = between.join(filter(None, map(_plain, node.children))).strip()
     return _GAP.sub("", words)
 
@@ -160,8 +176,10 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     for document in documents.values():
         for place, term in find_terms(document, labels):
             terms.setdefault(place, []).append(term)
+    titles = {name: title.astext() for name, title in app.env.titles.items()}
     entries: list[Entry] = []
     for docname, document in documents.items():
+        _name_targets(document, labels, titles)
         entries += Reader(app.builder, docname, document, terms).entries()
     script = f"window.courseSearchEntries = {json.dumps(entries, ensure_ascii=False)};\n"
     (Path(app.outdir) / "_static" / FILE).write_text(script, encoding="utf-8")

@@ -25,6 +25,7 @@
         make("button", { class: "course-pill", type: "submit" }, send), this.pick.label, this.pick.select);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
+        this.pick.select.value = this.text;
         onRead();
       });
       this.element = make("div", {}, form, this.problem);
