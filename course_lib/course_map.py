@@ -83,6 +83,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.pretrained.llama", "modern-language-model"),
     MapRow("models.pretrained.gguf", "modern-language-model"),
     MapRow("models.pretrained.installed", "modern-language-model"),
+    MapRow("tokenization.chat_template", "modern-language-model"),
     MapRow("", "language-model-to-take-apart"),
     MapRow("", "transformer-families"),
     MapRow("models.bert", "bert", "hw08-bert"),

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import re
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from autograder.releasing.student_edition import PACKAGE, write_student_edition
 _RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)
 _OF_EVERY_CHECK = {f"{PACKAGE}.testing", f"{PACKAGE}.usual_errors"}
 _DOTTED = rf"{PACKAGE}(?:\.\w+)+"
+_PARSING = threading.Lock()
+"""Held while code is parsed: in two threads at once that may fail, see python/cpython#106905."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +55,19 @@ class Course:
             homework=homework, library=library, digest=digest, reference=installed_reference()
         )
 
+    @functools.cached_property
+    def _modules(self) -> set[str]:
+        return _modules_of(self.homework)
+
     def digest_for(self, notebook: bytes) -> str:
         """Return a hash of all that a notebook's marks depend on, besides the notebook."""
         named = {name.decode() for name in re.findall(_DOTTED.encode(), notebook)}
         folders = tuple(f"{name.replace('.', '/')}/" for name in named)  # of packages
         named |= {_module_name(path) for path in self.library if path.startswith(folders)}
-        more = _code(self.library, named)
-        for path in _code(self.library, _modules_of(self.homework)):
-            more.pop(path, None)
+        with _PARSING:
+            more = _code(self.library, named)
+            for path in _code(self.library, self._modules):
+                more.pop(path, None)
         return _hash((self.digest, more)) if more else self.digest
 
 
