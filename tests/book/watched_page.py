@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from tests.book import small_book
 from tests.book.contents import book_pages
@@ -98,17 +98,19 @@ def opened(
             watched.problems.append(f"failed request: {request.url} ({request.failure})")
         watched.awaited.discard(request.url)
 
-    def weigh(response: Any) -> None:
+    def weigh(request: Any) -> None:
+        watched.awaited.discard(request.url)
+        response = request.response()
         if response.status >= 400:
             watched.problems.append(f"status {response.status}: {response.url}")
         elif home[0] == "http":
-            watched.weighed[response.url] = len(response.body())
-        watched.awaited.discard(response.url)
+            with suppress(Error):  # the browser forgets the files of a page that is left
+                watched.weighed[response.url] = len(response.body())
 
     page.on("console", log)
     page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
     context.on("requestfailed", fail)  # of other windows too
-    context.on("requestfinished", lambda request: weigh(request.response()))
+    context.on("requestfinished", weigh)
     page.goto(address, wait_until="load")
     try:
         yield watched
