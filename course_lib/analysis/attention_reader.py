@@ -1,4 +1,4 @@
-"""A one-layer attention model: embed, attend once, name a token.
+"""A one-layer attention model: embed tokens, attend once, classify each query as a token.
 
 Dimensions: batch; query_len and key_len (tokens); d_model; vocab_size.
 """
@@ -27,8 +27,8 @@ class AttentionReaderConfig:
         max_length: Most tokens of a sequence.
         d_model: Width of embeddings, queries, keys and values.
         num_heads: Number of heads; divides ``d_model``.
-        use_positions: Whether a vector for each position is added to the embeddings. Without it
-            the model cannot tell in which order tokens stand.
+        use_positions: Whether to add a learned vector for each position to the embeddings; without
+            it the model does not see the order of the tokens.
 
     Raises:
         ValueError: A size is not positive, or ``num_heads`` does not divide ``d_model``.
@@ -47,10 +47,10 @@ class AttentionReaderConfig:
 
 
 class AttentionReader(nn.Module):
-    """Attend once from some tokens to others, and name a token for each query.
+    """Attend once from query tokens to key tokens, and predict a token for each query.
 
-    With the same tokens on both sides it self-attends. There is no residual connection and no
-    feed-forward layer: every token that it names, it has read through its attention weights.
+    With the same tokens on both sides this is self-attention. There is no residual connection and
+    no feed-forward layer, so a prediction depends on the key tokens through the weights alone.
 
     >>> reader = AttentionReader(AttentionReaderConfig(vocab_size=12, max_length=8))
     >>> tokens = torch.tensor([[3, 7, 5], [4, 2, 9]])
@@ -65,7 +65,7 @@ class AttentionReader(nn.Module):
         token_embedding: ``nn.Embedding(vocab_size, d_model)``.
         position_embedding: ``nn.Embedding(max_length, d_model)``, or None without positions.
         attention: The one attention layer.
-        generator: ``nn.Linear(d_model, vocab_size)``.
+        generator: The output layer, ``nn.Linear(d_model, vocab_size)``.
 
     Source: chapter "What attention learns, and what it can't".
     """
@@ -83,10 +83,11 @@ class AttentionReader(nn.Module):
     def forward(
         self, query_tokens: Tensor, key_tokens: Tensor, *, return_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Return a token's logits for each query, ``(batch, query_len, vocab_size)``.
+        """Return logits ``(batch, query_len, vocab_size)`` of a token for each query.
 
-        With ``return_weights`` also the weights, ``(batch, num_heads, query_len, key_len)``.
-        Tokens are ``(batch, query_len)`` and ``(batch, key_len)``; padding is not read.
+        With ``return_weights`` return also the attention weights ``(batch, num_heads, query_len,
+        key_len)``. Token ids are ``(batch, query_len)`` and ``(batch, key_len)``; keys that are
+        padding are masked.
         """
         query, key = self._embed(query_tokens), self._embed(key_tokens)
         mask = padding_mask(key_tokens, PAD_ID)  # (batch, 1, 1, key_len)
@@ -111,17 +112,17 @@ class AttentionReader(nn.Module):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """How well a reader with one head reads a batch, and where it looks.
+    """Accuracy of a reader with one head on a batch, and its attention beside the truth.
 
     >>> weights = torch.full((1, 2, 2), 0.5)
     >>> print(Reading(accuracy=0.9, alignment_error=0.25, unaligned_attention=0.5, weights=weights))
     right 90.0%, alignment error 25.0%, misplaced weight 50.0%
 
     Attributes:
-        accuracy: Share of tokens that it names right, 0 to 1; padding is not counted.
-        alignment_error: Share of tokens whose largest weight is at a wrong place, 0 to 1.
-        unaligned_attention: Share of all weight that is at a wrong place, 0 to 1.
-        weights: ``(batch, query_len, key_len)``, the attention weights.
+        accuracy: Share of target tokens predicted correctly, 0 to 1, without padding.
+        alignment_error: Share of queries whose largest weight is at a wrong key, 0 to 1.
+        unaligned_attention: Share of the attention weight that is at wrong keys, 0 to 1.
+        weights: Attention weights ``(batch, query_len, key_len)``.
     """
 
     accuracy: float
@@ -130,7 +131,7 @@ class Reading:
     weights: Tensor
 
     def __str__(self) -> str:
-        """Return accuracy, alignment error and unaligned attention in words."""
+        """Return accuracy, alignment error and unaligned attention as percentages."""
         return (
             f"right {self.accuracy:.1%}, alignment error {self.alignment_error:.1%}, "
             f"misplaced weight {self.unaligned_attention:.1%}"
@@ -139,9 +140,10 @@ class Reading:
 
 @torch.no_grad()
 def judge_reading(reader: AttentionReader, batch: AlignedBatch, query_tokens: Tensor) -> Reading:
-    """Return how well a reader with one head reads a batch, compared with the truth.
+    """Score a reader with one head against a batch's targets and alignment.
 
-    ``query_tokens``, ``(batch, query_len)``, are the tokens that ask, such as ``batch.src``.
+    ``query_tokens`` are the token ids of the queries ``(batch, query_len)``, such as ``batch.src``;
+    the keys are those of ``batch.src``.
     """
     if reader.config.num_heads != 1:
         raise ValueError(f"reader must have num_heads=1, got {reader.config.num_heads}")

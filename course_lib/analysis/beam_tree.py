@@ -1,6 +1,6 @@
-"""Beam search trees: every sequence in play, and the candidates that fell out.
+"""Beam search trees: the hypotheses that a beam search kept, and the candidates that it dropped.
 
-Dimensions: rows (sequences in play); vocab_size.
+Dimensions: rows (hypotheses in the beam); vocab_size.
 """
 
 import math
@@ -17,20 +17,18 @@ from course_lib.generation.step_models import StepModel
 
 @dataclass(frozen=True, kw_only=True)
 class BeamNode:
-    """The beginning of a sequence, which the search has looked at.
+    """A hypothesis that the search considered: the prompt and the tokens on the path to this node.
 
     >>> BeamNode(parent=0, token=5, length=1, log_probability=-0.7, fate="kept").rank is None
     True
 
     Attributes:
-        parent: Index, in the tree, of the beginning that it extends by one token; None for the
-            prompt itself.
-        token: Its last token; None for the prompt.
-        length: Tokens written after the prompt.
-        log_probability: Sum of the log-probabilities of its tokens, in nats.
-        fate: ``kept`` in play; ``dropped``; or ``result``, where it is one of the hypotheses
-            returned.
-        rank: Among the results, 0 for the best; None if it is none.
+        parent: Index in the tree of the node that it extends by one token; None for the prompt.
+        token: Id of its last token; None for the prompt.
+        length: Number of tokens after the prompt.
+        log_probability: Sum of the log-probabilities of these tokens (nats).
+        fate: ``kept`` in the beam, ``dropped`` from it, or ``result`` if the search returned it.
+        rank: Rank among the results, 0 for the best; None if it is no result.
     """
 
     parent: int | None
@@ -51,10 +49,10 @@ def beam_tree(
     length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
     candidates: int = 3,
 ) -> list[BeamNode]:
-    """Run ``beam_search`` for one prompt, ``(1, prompt_len)``, and return its tree.
+    """Run ``beam_search`` for one prompt ``(1, prompt_len)``; return all hypotheses as a tree.
 
-    Of each sequence in play at least ``candidates`` extensions are shown; the other arguments are
-    those of ``beam_search``. In the tree a parent stands before its children, the prompt first.
+    The first node is the prompt; a parent comes before its children. Each hypothesis in the beam
+    has at least ``candidates`` children. The other arguments are those of ``beam_search``.
 
     Source: chapter "Decoding".
     """
@@ -79,20 +77,19 @@ def beam_tree(
 
 
 class _Recorder:
-    """A step model that writes down which sequences it is asked to go on with."""
+    """A step model that records in ``tree`` which hypotheses the search asks it to extend."""
 
     def __init__(self, model: StepModel, candidates: int) -> None:
         self.tree = [BeamNode(parent=None, token=None, length=0, log_probability=0.0, fate="kept")]
         self._model = model
         self._candidates = candidates
-        self._rows: list[int] = []  # for each sequence in play its node
-        self._steps: dict[
-            int, Tensor
-        ] = {}  # for each node that was read, the log-probabilities of the next token
-        self._children: dict[tuple[int, int], int] = {}
+        self._rows: list[int] = []  # the node of each hypothesis in the beam
+        # For each extended node the log-probabilities of the next token, (vocab_size,).
+        self._steps: dict[int, Tensor] = {}
+        self._children: dict[tuple[int, int], int] = {}  # (parent, token): child
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read tokens; add each sequence in play and its best extensions to the tree."""
+        """Return the model's logits; add the hypotheses and their best extensions to the tree."""
         if not self._rows:
             self._rows = [0]
         else:
@@ -111,12 +108,15 @@ class _Recorder:
         return logits
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences; see ``StepModel``."""
+        """Continue with the hypotheses of these rows; see ``StepModel``."""
         self._rows = [self._rows[index] for index in indices.tolist()]
         self._model.reorder(indices)
 
     def child(self, parent: int, token: int) -> int:
-        """Return the node that extends ``parent`` by ``token``, made as dropped if it is new."""
+        """Return the index of the node that extends ``parent`` by ``token``.
+
+        A new node counts as dropped until the search asks to extend it.
+        """
         if (parent, token) not in self._children:
             above = self.tree[parent]
             step = self._steps.get(parent)

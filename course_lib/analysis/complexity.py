@@ -4,7 +4,8 @@ Operations are those of the matrix products of one forward pass, a multiplicatio
 counted as two. All else (softmax, norms, biases) grows more slowly with the width. A backward pass
 takes about twice as many: each product has two gradients.
 
-Dimensions: batch; length, src_len, tgt_len, query_len, key_len (tokens); d_model; d_ff; vocab_size.
+Dimensions: batch (sequences); length, query_len, key_len (tokens of each sequence); d_model and
+d_ff (widths).
 """
 
 from course_lib.models.gpt import DecoderLMConfig
@@ -79,7 +80,7 @@ def attention_flops(
     """Count the operations of ``MultiHeadAttention``.
 
     The projections grow with the length, the scores and the averages with its square.
-    ``projected_len`` are the keys that no cache holds; all if None.
+    ``projected_len`` is the number of keys that are not cached (tokens); all if None.
 
     Source: Vaswani et al. (2017), section 4, table 1; chapter "The cost of attention".
     """
@@ -99,7 +100,7 @@ def feed_forward_flops(batch: int, length: int, d_model: int, d_ff: int) -> int:
 def recurrent_flops(
     batch: int, length: int, input_size: int, hidden_size: int, *, gates: int = 1
 ) -> int:
-    """Count the operations of a recurrent layer, whose steps can't run side by side.
+    """Count the operations of a recurrent layer from width ``input_size`` to ``hidden_size``.
 
     ``gates`` is 1 for a plain cell, 3 for a GRU, 4 for an LSTM.
 
@@ -109,7 +110,7 @@ def recurrent_flops(
 
 
 def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: int = 0) -> int:
-    """Count the operations of ``DecoderLM`` after ``past`` tokens that a cache holds.
+    """Count the operations of ``DecoderLM`` for ``length`` new tokens after ``past`` cached ones.
 
     About two for each parameter and token while ``past + length`` is small beside ``6 d_model``.
 
@@ -125,7 +126,7 @@ def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: 
 
 
 def attention_weights_bytes(batch: int, num_heads: int, query_len: int, key_len: int) -> int:
-    """Count the bytes of one layer's attention weights in float32, where they are stored.
+    """Count the bytes of one layer's attention weights in float32.
 
     The fused kernel never stores them, so it can read long texts.
 

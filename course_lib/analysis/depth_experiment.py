@@ -1,7 +1,7 @@
-"""Signal propagation in depth: the same layers, stacked in four ways, and what flows through them.
+"""Signal propagation in depth: activations and gradients of layers stacked in four ways.
 
-Dimensions: batch; length (tokens); d_model; num_layers, each an attention and a feed-forward layer,
-so twice as many sublayers.
+Dimensions: batch; length (tokens); d_model; num_layers. A layer has two sublayers, attention and
+feed-forward.
 """
 
 import math
@@ -31,7 +31,7 @@ class DeepReaderConfig:
     32
 
     Attributes:
-        stacking: How sublayers stand on each other.
+        stacking: How a sublayer's input and output combine, see ``Stacking``.
         num_layers: Number of layers, two sublayers each.
         d_model: Width of a token's vector; divisible by ``num_heads``.
         num_heads: Number of attention heads.
@@ -55,10 +55,10 @@ class DeepReaderConfig:
 
 
 class DeepReader(nn.Module):
-    """Read a sequence through many layers, and name a token at each position.
+    """A deep stack of layers that predicts a token at each position.
 
-    Matrices start with Glorot's spread and biases at zero, so that what differs between two
-    readers of the same seed is the stacking alone.
+    Matrices are initialised by Glorot's method and biases with zero, so two readers of the same
+    seed differ in their stacking alone.
 
     >>> reader = DeepReader(DeepReaderConfig(stacking="pre", num_layers=4))
     >>> reader(torch.tensor([[3, 7, 5], [4, 2, 9]])).shape
@@ -69,7 +69,7 @@ class DeepReader(nn.Module):
 
     Attributes:
         sublayers: ``MultiHeadAttention`` and ``FeedForward`` in turn.
-        residuals: A ``Residual`` for each sublayer; empty where nothing is normalised.
+        residuals: A ``Residual`` for each sublayer with ``post`` and ``pre``; otherwise empty.
 
     Raises:
         ValueError: ``d_model`` is not divisible by ``num_heads``.
@@ -109,7 +109,10 @@ class DeepReader(nn.Module):
         return self.output_projection(self.norm(self.stream(token_ids)[-1]))
 
     def stream(self, token_ids: Tensor) -> list[Tensor]:
-        """Return the embeddings and each sublayer's output, ``(batch, length, d_model)`` each."""
+        """Return the embeddings, then the stack's output after each sublayer.
+
+        All are ``(batch, length, d_model)``; the input is token ids ``(batch, length)``.
+        """
         x = self.positions(self.embedding(token_ids))
         passed = [x]
         for index, sublayer in enumerate(self.sublayers):
@@ -125,7 +128,7 @@ class DeepReader(nn.Module):
 
 
 def take_small_steps(reader: DeepReader) -> DeepReader:
-    """Multiply the last matrix of each of the n sublayers by 1 / sqrt(n), in place.
+    """Multiply the last matrix of each of the n sublayers by 1 / sqrt(n), and return the reader.
 
     Source: Radford et al. (2019), section 2.3; chapter "Residual connections".
     """
@@ -148,10 +151,10 @@ class DepthProfile:
     2.5
 
     Attributes:
-        sizes: Root mean square of the stream's entries: of the embeddings, then after each layer;
+        sizes: Root mean square of the activations: of the embeddings, then after each layer;
             ``num_layers + 1`` numbers.
-        gradients: For each layer, the norm of the gradient with respect to the first matrix of its
-            feed-forward layer; ``num_layers`` numbers.
+        gradients: For each layer the norm of the loss's gradient at the first matrix of its
+            feed-forward sublayer; ``num_layers`` numbers.
     """
 
     sizes: tuple[float, ...]
@@ -161,7 +164,7 @@ class DepthProfile:
 def measure_depth(
     reader: DeepReader, token_ids: Tensor, compute_loss: Callable[[Tensor], Tensor]
 ) -> DepthProfile:
-    """Run a batch ``(batch, length)`` forward and its loss backward; return what was measured.
+    """Run token ids ``(batch, length)`` forward, backpropagate a loss, and measure each layer.
 
     ``compute_loss`` maps logits ``(batch, length, vocab_size)`` to a scalar.
 
@@ -181,7 +184,7 @@ def measure_depth(
 
 
 def _as_function(sublayer: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return the sublayer as a function of one tensor; an attention self-attends to it."""
+    """Return the sublayer as a function of one tensor, which attention takes as all its inputs."""
     if isinstance(sublayer, MultiHeadAttention):
         return lambda x: torch.as_tensor(sublayer(x, x, x))
     return sublayer

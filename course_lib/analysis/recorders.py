@@ -1,10 +1,9 @@
-"""Recorders: outputs, attention weights, keys and values, gradients, as a model or training runs.
+"""Recorders: outputs, attention weights, keys and values of a running model.
 
-No layer keeps such things itself. A recorder stands where a hook, a cache or an optimizer would.
+Layers keep none of these themselves. A recorder is a forward hook, or stands in for a cache.
 """
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,10 +16,10 @@ from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 
 @contextmanager
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Collect the attention weights of every call of a model within a ``with`` block.
+    """Collect the attention weights of all calls of a model within a ``with`` block.
 
-    The model computes the same outputs, by the formula instead of the fused kernel. A layer
-    that is called twice leaves the weights of the last call.
+    Recording does not change the outputs. Of a layer that is called twice only the weights of the
+    last call are kept.
 
     >>> import torch
     >>> layer = nn.ModuleDict({"reader": MultiHeadAttention(4, 2)})
@@ -33,8 +32,9 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
         model: Any model whose attention layers are ``MultiHeadAttention``.
 
     Yields:
-        From the name of each layer, such as ``decoder.layers.0.cross_attention``, to its weights
-        ``(batch, num_heads, query_len, key_len)``.
+        A dictionary that fills as the model runs: from the name of each attention layer, such as
+        ``decoder.layers.0.cross_attention``, to its weights ``(batch, num_heads, query_len,
+        key_len)``.
 
     Source: chapter "The Transformer".
     """
@@ -69,10 +69,10 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 @contextmanager
 def recorded_outputs(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Collect the output tensor of every part of a model, within a ``with`` block.
+    """Collect the output tensor of each submodule of a model within a ``with`` block.
 
-    The names are such as ``encoder.layers.0.feed_forward``. A part that is called twice leaves its
-    last output.
+    The keys are the submodules' names, such as ``encoder.layers.0.feed_forward``. Of a submodule
+    that is called twice only the last output is kept; outputs that are no tensor are left out.
 
     >>> import torch
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
@@ -114,10 +114,10 @@ class RecordingCache:
     ([((1, 2, 3, 4), (1, 2, 3, 4))], 3)
 
     Args:
-        fixed: Whether the first update is the last, as in cross-attention.
+        fixed: Whether the cache is full after its first update, as for cross-attention.
 
     Attributes:
-        shapes: For each update, the shapes of the keys and of the values.
+        shapes: For each update the shapes of its keys and of its values.
 
     Source: chapter "Caching keys and values".
     """
@@ -129,7 +129,10 @@ class RecordingCache:
         self._values: list[Tensor] = []
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Add keys and values of new tokens; return those of all tokens so far."""
+        """Add keys and values of new tokens; return the keys and values of all tokens so far.
+
+        All are ``(batch, num_heads, length, head_dim)``.
+        """
         self.shapes.append((tuple(keys.shape), tuple(values.shape)))
         self._keys.append(keys)
         self._values.append(values)
@@ -137,17 +140,19 @@ class RecordingCache:
 
     @property
     def length(self) -> int:
-        """Number of tokens held."""
+        """Number of tokens whose keys and values the cache holds."""
         return sum(keys.size(2) for keys in self._keys)
 
     @property
     def final(self) -> KeysAndValues | None:
-        """The first update, if ``fixed``; None otherwise."""
+        """Keys and values of the first update if ``fixed``; None before it, and otherwise."""
         return (self._keys[0], self._values[0]) if self._fixed and self._keys else None
 
 
 def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str, int]:
-    """Call an attention layer; return the number of tokens that each projection maps, by its name.
+    """Call an attention layer; return by its name how many tokens each linear projection maps.
+
+    ``args`` and ``settings`` are passed to the layer.
 
     >>> import torch
     >>> layer = MultiHeadAttention(4, 2)
@@ -176,69 +181,13 @@ def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str,
 
 
 def count_places(cache: AttentionCache, keys: Tensor, values: Tensor, *, updates: int) -> int:
-    """Update a cache repeatedly; return how many buffers hold the keys and values that it returns.
+    """Update a cache ``updates`` times; return how many buffers its answers occupy in memory.
 
-    ``keys`` and ``values`` are the same in each update. A cache that joins old and new returns new
-    buffers each time; one that returns views of a buffer uses it again.
+    Each update adds the same ``keys`` and ``values``, ``(batch, num_heads, length, head_dim)``. A
+    cache that concatenates returns new buffers each time; one that returns views of a buffer uses
+    it again.
 
     Source: chapter "Caching keys and values".
     """
-    answers = [cache.update(keys, values) for _ in range(updates)]  # kept: no place is used twice
+    answers = [cache.update(keys, values) for _ in range(updates)]  # kept, so none is freed
     return len({tensor.untyped_storage().data_ptr() for pair in answers for tensor in pair})
-
-
-class RecordingOptimizer:
-    """Records gradients in place of an optimizer that would update.
-
-    Args:
-        model: The model whose gradients to record.
-
-    Attributes:
-        steps: How often ``step`` was called.
-        gradients: For each parameter's name its gradient when ``step`` was last called, a copy;
-            None where there was none.
-        param_groups: As torch's optimizers have them: one group of matrices, one of vectors, as
-            where the second are not decayed.
-
-    Source: chapter "Training a Transformer".
-
-    Example:
-        >>> import torch
-        >>> model = nn.Linear(2, 1)
-        >>> optimizer = RecordingOptimizer(model)
-        >>> model(torch.ones(1, 2)).sum().backward()
-        >>> optimizer.step()
-        >>> optimizer.steps, optimizer.gradients["weight"]
-        (1, tensor([[1., 1.]]))
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self.steps = 0
-        self.gradients: dict[str, Tensor | None] = {}
-        parameters = list(model.parameters())
-        self.param_groups = [
-            {"params": [p for p in parameters if p.dim() >= 2]},
-            {"params": [p for p in parameters if p.dim() < 2]},
-        ]
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the model's gradients."""
-        self._model.zero_grad(set_to_none)
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Record the gradients, after those that the closure computes, if there is one."""
-        with torch.enable_grad():
-            loss = None if closure is None else closure()
-        self.steps += 1
-        self.gradients = {
-            name: None if parameter.grad is None else parameter.grad.clone()
-            for name, parameter in self._model.named_parameters()
-        }
-        return loss
-
-    @property
-    def norm(self) -> float:
-        """The Euclidean norm of all gradients together; 0 if there are none."""
-        found = [gradient for gradient in self.gradients.values() if gradient is not None]
-        return math.sqrt(sum(float(gradient.square().sum()) for gradient in found))

@@ -1,10 +1,9 @@
-"""Agreement: a small grammar of English in which every word belongs to a noun, near or far.
+"""Agreement: sentences of a small English grammar in which the head noun of each word is known.
 
-``the old writer of the books near the door is``: the verb belongs to *writer*, three nouns back;
-*old* and the first *the* too; each of the others to the nearest noun. So it is known where a model
-must look. Nouns after a preposition tempt a model that takes the nearest one.
+In ``the old writer of the books near the door is`` the head of the verb is *writer*, though *door*
+is nearer; so attention can be compared with the truth.
 
-Dimensions: batch; length (tokens), the longest of the batch.
+Dimensions: batch; length (tokens of the longest sentence of the batch).
 """
 
 import random
@@ -19,17 +18,17 @@ SINGULAR_NOUNS = ("writer", "book", "boy", "apple", "door", "garden")
 PLURAL_NOUNS = ("writers", "books", "boys", "apples", "doors", "gardens")
 PREPOSITIONS = ("of", "near", "behind")
 VERB = "is/are"
-"""Stands for either form of the verb, so that the form does not give the answer away."""
+"""One token for both forms of the verb, because the form would reveal the number of its noun."""
 
 WORDS = ("<pad>", *DETERMINERS, *ADJECTIVES, *SINGULAR_NOUNS, *PLURAL_NOUNS, *PREPOSITIONS, VERB)
-"""The vocabulary: a word's place is its token id, and ``<pad>`` is ``PAD_ID``."""
+"""The vocabulary: a word's index is its token id; that of ``<pad>`` is ``PAD_ID``."""
 
 _ID = {word: i for i, word in enumerate(WORDS)}
 _NOUNS = (*SINGULAR_NOUNS, *PLURAL_NOUNS)
 
 
 def encode(sentence: str) -> torch.Tensor:
-    """Turn words of ``WORDS``, separated by blanks, into token ids ``(length,)``."""
+    """Turn words of ``WORDS``, separated by spaces, into token ids ``(length,)``, int64."""
     unknown = [word for word in sentence.split() if word not in _ID]
     if unknown:
         raise ValueError(f"sentence must be of words in WORDS, got {unknown[0]!r}")
@@ -39,21 +38,21 @@ def encode(sentence: str) -> torch.Tensor:
 def draw_agreement(
     batch_size: int, *, max_phrases: int, generator: torch.Generator
 ) -> AlignedBatch:
-    """Draw sentences, and for each word the noun that it belongs to.
+    """Draw sentences with the head noun of each word.
 
     A sentence is a noun phrase, up to ``max_phrases - 1`` times a preposition and a noun phrase,
-    and the verb. A noun phrase is *the*, half the time an adjective, and a noun; no noun comes
-    twice. Determiner and adjective belong to the noun that follows, a noun to itself, a preposition
-    to the noun before it, the verb to the first noun.
+    and the verb. A noun phrase is *the*, half the time an adjective, and a noun; no noun occurs
+    twice. The head of a determiner or an adjective is the noun that follows, of a noun that noun
+    itself, of a preposition the noun before it, of the verb the first noun.
 
     Args:
         batch_size: Number of sentences.
-        max_phrases: Most noun phrases of a sentence; every number from 1 on is equally likely.
+        max_phrases: Most noun phrases of a sentence; every number from 1 to it is equally likely.
         generator: Source of the random numbers, on the CPU.
 
     Returns:
-        The batch: ``src`` the words, ``tgt`` the nouns they belong to, ``alignment`` where those
-        stand. The longest sentence has ``4 * max_phrases`` words.
+        The batch: ``src`` has the words, ``tgt`` their heads, ``alignment`` the positions of the
+        heads. A sentence has at most ``4 * max_phrases`` words.
 
     Source: chapter "Self-attention".
     """
@@ -62,8 +61,7 @@ def draw_agreement(
     if not 1 <= max_phrases <= len(_NOUNS):
         raise ValueError(f"max_phrases must be from 1 to {len(_NOUNS)}, got {max_phrases}")
     # Many single draws: Python's generator, seeded by torch's, makes them a hundred times faster.
-    seed = int(torch.randint(2**62, (1,), generator=generator))
-    dice = random.Random(seed)  # noqa: S311 -- sentences, not secrets
+    dice = random.Random(int(torch.randint(2**62, (1,), generator=generator)))  # noqa: S311
     drawn = [_draw_sentence(max_phrases, dice) for _ in range(batch_size)]
     lengths = torch.tensor([len(words) for words, _ in drawn])
     src = torch.full((batch_size, int(lengths.max())), PAD_ID)
@@ -76,8 +74,9 @@ def draw_agreement(
 
 
 def _draw_sentence(max_phrases: int, dice: random.Random) -> tuple[list[str], list[int]]:
+    """Return the words of a sentence and for each word the position of its head."""
     words: list[str] = []
-    heads: list[int] = []  # for each word, where its noun stands
+    heads: list[int] = []
     for noun in dice.sample(_NOUNS, dice.randint(1, max_phrases)):
         if words:
             heads.append(len(words) - 1)  # a preposition: the noun just before it

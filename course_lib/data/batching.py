@@ -1,6 +1,6 @@
-"""Batching: sequences of different lengths, put together with little padding.
+"""Batching: sequences of different lengths in batches with little padding, at the end.
 
-Dimensions: batch; length, src_len, tgt_len (tokens). Padding comes last in a sequence.
+Dimensions: batch; length, src_len, tgt_len (tokens).
 """
 
 from collections.abc import Sequence
@@ -14,21 +14,11 @@ from course_lib.layers.masks import causal_mask, padding_mask
 
 
 def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
-    """Fill sequences up to the length of the longest.
+    """Pad sequences of token ids to the longest: ``(batch, length)``, int64.
 
     >>> pad_sequences([[5, 6, 7], [8]], pad_id=0)
     tensor([[5, 6, 7],
             [8, 0, 0]])
-
-    Args:
-        sequences: Token ids of each; at least one.
-        pad_id: The token id to fill with.
-
-    Returns:
-        ``(batch, length)``, int64.
-
-    Raises:
-        ValueError: There is no sequence.
 
     Source: chapter "Training a Transformer".
     """
@@ -44,19 +34,16 @@ def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
 def token_batches(
     lengths: Sequence[int], *, max_tokens: int, generator: torch.Generator | None = None
 ) -> list[list[int]]:
-    """Divide a corpus into batches of about the same number of tokens.
-
-    Sequences of similar length go together, so that there is little padding. Batches of long
-    sequences hold fewer of them.
+    """Divide a corpus into batches of about the same number of tokens and of similar lengths.
 
     >>> token_batches([2, 9, 3, 8], max_tokens=18)
     [[0, 2], [3, 1]]
 
     Args:
-        lengths: Tokens of each sequence; of a pair, those of its longer side.
-        max_tokens: A batch, filled up to its longest sequence, holds at most so many tokens.
-        generator: Shuffles sequences of equal length, then the batches; on the CPU. None leaves
-            all in order of length, as one wants it for evaluation.
+        lengths: Length of each sequence (tokens); of a pair that of its longer side.
+        max_tokens: Most tokens of a batch, padding included.
+        generator: Shuffles sequences of equal length, then the batches; on the CPU. With None all
+            are in order of length, for evaluation.
 
     Returns:
         For each batch the indices of its sequences; every index is in exactly one batch.
@@ -89,7 +76,7 @@ def token_batches(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Pairs of source and target, as a model for translation trains on them.
+    """Pairs of source and target sentences, to train a translation model.
 
     >>> batch = Batch.collate([([5, 6], [7]), ([8], [9, 5])], pad_id=0, bos_id=1, eos_id=2)
     >>> batch.src
@@ -100,10 +87,10 @@ class Batch:
             [1, 9, 5, 2]])
 
     Attributes:
-        src: ``(batch, src_len)``, token ids of the sources, filled up with ``pad_id``.
-        tgt: ``(batch, 1 + tgt_len)``, those of the targets: the start, the tokens with the end
-            behind them, padding.
-        pad_id: The token id that fills sequences up.
+        src: ``(batch, src_len)``, token ids of the sources: tokens, end token, padding.
+        tgt: ``(batch, 1 + tgt_len)``, token ids of the targets: start token, tokens, end token,
+            padding.
+        pad_id: Id of the padding token.
     """
 
     src: Tensor
@@ -119,7 +106,7 @@ class Batch:
         bos_id: int,
         eos_id: int,
     ) -> Self:
-        """Make a batch of pairs of token ids without start and end; both are added."""
+        """Make a batch of pairs of token ids; add the start and end tokens."""
         sources = [[*src, eos_id] for src, _ in pairs]
         targets = [[bos_id, *tgt, eos_id] for _, tgt in pairs]
         return cls(
@@ -128,12 +115,12 @@ class Batch:
 
     @property
     def tgt_input(self) -> Tensor:
-        """Inputs of the decoder, ``(batch, tgt_len)``: the targets without their last token."""
+        """Inputs of the decoder ``(batch, tgt_len)``: ``tgt`` without its last column."""
         return self.tgt[:, :-1]
 
     @property
     def tgt_output(self) -> Tensor:
-        """Outputs wanted of the decoder, ``(batch, tgt_len)``: the targets without the start."""
+        """Labels for the decoder ``(batch, tgt_len)``: ``tgt`` without its first column."""
         return self.tgt[:, 1:]
 
     @property
@@ -143,7 +130,7 @@ class Batch:
 
     @property
     def tgt_mask(self) -> Tensor:
-        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where a target may attend to another."""
+        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where a target token may attend."""
         length = self.tgt_input.size(1)
         return padding_mask(self.tgt_input, self.pad_id) & causal_mask(
             length, device=self.tgt.device
@@ -151,7 +138,7 @@ class Batch:
 
     @property
     def num_tokens(self) -> int:
-        """Number of tokens that the decoder is to predict, without padding."""
+        """Number of labels in ``tgt_output`` that are no padding."""
         return int((self.tgt_output != self.pad_id).sum())
 
     def to(self, device: torch.device | str) -> Self:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 NOT_MASKED = -100
-"""The label of a place that the loss leaves out; PyTorch's ``ignore_index``."""
+"""The label of a token that the loss leaves out; PyTorch's ``ignore_index``."""
 
 Sentence = TypeVar("Sentence")
 

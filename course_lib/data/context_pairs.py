@@ -1,4 +1,4 @@
-"""Context pairs: words and their neighbours, and noise, for training word vectors.
+"""Context pairs: words with their neighbours, and a noise distribution, to train word vectors.
 
 Dimensions: num_pairs; num_words (in the corpus); window (words to each side); vocab_size.
 """
@@ -11,20 +11,13 @@ from torch import Tensor
 
 
 def context_pairs(sentences: Iterable[Sequence[int]], *, window: int) -> Tensor:
-    """Pair each word with each of its neighbours: what skip-gram learns from.
+    """Pair each word with each of its neighbours, skip-gram's training data.
+
+    Sentences are token ids; up to ``window`` words to each side are neighbours. Return pairs of a
+    word and a neighbour ``(num_pairs, 2)``, int64.
 
     >>> context_pairs([[7, 8, 9]], window=1).tolist()
     [[7, 8], [8, 7], [8, 9], [9, 8]]
-
-    Args:
-        sentences: Token ids of each; neighbours are of the same sentence.
-        window: How many words to each side are neighbours.
-
-    Returns:
-        ``(num_pairs, 2)``, int64: a word, and a neighbour.
-
-    Raises:
-        ValueError: ``window`` is not positive.
 
     Source: Mikolov et al. (2013a), section 3.2; chapter "Language models".
     """
@@ -39,9 +32,9 @@ def context_pairs(sentences: Iterable[Sequence[int]], *, window: int) -> Tensor:
 def context_windows(
     sentences: Iterable[Sequence[int]], *, window: int, pad_id: int
 ) -> tuple[Tensor, Tensor]:
-    """Pair each word with all of its neighbours: CBOW's training data.
+    """Pair each word with all of its neighbours at once, CBOW's training data.
 
-    Returns the words ``(num_words,)`` and their neighbours ``(num_words, 2 * window)``, int64,
+    Return the words ``(num_words,)`` and their neighbours ``(num_words, 2 * window)``, int64,
     padded at the end with ``pad_id``. Words without neighbours are left out.
 
     Source: Mikolov et al. (2013a), section 3.1; chapter "Language models".
@@ -53,10 +46,10 @@ def context_windows(
 
 
 def noise_distribution(counts: Tensor, *, power: float = 0.75) -> Tensor:
-    """Return how often to draw each word as noise: float64 ``(vocab_size,)``, of sum 1.
+    """Return the probability to draw each word as noise: float64 ``(vocab_size,)``.
 
-    The counts ``(vocab_size,)`` are raised to ``power``: 1 keeps their proportions, 0 draws all
-    alike. Tokens that never occur, such as padding, are never drawn.
+    The words' counts ``(vocab_size,)`` are raised to ``power``: 1 keeps their proportions, 0 makes
+    all words equally likely. The probability of a word with count 0, such as padding, is 0.
 
     Source: Mikolov et al. (2013b), section 2.2; chapter "Language models".
     """
@@ -71,6 +64,7 @@ def noise_distribution(counts: Tensor, *, power: float = 0.75) -> Tensor:
 def _neighbourhoods(
     sentences: Iterable[Sequence[int]], window: int
 ) -> Iterable[tuple[int, Sequence[int]]]:
+    """Yield each word and its neighbours, up to ``window`` words to each side."""
     if window < 1:
         raise ValueError(f"window must be at least 1, got {window}")
     for sentence in sentences:

@@ -1,6 +1,6 @@
-"""A nursery rhyme in which every verse repeats all verses before it: the past grows.
+"""A nursery rhyme in which every verse repeats the verses before it.
 
-Dimensions: verses; length (words), that of the longest verse.
+Dimensions: verses; length (words of the longest verse).
 """
 
 import torch
@@ -22,11 +22,10 @@ _LINES = (
 
 
 def read_rhyme() -> tuple[list[str], Tensor]:
-    """Return *The House that Jack Built*.
+    """Return *The House that Jack Built*: its sorted vocabulary, and its verses.
 
-    Returns:
-        The vocabulary, in the order of the alphabet; and the verses, ``(verses, length)``, int64, a
-        word being its place in the vocabulary. Full stops fill the shorter ones up.
+    The verses are ``(verses, length)``, int64: indices of words in the vocabulary, padded with full
+    stops.
     """
     verses = [f"this is {' '.join(_LINES[i::-1])} .".split() for i in range(len(_LINES))]
     vocabulary = sorted({word for verse in verses for word in verse})

@@ -32,17 +32,17 @@ from course_lib.tokenization.vocabulary import BOS, EOS, PAD, Vocabulary
 RELATIONS: tuple[tuple[str, ...], ...] = (("left", "of"), ("right", "of"), ("above",), ("below",))
 
 SHAPE_WORDS = 4
-"""Words that name a shape: the article, size, color, kind."""
+"""Number of words that name a shape: article, size, colour, kind."""
 
 
 def caption_vocabulary() -> Vocabulary:
-    """Return the vocabulary of the grammar and the special tokens, the same each time."""
+    """Return the vocabulary: the special tokens, then the words of the grammar."""
     relations = tuple(itertools.chain.from_iterable(RELATIONS))
     return Vocabulary.build([["a", *SIZES, *COLORS, *KINDS, *dict.fromkeys(relations)]])
 
 
 def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the captions of a scene that begin with its first and with its second shape."""
+    """Return a scene's caption that begins with its first shape, and that with its second."""
     first, second = scene
     return (
         (*_name(first), *_relation(first, second), *_name(second)),
@@ -51,9 +51,9 @@ def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def mentioned_shapes(words: tuple[str, ...], *, first: int) -> tuple[int, ...]:
-    """Return for each word of a caption the shape that it describes, 0 or 1; -1 for neither.
+    """Return for each word of a caption the index of the shape that it describes, or -1.
 
-    ``first`` is the shape of the scene with which the caption begins.
+    ``first`` is the index, 0 or 1, of the shape with which the caption begins.
     """
     relation = len(words) - 2 * SHAPE_WORDS
     return (first,) * SHAPE_WORDS + (-1,) * relation + (1 - first,) * SHAPE_WORDS
@@ -72,12 +72,11 @@ class CaptionedPictures:
 
     Attributes:
         pictures: ``(batch, 3, SIDE, SIDE)``, float32, from 0 to 1.
-        tgt: ``(batch, tgt_len)``, int64, token ids of ``caption_vocabulary``: the start token, the
-            caption, the end token, filled up with padding. A decoder reads ``tgt[:, :-1]`` and is
-            to write ``tgt[:, 1:]``.
-        mentions: ``(batch, tgt_len)``, int64: which shape of the scene each token tells of, 0 or 1,
-            and -1 for tokens that tell of neither.
-        scenes: The shapes in each picture.
+        tgt: ``(batch, tgt_len)``, int64, token ids of ``caption_vocabulary``: start token, caption,
+            end token, padding.
+        mentions: ``(batch, tgt_len)``, int64: index in the scene of the shape that each token
+            describes; -1 for other tokens.
+        scenes: The two shapes in each picture.
     """
 
     pictures: Tensor
@@ -87,17 +86,7 @@ class CaptionedPictures:
 
 
 def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> CaptionedPictures:
-    """Draw scenes, paint them, and describe each in one of its two true ways.
-
-    Args:
-        batch_size: Number of pictures.
-        generator: Source of the random numbers.
-
-    Returns:
-        The batch.
-
-    Raises:
-        ValueError: ``batch_size`` is not positive.
+    """Draw scenes, render them, and choose one of the two true captions of each.
 
     Source: chapter "Image captioning".
     """
@@ -123,10 +112,12 @@ def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> C
 
 
 def _name(shape: Shape) -> tuple[str, str, str, str]:
+    """Return the words that name a shape."""
     return "a", shape.size, shape.color, shape.kind
 
 
 def _relation(shape: Shape, other: Shape) -> tuple[str, ...]:
+    """Return the words for where a shape is relative to another."""
     down, right = shape.row - other.row, shape.column - other.column
     if abs(right) > abs(down):
         return ("right", "of") if right > 0 else ("left", "of")

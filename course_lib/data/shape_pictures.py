@@ -1,7 +1,6 @@
 """Pictures of coloured shapes, drawn by formula, so that their content is known.
 
-Dimensions: a picture is (3, SIDE, SIDE), red, green and blue from 0 to 1. Positions are in pixels,
-rows counted from the top, columns from the left.
+A picture is ``(3, SIDE, SIDE)``, float32: red, green and blue from 0 to 1.
 """
 
 import math
@@ -39,11 +38,8 @@ class Shape:
         kind: One of ``KINDS``.
         color: One of ``COLORS``.
         size: One of ``SIZES``.
-        row: Row of its centre, in pixels from the top.
-        column: Column of its centre, in pixels from the left.
-
-    Raises:
-        ValueError: ``kind``, ``color`` or ``size`` is not one of these.
+        row: Position of its centre (pixels from the top).
+        column: Position of its centre (pixels from the left).
     """
 
     kind: str
@@ -53,7 +49,7 @@ class Shape:
     column: float
 
     def __post_init__(self) -> None:
-        """Check that kind, colour and size are among those that can be drawn."""
+        """Check kind, colour and size."""
         for name, allowed in (("kind", KINDS), ("color", COLORS), ("size", SIZES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
@@ -62,13 +58,13 @@ class Shape:
 
 
 Scene = tuple[Shape, Shape]
-"""Two shapes that do not touch, clearly side by side or one above the other."""
+"""Two shapes side by side or one above the other, which do not touch."""
 
 
 def draw_scene(generator: torch.Generator) -> Scene:
-    """Draw two different shapes at random, far enough apart for their relation to be clear.
+    """Draw two different shapes at random, clearly side by side or one above the other.
 
-    Along one axis their centres are at least 11.5 pixels apart, across it at most 5.
+    Their centres are at least 11.5 pixels apart along one axis, and at most 5 along the other.
     """
 
     def choose(options: tuple[str, ...]) -> str:
@@ -99,10 +95,9 @@ def draw_scene(generator: torch.Generator) -> Scene:
 
 
 def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -> Tensor:
-    """Paint shapes on grey, later ones over earlier ones: ``(3, SIDE, SIDE)``, float32, 0 to 1.
+    """Paint shapes on a grey background, later ones over earlier ones; return the picture.
 
-    Each shape is given by its signed distance, negative inside; a pixel within half a pixel of the
-    edge is mixed, so edges are smooth. With a generator noise is added.
+    Pixels within half a pixel of an edge mix both colours. With a generator add noise.
     """
     picture = torch.full((3, SIDE, SIDE), _BACKGROUND)
     centres = torch.arange(SIDE) + 0.5  # of the pixels
@@ -118,9 +113,10 @@ def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -
 
 
 def _signed_distance(kind: str, x: Tensor, y: Tensor, radius: float) -> Tensor:
-    """Return the distance to a shape's edge in pixels, negative inside.
+    """Return the distance of pixels to a shape's edge, negative inside; outside a lower bound.
 
-    Outside corners it is a lower bound.
+    ``x`` (to the right) and ``y`` (downwards) are relative to its centre, ``(SIDE, SIDE)``; all are
+    in pixels.
     """
     if kind == "circle":
         return (x.square() + y.square()).sqrt() - radius

@@ -1,10 +1,9 @@
 """Toy tasks whose alignment is known: copy, reverse and sort.
 
-Each target token is one of the source tokens, so the source position that a model must look at is
-known, and attention can be held against the truth. Any size can be drawn, from a seed.
+Each target token is one of the source tokens, so attention can be compared with the truth.
 
-Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD_ID`` fills short
-sequences, ``BOS_ID`` begins a decoder's output, symbols run from ``FIRST_SYMBOL_ID``.
+Dimensions: batch; length (tokens of the longest sequence of the batch). Token ids: ``PAD_ID`` for
+padding, ``BOS_ID`` for a decoder's start token, symbols from ``FIRST_SYMBOL_ID`` on.
 """
 
 from collections.abc import Callable
@@ -20,7 +19,7 @@ FIRST_SYMBOL_ID = 2
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AlignedBatch:
-    """Pairs of sequences, and where each target token comes from.
+    """Pairs of source and target sequences with the true alignment.
 
     >>> generator = torch.Generator().manual_seed(0)
     >>> batch = draw_reverse(2, min_length=3, max_length=3, num_symbols=9, generator=generator)
@@ -28,10 +27,10 @@ class AlignedBatch:
     (True, tensor([2, 1, 0]))
 
     Attributes:
-        src: ``(batch, length)``, token ids of the sources, filled up with ``PAD_ID``.
-        tgt: ``(batch, length)``, token ids of the targets, filled up with ``PAD_ID``.
+        src: ``(batch, length)``, token ids of the sources, padded with ``PAD_ID``.
+        tgt: ``(batch, length)``, token ids of the targets, likewise.
         alignment: ``(batch, length)``: ``tgt[b, t] == src[b, alignment[b, t]]``; -1 at padding.
-        lengths: ``(batch,)``, how many tokens of each pair are no padding.
+        lengths: ``(batch,)``, number of tokens of each pair, without padding.
     """
 
     src: Tensor
@@ -41,7 +40,7 @@ class AlignedBatch:
 
     @property
     def previous(self) -> Tensor:
-        """The tokens before those of ``tgt``: ``BOS_ID``, then ``tgt`` without its last token."""
+        """Decoder inputs ``(batch, length)``: ``BOS_ID``, then ``tgt`` without its last column."""
         shifted = self.tgt.roll(1, dims=1)
         shifted[:, 0] = BOS_ID
         return shifted
@@ -65,19 +64,19 @@ def draw_copy(
     generator: torch.Generator,
     distinct: bool = False,
 ) -> AlignedBatch:
-    """Draw sequences to be written again as they are.
+    """Draw sequences to copy: ``alignment[b, t] = t``.
 
     Args:
         batch_size: Number of sequences.
         min_length: Fewest tokens of a sequence.
         max_length: Most tokens of a sequence; every length between is equally likely.
-        num_symbols: Symbols are drawn from ``FIRST_SYMBOL_ID`` to ``FIRST_SYMBOL_ID +
-            num_symbols - 1``, so a model needs a vocabulary of ``FIRST_SYMBOL_ID + num_symbols``.
+        num_symbols: Number of symbols. Their ids begin at ``FIRST_SYMBOL_ID``, so a model needs a
+            vocabulary of ``FIRST_SYMBOL_ID + num_symbols``.
         generator: Source of the random numbers, on the CPU.
-        distinct: Draw no symbol twice in a sequence.
+        distinct: Whether the symbols of a sequence are all different.
 
     Returns:
-        The batch; ``alignment[b, t] = t``.
+        The batch.
 
     Source: chapter "What attention learns, and what it can't".
     """
@@ -96,9 +95,9 @@ def draw_reverse(
     generator: torch.Generator,
     distinct: bool = False,
 ) -> AlignedBatch:
-    """Draw sequences to be written backwards: ``alignment[b, t] = lengths[b] - 1 - t``.
+    """Draw sequences to reverse: ``alignment[b, t] = lengths[b] - 1 - t``.
 
-    The arguments and errors are those of ``draw_copy``.
+    The arguments are those of ``draw_copy``.
 
     Source: chapter "What attention learns, and what it can't".
     """
@@ -117,10 +116,9 @@ def draw_sort(
     generator: torch.Generator,
     distinct: bool = True,
 ) -> AlignedBatch:
-    """Draw sequences to be written in ascending order of their token ids.
+    """Draw sequences to sort by token id: ``alignment[b, t]`` is the position of the t-th smallest.
 
-    The arguments and errors are those of ``draw_copy``; ``alignment[b, t]`` is where the t-th
-    smallest symbol stands. Equal symbols keep their order, where ``distinct`` allows any.
+    The arguments are those of ``draw_copy``. The sort is stable.
 
     Source: chapter "What attention learns, and what it can't".
     """
@@ -140,6 +138,7 @@ def _draw_sources(
     generator: torch.Generator,
     distinct: bool,
 ) -> tuple[Tensor, Tensor]:
+    """Return source sequences ``(batch, length)`` and their lengths ``(batch,)``."""
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     if not 1 <= min_length <= max_length:
@@ -168,6 +167,11 @@ def _draw_sources(
 def _align(
     src: Tensor, lengths: Tensor, source_of: Callable[[Tensor, Tensor], Tensor]
 ) -> AlignedBatch:
+    """Make a batch whose targets are the source tokens at the positions ``source_of`` returns.
+
+    ``source_of`` maps target positions ``(length,)`` and lengths ``(batch,)`` to source positions
+    that broadcast to ``(batch, length)``.
+    """
     position = torch.arange(src.size(1))
     is_padding = position >= lengths[:, None]  # (batch, length)
     origin = source_of(position, lengths).masked_fill(is_padding, 0)

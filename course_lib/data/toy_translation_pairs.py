@@ -1,11 +1,10 @@
-"""A small world in English and French, to translate: animals that see and chase each other.
+"""Translation pairs of a tiny English and French: animals that see and chase each other.
 
-Nouns have a gender, and their articles and adjectives agree with it; some adjectives stand before
-their noun, most behind it; a negation takes two words, one on each side of the verb. No frog is
-green.
+French articles and adjectives agree with the gender of their noun; some adjectives come before the
+noun, most after it; a negation takes two words, one on each side of the verb. No frog is green.
 
-Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD`` fills short
-sentences, ``START`` begins the output of a decoder, ``END`` ends a sentence.
+Dimensions: batch; length, src_len, tgt_len (tokens of the longest sentence of the batch). Token
+ids: ``PAD`` for padding, ``START`` for a decoder's start token, ``END`` after each sentence.
 """
 
 import random
@@ -32,24 +31,17 @@ ENGLISH: list[str] = [
     *_SPECIAL, *_ARTICLES, *_BEFORE, *_BEHIND, *_NOUNS, *_VERBS,
     *(f"{verb}s" for verb in _VERBS), "does", "not",
 ]  # fmt: skip
-"""The English vocabulary; a token id is a word's place in it."""
+"""The English vocabulary; a word's index is its token id."""
 
 FRENCH: list[str] = [
     *_SPECIAL, *_VERBS.values(), *(noun for noun, _ in _NOUNS.values()),
     *(form for forms in (_ARTICLES | _BEFORE | _BEHIND).values() for form in forms), "ne", "pas",
 ]  # fmt: skip
-"""The French vocabulary, likewise."""
+"""The French vocabulary; a word's index is its token id."""
 
 
 def draw_sentence(dice: random.Random) -> tuple[list[str], list[str]]:
-    """Draw a sentence and its translation.
-
-    Args:
-        dice: Source of the random numbers.
-
-    Returns:
-        The English words and the French words.
-    """
+    """Draw a sentence; return its English words and its French words."""
     (subject, sujet), (thing, objet) = _draw_noun_phrase(dice), _draw_noun_phrase(dice)
     verb = dice.choice(list(_VERBS))
     if dice.random() < 0.3:
@@ -59,6 +51,7 @@ def draw_sentence(dice: random.Random) -> tuple[list[str], list[str]]:
 
 
 def _draw_noun_phrase(dice: random.Random) -> tuple[list[str], list[str]]:
+    """Draw a noun with an article, perhaps an adjective; return its English and French words."""
     article, noun = dice.choice(list(_ARTICLES)), dice.choice(list(_NOUNS))
     name, gender = _NOUNS[noun]
     english, french = [article, noun], [_ARTICLES[article][gender], name]
@@ -73,18 +66,10 @@ def _draw_noun_phrase(dice: random.Random) -> tuple[list[str], list[str]]:
 def token_ids(
     sentences: Sequence[Sequence[str]], vocabulary: Sequence[str], *, start: Sequence[int] = ()
 ) -> Tensor:
-    """Turn sentences into token ids.
+    """Turn sentences, each a list of words, into token ids ``(batch, length)``, int64.
 
-    Args:
-        sentences: The words of each.
-        vocabulary: ``ENGLISH`` or ``FRENCH``.
-        start: Token ids that stand before the words.
-
-    Returns:
-        ``(batch, length)``, int64: the words, ``END``, and ``PAD`` behind it.
-
-    Raises:
-        ValueError: A word is not in the vocabulary.
+    ``vocabulary`` is ``ENGLISH`` or ``FRENCH``; an unknown word raises a ``ValueError``. Each row
+    has the ids ``start``, those of the words, ``END``, and ``PAD``.
     """
     rows = [[*start, *map(vocabulary.index, words), END] for words in sentences]
     longest = max(map(len, rows))
@@ -92,14 +77,10 @@ def token_ids(
 
 
 def draw_batch(size: int) -> tuple[Tensor, Tensor]:
-    """Draw sentences and their translations, by torch's own random numbers.
+    """Draw ``size`` sentences, seeded by PyTorch's default generator.
 
-    Args:
-        size: Number of sentences.
-
-    Returns:
-        Source ``(batch, src_len)`` and target ``(batch, 1 + tgt_len)``, which begins with
-        ``START``; int64.
+    Return token ids, int64: sources ``(batch, src_len)``, and targets ``(batch, 1 + tgt_len)`` that
+    begin with ``START``.
     """
     dice = random.Random(int(torch.randint(2**31, ())))  # noqa: S311 -- nothing secret
     english, french = zip(*[draw_sentence(dice) for _ in range(size)], strict=True)

@@ -1,9 +1,8 @@
-"""Alignment error: attention weights held against a known alignment.
+"""Alignment error: attention weights compared with a known alignment.
 
-An alignment is given in one of two ways. As positions ``(batch, query_len)``, int64: for each
-query the key that it should attend to, -1 where there is none. Or, where a query can have several,
-as links ``(batch, query_len, key_len)``, bool, as ``SentencePair.alignment_matrix`` gives them. A
-query without any key is not counted.
+An alignment is either positions ``(batch, query_len)``, int64: for each query the key that it
+should attend to, or -1. Or, if a query can have several keys, it is links ``(batch, query_len,
+key_len)``, bool, as from ``SentencePair.alignment_matrix``. Queries without a key are not counted.
 
 Dimensions: batch; query_len and key_len (tokens).
 """
@@ -47,7 +46,7 @@ def unaligned_attention(weights: Tensor, alignment: Tensor) -> float:
 
 
 def _links(weights: Tensor, alignment: Tensor) -> Tensor:
-    """Return the alignment as links, checked against the weights."""
+    """Return the alignment as links ``(batch, query_len, key_len)`` after checking its shape."""
     fits = alignment.shape in (weights.shape[:2], weights.shape)
     if weights.dim() != 3 or not fits:
         raise ValueError(

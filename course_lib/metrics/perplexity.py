@@ -1,7 +1,4 @@
-"""Perplexity: how surprised a language model is by the tokens that came.
-
-Probabilities are kept as their logarithms, in nats: products of many would be too small for
-floating point, sums of logarithms are not.
+"""Perplexity of a language model, from the log-probabilities of tokens (nats).
 
 Dimensions: batch; length (tokens); vocab_size.
 """
@@ -12,7 +9,7 @@ from torch import Tensor
 
 
 def token_log_probabilities(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the log-probabilities (nats) of ``(...)`` targets by logits ``(..., vocab_size)``.
+    """Return the log-probabilities (nats) of targets ``(...)`` under logits ``(..., vocab_size)``.
 
     Source: chapter "Language models".
     """
@@ -26,19 +23,17 @@ def token_log_probabilities(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def perplexity(log_probabilities: Tensor, is_counted: Tensor | None = None) -> float:
-    """Return among how many equally probable tokens a model might as well have guessed.
+    """Compute the perplexity: ``exp`` of the mean of ``-log p`` over all tokens of a corpus.
 
-    It is ``exp`` of the mean of ``-log p`` over all tokens of the corpus: 1 for a model that is
-    always certain and right, ``vocab_size`` for one that knows nothing, infinite for one that finds
-    a token impossible which did come.
+    It is 1 for a model that is always certain and right, ``vocab_size`` for uniform predictions,
+    and infinite if a token that occurs has probability 0.
 
     >>> round(perplexity(torch.tensor([0.5, 0.125]).log()), 6)
     4.0
 
     Args:
-        log_probabilities: Of the tokens that came, in nats, any shape such as ``(batch, length)``.
-        is_counted: Boolean, same shape, True where a token is counted and False at padding; all of
-            them if None.
+        log_probabilities: Of the corpus's tokens (nats), any shape such as ``(batch, length)``.
+        is_counted: Boolean, same shape, False at padding; None counts all tokens.
 
     Returns:
         The perplexity per token, at least 1.

@@ -26,25 +26,21 @@ def plot_attention(
     key_axis: str = "key",
     query_axis: str = "query",
 ) -> Picture:
-    """Draw attention weights: a row for each query, a column for each key, darker for more.
+    """Draw attention weights: a row for each query, a column for each key, darker for larger.
 
     Args:
         weights: ``(query_len, key_len)``, from 0 to 1; or several such tensors, by their headings.
         key_labels: A label for each key.
         query_labels: A label for each query.
         alt: Alternative text.
-        alignment: ``(query_len,)``, for each query the key that it should attend to, marked by a
-            frame; -1 where there is none.
-        numbers: Print each weight in its cell.
-        role: The role in ``COLORS`` whose colour the cells take.
-        key_axis: Label of the keys.
-        query_axis: Label of the queries.
+        alignment: ``(query_len,)``, for each query the key whose cell gets a frame, or -1.
+        numbers: Whether to print each weight in its cell.
+        role: The role in ``COLORS`` whose colour the cells have.
+        key_axis: Label of the axis of keys.
+        query_axis: Label of the axis of queries.
 
     Returns:
         The picture.
-
-    Raises:
-        ValueError: Labels and weights differ in number, or a weight is not between 0 and 1.
     """
     panels = dict(weights) if isinstance(weights, Mapping) else {"": weights}
     expected = (len(query_labels), len(key_labels))
@@ -78,7 +74,8 @@ def plot_attention(
 
 
 def _draw_weights(ax: Axes, weights: Tensor, color: str, numbers: bool) -> None:
-    # Opacity, not a colour map: no weight is the page itself, in the light theme and in the dark.
+    """Draw the cells: the larger a weight, the more opaque."""
+    # Opacity instead of a colour map, so that 0 shows the background of a light or a dark page.
     strongest = 0.5 if numbers else 1.0  # pale enough for the numbers to be read
     query_len, key_len = weights.shape
     for i, row in enumerate(weights.clamp(max=1).tolist()):
@@ -99,10 +96,12 @@ def _draw_weights(ax: Axes, weights: Tensor, color: str, numbers: bool) -> None:
 
 
 def _short(weight: float) -> str:
+    """Format a weight for its cell, such as ``.25``."""
     return "1" if weight > 0.995 else f"{weight:.2f}".removeprefix("0")
 
 
 def _mark_alignment(ax: Axes, alignment: Tensor | None) -> None:
+    """Draw a frame around the key of each query, if there is an alignment ``(query_len,)``."""
     for i, j in enumerate([] if alignment is None else alignment.tolist()):
         if j >= 0:
             ax.add_patch(
@@ -111,6 +110,7 @@ def _mark_alignment(ax: Axes, alignment: Tensor | None) -> None:
 
 
 def _label_cells(ax: Axes, key_labels: Sequence[str], query_labels: Sequence[str]) -> None:
+    """Write the labels at both axes, those of the keys slanted if they are long."""
     slanted = any(len(label) > 3 for label in key_labels)
     ax.set_xticks(
         range(len(key_labels)),

@@ -14,21 +14,11 @@ _GAP = 0.06  # inches between a word and its branches
 
 
 def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> Picture:
-    """Draw the tree of a beam search; the path of the best result is heavy.
+    """Draw the tree of a beam search, as ``beam_tree`` returns it; the best path is bold.
 
-    Below each token stands the log-probability (nats) of the sequence up to it. Dashed grey lines
-    lead to dropped sequences. A result is followed by its rank, 1 for the best.
-
-    Args:
-        tree: As ``beam_tree`` gives it.
-        labels: The word of each token id; those of ids that do not occur are not used.
-        alt: Alternative text.
-
-    Returns:
-        The picture.
-
-    Raises:
-        ValueError: The tree is empty, or a token has no label.
+    Below each token is the log-probability (nats) of the hypothesis up to it. Dashed grey lines
+    lead to dropped hypotheses. A result is followed by its rank, 1 for the best. ``labels`` are the
+    words of the token ids from 0, ``alt`` is the alternative text.
     """
     if not tree:
         raise ValueError("tree must hold the prompt at least, got no node")
@@ -45,7 +35,7 @@ def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> 
         ax.set_xlim(-0.15, width - 0.15)
         ax.set_ylim((max(heights) + 0.7) * _ROW, -0.6 * _ROW)
         ax.axis("off")
-        ends: list[float] = []  # for each node where its word ends
+        ends: list[float] = []  # for each node the right end of its word (inches)
         for index, node in enumerate(tree):
             word = "start" if node.token is None else labels[node.token]
             x, y = node.length * _STEP, heights[index] * _ROW
@@ -57,7 +47,7 @@ def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> 
 
 
 def _heights(tree: Sequence[BeamNode]) -> list[float]:
-    """Return each node's height: a leaf has its own row, others the middle of their children."""
+    """Return each node's row: leaves are in rows 0, 1, ..., others amid their children."""
     children: list[list[int]] = [[] for _ in tree]
     for index, node in enumerate(tree):
         if node.parent is not None:
@@ -66,6 +56,7 @@ def _heights(tree: Sequence[BeamNode]) -> list[float]:
     rows = 0
 
     def place(index: int) -> None:
+        """Set the rows of a node and of those below it."""
         nonlocal rows
         below = sorted(children[index], key=lambda i: tree[i].log_probability, reverse=True)
         for child in below:
@@ -81,6 +72,7 @@ def _heights(tree: Sequence[BeamNode]) -> list[float]:
 
 
 def _path_to_best(tree: Sequence[BeamNode]) -> set[int]:
+    """Return the indices of the best result and of the nodes before it."""
     index = next((i for i, node in enumerate(tree) if node.rank == 0), None)
     path: set[int] = set()
     while index is not None:
@@ -92,6 +84,7 @@ def _path_to_best(tree: Sequence[BeamNode]) -> set[int]:
 def _draw_branch(
     ax: Axes, start: tuple[float, float], end: tuple[float, float], node: BeamNode, best: bool
 ) -> None:
+    """Draw the line to a node between two points (inches), bold on the best path."""
     dropped = node.fate == "dropped"
     ax.plot(
         (start[0], end[0]),
@@ -103,7 +96,7 @@ def _draw_branch(
 
 
 def _write_token(ax: Axes, x: float, y: float, word: str, node: BeamNode, best: bool) -> float:
-    """Write a word, and its number below it; return where the word ends."""
+    """Write a node's word and log-probability; return the right end of the word (inches)."""
     color = COLORS["mask"] if node.fate == "dropped" else INK
     if node.rank is not None:
         word = f"{word}  ({node.rank + 1})"

@@ -25,21 +25,18 @@ def plot_curves(
     """Draw one or several curves in one frame.
 
     Args:
-        curves: Each curve, by its label in the legend: its heights, drawn against 0, 1, 2, ...; or
-            a pair of positions and heights.
+        curves: Each curve by its label in the legend: a sequence of y values, drawn against 0, 1,
+            2, ...; or a pair of x values and y values.
         x_label: Label of the horizontal axis, with its unit.
         y_label: Label of the vertical axis, with its unit.
         alt: Alternative text.
-        roles: For some labels, the role of ``COLORS`` whose colour and dashes the curve takes.
-        log_x: Use a logarithmic axis to the right.
-        log_y: Use a logarithmic axis upwards.
-        markers: Mark each point.
+        roles: From the labels of some curves to the role in ``COLORS`` whose style they have.
+        log_x: Whether the horizontal axis is logarithmic.
+        log_y: Whether the vertical axis is logarithmic.
+        markers: Whether to mark each point.
 
     Returns:
         The picture.
-
-    Raises:
-        ValueError: There is no curve.
     """
     if not curves:
         raise ValueError("curves must hold at least one curve")
@@ -58,7 +55,7 @@ def plot_curves(
         if log_x:
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        elif counted:  # there is no layer 0.5
+        elif counted:  # no fractions, such as layer 0.5
             ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         if log_y:
             ax.set_yscale("log")
@@ -71,7 +68,7 @@ def plot_curves(
 
 
 def _label_few_powers(axis: Axis) -> None:
-    """Label 1, 2 and 5 as plain numbers where an axis spans too few powers of ten to count them."""
+    """Label 1, 2 and 5 as plain numbers if a logarithmic axis spans less than two powers of ten."""
     low, high = axis.get_view_interval()
     if high < 100 * low:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -80,4 +77,5 @@ def _label_few_powers(axis: Axis) -> None:
 
 
 def _is_pair(curve: tuple[Any, ...]) -> bool:
+    """Return whether a curve is a pair of x values and y values."""
     return len(curve) == 2 and all(np.ndim(part) == 1 for part in curve)

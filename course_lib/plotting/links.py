@@ -1,4 +1,4 @@
-"""Links between words: dependency arcs in one sentence, a word alignment between two."""
+"""Links between words: arcs within a sentence, and alignments between two sentences."""
 
 import math
 from collections.abc import Sequence
@@ -18,19 +18,11 @@ def plot_links(
     alt: str,
     tempting: Sequence[tuple[int, int]] = (),
 ) -> Picture:
-    """Draw a sentence with arcs from words to the words they depend on.
+    """Draw a sentence with an arc from each word to the word that it depends on.
 
-    Args:
-        words: The sentence.
-        links: Pairs (from, to) of positions, drawn as full arcs with an arrowhead at ``to``.
-        alt: Alternative text.
-        tempting: Pairs that would be wrong, drawn below the words, dotted.
-
-    Returns:
-        The picture.
-
-    Raises:
-        ValueError: A link names a position outside the sentence.
+    ``links`` are pairs (from, to) of positions in ``words``, with an arrowhead at the second;
+    ``tempting`` are wrong pairs, drawn as dotted arcs below the words. ``alt`` is the alternative
+    text.
     """
     for link in (*links, *tempting):
         if not all(0 <= position < len(words) for position in link):
@@ -58,19 +50,9 @@ def plot_links(
 def plot_alignment(
     src: Sequence[str], tgt: Sequence[str], links: Sequence[tuple[int, int]], *, alt: str
 ) -> Picture:
-    """Draw two sentences, one above the other, with lines between words that correspond.
+    """Draw a sentence above its translation, with lines between words that correspond.
 
-    Args:
-        src: The words above.
-        tgt: The words below.
-        links: Pairs of a position in ``src`` and one in ``tgt``.
-        alt: Alternative text.
-
-    Returns:
-        The picture.
-
-    Raises:
-        ValueError: A link names a position outside the sentences.
+    ``links`` are pairs of a position in ``src`` and one in ``tgt``; ``alt`` is alternative text.
     """
     for i, j in links:
         if not (0 <= i < len(src) and 0 <= j < len(tgt)):
@@ -101,10 +83,12 @@ def plot_alignment(
 
 
 def _write_word(ax: Axes, x: float, y: float, word: str, color: str = INK) -> None:
+    """Write a word centred at a point (inches)."""
     ax.text(x, y, word, ha="center", va="center", fontsize=11.5, color=color)
 
 
 def _draw_arc(ax: Axes, start: float, end: float, base: float, color: str, style: Any) -> None:
+    """Draw an arc with an arrowhead at ``end`` (inches), upwards if ``base`` is positive."""
     height = 0.56 * abs(end - start)
     up = math.copysign(1, base)
     ax.add_patch(

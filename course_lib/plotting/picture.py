@@ -1,7 +1,7 @@
-"""SVG from matplotlib figures, for the page they stand in: its font, its theme's colours.
+"""SVG pictures from matplotlib figures, with the font and the theme's colours of their page.
 
-Each role that a thing can play in the course, a query, a mask, the truth, has one colour and one
-dash pattern, from the first chapter to the last.
+Each role in the course, such as query, mask or truth, has one colour and one dash pattern in all
+chapters.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ COLORS: dict[str, str] = {
     "truth": INK,
     "prediction": "#8a6100",
 }
-"""One colour for each role, the same in formulas, figures and text; values of the light theme.
+"""The colour of each role in formulas, figures and text, in the light theme.
 
-Start from Okabe and Ito (2008), darkened until text in them is readable on white.
+They are those of Okabe and Ito (2008), darkened until text in them is readable on white.
 """
 
 LINE_STYLES: dict[str, Any] = {
@@ -50,11 +50,11 @@ STYLE_FILE = Path(__file__).with_name("course.mplstyle")
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, ready for a page.
+    """A figure as SVG for a web page.
 
     Attributes:
         svg: An ``<svg>`` element. Colours of roles are CSS variables such as ``--course-query``,
-            with the light theme's value to fall back on; ink is the text's own colour.
+            with the light theme's value as fallback; ``INK`` is the page's text colour.
         alt: Alternative text, for screen readers.
     """
 
@@ -82,19 +82,20 @@ def course_style() -> Iterator[None]:
 
 
 def to_picture(figure: Figure, *, alt: str) -> Picture:
-    """Turn a figure drawn inside ``course_style`` into a picture; ``alt`` describes it."""
+    """Turn a figure drawn inside ``course_style`` into a picture with an alternative text."""
     if not alt.strip():
         raise ValueError("alt must describe the figure, got an empty text")
     buffer = StringIO()
-    # No date, and ids that depend on the content alone: a figure is the same in every build.
+    # No date, and ids that depend on the content alone, so that each build gives the same SVG.
     with course_style(), mpl.rc_context({"svg.hashsalt": "course"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return Picture(_adapt_to_page(buffer.getvalue(), alt), alt)
 
 
 def _adapt_to_page(svg: str, alt: str) -> str:
+    """Return matplotlib's SVG as an element with the page's font and colours."""
     svg = svg[svg.index("<svg") :]
-    # A style element would hold for the whole page; its one rule goes to the root instead.
+    # A style element would apply to the whole page; its only rule moves to the root element.
     svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
     svg = _make_ids_unique(svg)
@@ -115,7 +116,7 @@ def _adapt_to_page(svg: str, alt: str) -> str:
 
 
 def _make_ids_unique(svg: str) -> str:
-    """Drop ids that nothing refers to, and make the others the picture's own."""
+    """Remove ids that nothing refers to, and append a hash of the picture to the others."""
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     own = hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)

@@ -9,17 +9,10 @@ from course_lib.plotting.picture import COLORS, Picture, course_style, to_pictur
 
 
 def plot_positions(vectors: Tensor, *, alt: str) -> Picture:
-    """Draw position vectors: blue for positive entries, orange for negative, darker for larger.
+    """Draw position vectors ``(length, d_model)`` with entries from -1 to 1.
 
-    Args:
-        vectors: ``(length, d_model)``, one row for each position.
-        alt: Alternative text.
-
-    Returns:
-        The picture.
-
-    Raises:
-        ValueError: ``vectors`` is no matrix, or holds an entry larger than 1.
+    Positive entries are blue, negative ones orange, larger ones darker. ``alt`` is the alternative
+    text.
     """
     if vectors.dim() != 2 or 0 in vectors.shape:
         raise ValueError(f"vectors must be (length, d_model), got {tuple(vectors.shape)}")
@@ -27,7 +20,7 @@ def plot_positions(vectors: Tensor, *, alt: str) -> Picture:
     if not np.abs(strength).max() <= 1 + 1e-6:
         raise ValueError(f"an entry is larger than 1: {float(vectors.abs().max())}")
     length, d_model = strength.shape
-    # Opacity, not white: a zero is the page itself, in the light theme and in the dark.
+    # Opacity instead of white, so that 0 shows the background of a light or a dark page.
     pixels = np.empty((length, d_model, 4))  # red, green, blue, opacity
     pixels[..., :3] = np.where(
         strength[..., None] > 0, to_rgb(COLORS["query"]), to_rgb(COLORS["key"])

@@ -1,8 +1,8 @@
-"""Whole runs on real data, from the text to the published number.
+"""Whole training runs on real data, as commands.
 
-Three commands train: ``python -m course_lib.recipes.language_modelling``, ``.pretraining`` and
-``.translation``. A recipe holds all that decides a run's outcome; a run's files lie in one folder.
-``python -m course_lib.recipes.chat`` talks to a model that others trained.
+``python -m course_lib.recipes.language_modelling``, ``.pretraining`` and ``.translation`` train
+models; a recipe has all settings that decide a run's outcome, and a folder has the run's files.
+``python -m course_lib.recipes.chat`` is a chat with SmolLM2.
 
 Imports ``plotting``, ``analysis``, ``generation``, ``models``, ``layers``, ``tokenization``,
 ``data``, ``metrics`` and ``training``.

@@ -31,7 +31,7 @@ Threads = Annotated[int, typer.Option(min=0, help="CPU threads; 0 leaves that to
 
 
 def recipe_app(summary: str) -> typer.Typer:
-    """Make a recipe's command line, still without commands."""
+    """Make a command-line application without commands; ``summary`` begins its help."""
     return typer.Typer(
         help=f"{summary} The same command resumes a run that was stopped. Exit codes: 0 done, "
         f"{_WRONG_INPUT} the input is wrong, {_INTERRUPTED} interrupted.",
@@ -43,14 +43,14 @@ def recipe_app(summary: str) -> typer.Typer:
 
 
 def preset_option(presets: Mapping[str, object]) -> Any:
-    """Make the option ``--preset``, whose help lists the presets."""
+    """Make the option ``--preset``; its help lists the names of the presets."""
     return typer.Option(help=f"The recipe: {', '.join(presets)}.")
 
 
 def chosen_recipe(
     presets: Mapping[str, Recipe], preset: str, settings: Sequence[str] | None
 ) -> Recipe:
-    """Return the recipe that ``--preset`` and ``--set`` ask for; wrong ones are a ValueError."""
+    """Return the recipe for the values of ``--preset`` and ``--set``; reject invalid ones."""
     if preset not in presets:
         raise ValueError(f"--preset must be one of {', '.join(presets)}, got {preset!r}")
     return with_settings(presets[preset], settings or [])
@@ -58,9 +58,9 @@ def chosen_recipe(
 
 @contextmanager
 def computing(device: Device, threads: int) -> Iterator[torch.device]:
-    """Yield this process's device; turn expected errors into a line on stderr and an exit code.
+    """Yield this process's device, and join the other processes of ``torchrun``.
 
-    Under ``torchrun`` each process has a device of its own.
+    Expected errors inside the ``with`` block become a line on stderr and an exit code.
     """
     try:
         if threads:

@@ -1,7 +1,7 @@
-"""Fine-tuning: the pre-trained model and the same one with random weights, on the same tasks.
+"""Fine-tuning: a pre-trained model and the same model with random weights, on the same tasks.
 
-Results go to ``finetuning/`` in the run's folder, a file for each task, start and seed; the
-``summary.json`` of the run holds their means, and the gains of pre-training.
+``finetuning/`` in the run's folder has a file for each task, start (pre-trained or random weights)
+and seed; ``summary.json`` has their means, and the gains of pre-training.
 """
 
 import dataclasses
@@ -67,10 +67,10 @@ class Task:
     Attributes:
         name: The task's name.
         num_labels: Number of classes.
-        epochs: Passes of fine-tuning over the texts.
+        epochs: Epochs of fine-tuning.
         training: Texts to fine-tune on.
-        test: Texts to test on; with ``pairs`` acceptable and unacceptable sentences alternate.
-        pairs: Whether the test texts are pairs.
+        test: Texts to test on.
+        pairs: Whether ``test`` alternates acceptable and unacceptable sentences of pairs.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Task:
 
 
 def read_tasks(recipe: PretrainingRecipe) -> list[Task]:
-    """Read Banking77, Banking77 with ten questions of each intent, and BLiMP."""
+    """Return three tasks: Banking77, Banking77 with ten questions of each intent, and BLiMP."""
     training, test = read_banking77("train"), read_banking77("test")
     few = first_of_each(training, FEW)
     return [
@@ -99,9 +99,9 @@ def intents(
     *,
     epochs: int,
 ) -> Task:
-    """Make a task of pairs of a text and its class, numbered in alphabetical order.
+    """Make a task of pairs of a text and its class; number the classes in alphabetical order.
 
-    A class of ``test`` that is not in ``training`` is a ``ValueError``.
+    A class of ``test`` that is not in ``training`` raises a ``ValueError``.
     """
     numbers = {label: number for number, label in enumerate(sorted({c for _, c in training}))}
     unknown = {label for _, label in test} - numbers.keys()
@@ -115,7 +115,7 @@ def intents(
 
 
 def first_of_each(texts: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    """Return the first few texts of each class, in order."""
+    """Return the first ``count`` texts of each class, with their classes, in order."""
     counts: Counter[str] = Counter()
     first = []
     for text, label in texts:
@@ -128,8 +128,8 @@ def first_of_each(texts: Sequence[tuple[str, str]], count: int) -> list[tuple[st
 def acceptability(pairs: Sequence[MinimalPair], recipe: PretrainingRecipe) -> Task:
     """Make a task of single sentences of BLiMP: class 1 if acceptable, 0 if not.
 
-    The first pairs of each paradigm are to train on, the last to test on. A test pair with a
-    sentence that is trained on is left out, and so is one of two equal sentences.
+    The first pairs of each paradigm are for training, the last for the test. Test pairs that share
+    a sentence with the training, or have the same sentence twice, are left out.
 
     Source: Warstadt et al. (2019), CoLA, for the task; Warstadt et al. (2020) for the sentences.
     """
@@ -151,6 +151,7 @@ def acceptability(pairs: Sequence[MinimalPair], recipe: PretrainingRecipe) -> Ta
 
 
 def _sentences(pairs: Sequence[MinimalPair]) -> tuple[LabelledText, ...]:
+    """Return the sentences of pairs: a good one with class 1, its bad one with class 0, ..."""
     both = [(LabelledText(pair.good, 1), LabelledText(pair.bad, 0)) for pair in pairs]
     return tuple(itertools.chain.from_iterable(both))
 
@@ -164,7 +165,7 @@ class Score(NamedTuple):
     Attributes:
         accuracy: Share of texts classified correctly, 0 to 1.
         pair_accuracy: Share of pairs in which the acceptable sentence scores higher, 0 to 1; None
-            where the task has no pairs.
+            if the task has no pairs.
     """
 
     accuracy: float
@@ -180,15 +181,15 @@ def run_finetuning(
     device: torch.device,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Fine-tune on each task from both starts with each seed; results that exist are kept.
+    """Fine-tune on each task from both starts with each seed, and return the summary.
 
-    Returns the summary. A folder without a pre-trained model, or with results of other settings,
-    is a ``RunError``.
+    Results in the folder are not computed again. A folder without a pre-trained model, or with
+    results of other settings, raises a ``RunError``.
     """
     check_at_least(1, seeds=seeds)
     results = path / "finetuning"
     RunFolder(results).save_recipe(recipe)
-    # Seed by seed, so that a run that is stopped has all tasks from both starts.
+    # Seed by seed, so that a stopped run can compare both starts in all tasks.
     for seed, task, start in itertools.product(range(seeds), tasks, STARTS):
         name = re.sub(r"\W+", "-", f"{task.name} {start} {seed}")
         result_path = results / f"{name}.json"
@@ -211,7 +212,7 @@ def fine_tune(
     device: torch.device,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Fine-tune once from the run's weights or from random ones, and test; return plain data."""
+    """Fine-tune once from the run's weights or from random ones; return scores and times."""
     pretrained = load_pretrained(path, recipe, device)
     vocabulary = Vocabulary.read(path / "vocab.txt")
     words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
@@ -262,7 +263,7 @@ def fine_tune(
 def load_pretrained(
     path: Path, recipe: PretrainingRecipe, device: torch.device
 ) -> BertForPreTraining:
-    """Load the model of a finished run."""
+    """Return the pre-trained model of a finished run."""
     weights = read_weights(RunFolder(path).model)
     vocab_size = len(Vocabulary.read(path / "vocab.txt"))
     model = BertForPreTraining(dataclasses.replace(recipe.model, vocab_size=vocab_size))
@@ -278,7 +279,7 @@ def label_loss(model: nn.Module, batch: LabelledBatch) -> Tensor:
 def label_example(
     text: LabelledText, words: CachedTokenizer, vocabulary: Vocabulary, max_length: int
 ) -> Example:
-    """Make the input of one text, cut to ``max_length`` tokens, with its class."""
+    """Make an example of a text, cut to ``max_length`` tokens, and its class."""
     cls_id, sep_id = vocabulary.encode(["[CLS]", "[SEP]"])
     joined = join_sentences(
         words.encode(text.text), cls_id=cls_id, sep_id=sep_id, max_length=max_length
@@ -295,7 +296,7 @@ def score_model(
     *,
     pairs: bool,
 ) -> Score:
-    """Test a model, which is put into evaluation mode."""
+    """Score a model on test examples, after putting it into evaluation mode."""
     model.eval()
     size = max(1, recipe.max_tokens // recipe.model.max_length)
     logits = []
@@ -306,13 +307,13 @@ def score_model(
     labels = torch.tensor([example.label for example in test])
     pair_accuracy = None
     if pairs:
-        acceptable = (all_logits[:, 1] - all_logits[:, 0]).view(-1, 2)  # (pairs, right and wrong)
+        acceptable = (all_logits[:, 1] - all_logits[:, 0]).view(-1, 2)  # (pairs, good and bad)
         pair_accuracy = (acceptable[:, 0] > acceptable[:, 1]).double().mean().item()
     return Score((all_logits.argmax(dim=-1) == labels).double().mean().item(), pair_accuracy)
 
 
 def summarise(path: Path, recipe: PretrainingRecipe, device: torch.device) -> dict[str, Any]:
-    """Return means and deviations over the seeds, by task and start, and the gains."""
+    """Return means and deviations of scores over the seeds by task and start, and the gains."""
     paths = sorted((path / "finetuning").glob("*.json"))
     results = [read_json(result) for result in paths if result.name != "recipe.json"]
     pretraining = read_json(path / "pretraining.json")
@@ -336,7 +337,10 @@ def summarise(path: Path, recipe: PretrainingRecipe, device: torch.device) -> di
 
 
 def _compare(results: Sequence[dict[str, Any]], task: str, measure: str) -> dict[str, Any]:
-    """Return means of both starts, and the gain over the seeds that both have."""
+    """Return the spread of a measure (a field of ``Score``) by start, and of its gain.
+
+    The gain is the difference between the starts for each seed that both have.
+    """
     by_start = {
         start: {r["seed"]: r[measure] for r in results if r["task"] == task and r["start"] == start}
         for start in STARTS
@@ -348,6 +352,7 @@ def _compare(results: Sequence[dict[str, Any]], task: str, measure: str) -> dict
 
 
 def _spread(values: list[float]) -> dict[str, Any]:
+    """Return values with their mean and standard deviation, None if there are too few."""
     return {
         "mean": round(statistics.mean(values), 4) if values else None,
         "deviation": round(statistics.stdev(values), 4) if len(values) > 1 else None,

@@ -1,4 +1,4 @@
-"""A language model of Shakespeare's plays, character by character: train it, let it write.
+"""A character-level language model of Shakespeare's plays: train it, sample from it.
 
     python -m course_lib.recipes.language_modelling train|sample
 
@@ -53,10 +53,10 @@ VALIDATION_BATCH = 128
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModellingRecipe(TrainingRecipe):
-    """All that decides the outcome of a run, except for the seed.
+    """The settings of a run; with the seed they decide its outcome.
 
     Attributes:
-        model: Sizes; ``max_length`` is the length of a block (characters).
+        model: The model's config; ``max_length`` is the length of a block (characters).
         batch_size: Blocks in a batch.
     """
 
@@ -81,7 +81,7 @@ def _sizes(num_layers: int, d_model: int, num_heads: int, length: int) -> Decode
 
 
 PRESETS: dict[str, LanguageModellingRecipe] = {
-    # nanoGPT's sizes for a laptop; its README has 1.88 nats after 2,000 updates, in 3 minutes.
+    # nanoGPT's sizes for a laptop; its README reports 1.88 nats after 2,000 updates, in 3 minutes.
     "cpu": LanguageModellingRecipe(
         model=_sizes(num_layers=4, d_model=128, num_heads=4, length=64),
         batch_size=12,
@@ -89,7 +89,7 @@ PRESETS: dict[str, LanguageModellingRecipe] = {
         learning_rate=3e-3,
         evaluate_every=500,
     ),
-    # nanoGPT's sizes for a GPU; its README has 1.47 nats at best.
+    # nanoGPT's sizes for a GPU; its README reports 1.47 nats at best.
     "cuda": LanguageModellingRecipe(
         model=replace(_sizes(num_layers=6, d_model=384, num_heads=6, length=256), dropout=0.2),
         batch_size=64,
@@ -104,7 +104,7 @@ PRESETS: dict[str, LanguageModellingRecipe] = {
 
 
 def character_vocabulary(text: str) -> Vocabulary:
-    """List the characters of a text by code point, with no special tokens.
+    """Make a vocabulary of the characters of a text, sorted, without special tokens.
 
     >>> character_vocabulary("banana").tokens
     ('a', 'b', 'n')
@@ -113,10 +113,7 @@ def character_vocabulary(text: str) -> Vocabulary:
 
 
 class TextBlocks:
-    """A text cut into blocks of ``length`` characters, each with the character after it.
-
-    A text that is no longer than a block is a ``ValueError``.
-    """
+    """Blocks of ``length`` characters of a text, each with the character after it, as token ids."""
 
     def __init__(
         self, text: str, vocabulary: Vocabulary, *, length: int, device: torch.device
@@ -127,7 +124,7 @@ class TextBlocks:
         self._length = length
 
     def draw(self, count: int, seed: int) -> Tensor:
-        """Draw blocks from anywhere in the text: ``(count, length + 1)``, int64."""
+        """Draw blocks that begin anywhere in the text: ``(count, length + 1)``, int64."""
         generator = torch.Generator().manual_seed(seed)
         starts = torch.randint(len(self._ids) - self._length, (count, 1), generator=generator)
         places = starts.to(self._ids.device) + torch.arange(
@@ -136,7 +133,7 @@ class TextBlocks:
         return self._ids[places]
 
     def in_order(self, count: int) -> Iterator[Tensor]:
-        """Yield the whole blocks of the text, ``(at most count, length + 1)`` at a time."""
+        """Yield the consecutive blocks of the text, ``(at most count, length + 1)`` at a time."""
         starts = range(0, len(self._ids) - self._length, self._length)
         for first in range(0, len(starts), count):
             chosen = starts[first : first + count]
@@ -151,7 +148,7 @@ def run_training(
     device: torch.device,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Train, or resume the run in a folder; write and return the summary."""
+    """Train a model, or resume the run in a folder; write all files, and return the summary."""
     training_text, validation_text = read_tiny_shakespeare()
     vocabulary = character_vocabulary(training_text)
     folder = RunFolder(path)
@@ -192,7 +189,7 @@ def run_training(
 
 
 def next_character_loss(model: nn.Module, batch: Tensor) -> Tensor:
-    """Return the mean loss of predicting each character of a batch of blocks (nats)."""
+    """Return the mean loss over the characters of blocks ``(batch, length + 1)`` (nats)."""
     logits = model(batch[:, :-1])  # (batch, length, vocab_size)
     return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
 
@@ -200,8 +197,8 @@ def next_character_loss(model: nn.Module, batch: Tensor) -> Tensor:
 def validation_loss(model: nn.Module, validation: TextBlocks) -> float:
     """Return the mean loss over a whole text (nats a character).
 
-    Each block is read by itself, so its first characters are predicted from few, as in nanoGPT's
-    figure, which is the mean over blocks drawn at random.
+    As in nanoGPT's README the model reads each block by itself, so it predicts the first characters
+    of a block from few.
     """
     total, count = 0.0, 0
     for batch in validation.in_order(VALIDATION_BATCH):
@@ -219,12 +216,12 @@ def generate_text(
     prompt: str = "\n",
     temperature: float = 0.8,
 ) -> str:
-    """Let the model of a finished run write ``length`` characters after a prompt."""
+    """Return a prompt and ``length`` characters after it, sampled from a finished run's model."""
     model, vocabulary = load_model(path, device)
     unknown = sorted(set(prompt) - set(vocabulary.tokens))
     if not prompt or unknown:
         raise ValueError(f"prompt must be made of the text's characters, got {prompt!r}")
-    context = model.config.max_length  # it was never trained to read further back
+    context = model.config.max_length  # the model was trained on contexts of this length
     (written,) = sample_tokens(
         UncachedModel(lambda tokens: model(tokens[:, -context:])),
         torch.tensor([vocabulary.encode(prompt)], device=device),
@@ -237,7 +234,7 @@ def generate_text(
 
 
 def load_model(path: Path, device: torch.device) -> tuple[DecoderLM, Vocabulary]:
-    """Load the model of a finished run, in evaluation mode, and its characters."""
+    """Return the model of a finished run, in evaluation mode, and its vocabulary."""
     folder = RunFolder(path)
     recipe, others = folder.load_recipe(LanguageModellingRecipe, "seed", "characters")
     vocabulary = character_vocabulary(others["characters"])
@@ -248,7 +245,7 @@ def load_model(path: Path, device: torch.device) -> tuple[DecoderLM, Vocabulary]
 
 # ---- commands ----
 
-app = recipe_app("Train a language model of Shakespeare's plays, let it write.")
+app = recipe_app("Train a language model of Shakespeare's plays, sample from it.")
 
 
 @app.command()
@@ -262,7 +259,7 @@ def train(
 ) -> None:
     """Train a model; the same command resumes a run that was stopped.
 
-    Under torchrun several processes train together: --set accumulation=N shares N batches out.
+    Under torchrun several processes divide the N batches of --set accumulation=N.
     """
     with computing(device, threads) as own:
         recipe = chosen_recipe(PRESETS, preset, settings)
@@ -288,7 +285,7 @@ def sample(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Let a trained model write."""
+    """Sample a text from a trained model."""
     with computing(device, threads) as own:
         text = generate_text(
             folder, length=length, seed=seed, device=own, prompt=prompt, temperature=temperature

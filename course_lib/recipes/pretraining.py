@@ -1,4 +1,4 @@
-"""A small BERT from scratch: pre-trained, fine-tuned, compared with one that is not pre-trained.
+"""A small BERT from scratch: pre-train it, fine-tune it, compare it with random weights.
 
 python -m course_lib.recipes.pretraining pretrain|finetune
 """
@@ -59,7 +59,7 @@ from course_lib.training.distributed import barrier, rank
 from course_lib.training.loop import train
 
 HELD_OUT_EVERY = 50
-"""One document in so many is held out, to evaluate on."""
+"""Every 50th document is held out for evaluation."""
 
 
 class PretrainingScores(NamedTuple):
@@ -67,7 +67,7 @@ class PretrainingScores(NamedTuple):
 
     Attributes:
         token_loss: Mean loss over the masked tokens (nats).
-        token_accuracy: Share of masked tokens predicted, 0 to 1.
+        token_accuracy: Share of masked tokens predicted correctly, 0 to 1.
         next_loss: Mean loss of classifying the pairs (nats).
         next_accuracy: Share of pairs classified correctly, 0 to 1.
     """
@@ -87,9 +87,9 @@ def run_pretraining(
     progress: bool | None = None,
     corpora: list[Corpus] | None = None,
 ) -> dict[str, Any]:
-    """Pre-train, or resume the run in a folder; write and return the summary.
+    """Pre-train a model, or resume the run in a folder; write all files, return the summary.
 
-    The text is ``corpora``, or that of ``read_texts`` if None.
+    The text is ``corpora``, or the result of ``read_texts`` if None.
     """
     corpora = read_texts() if corpora is None else corpora
     folder, vocabulary_path = RunFolder(path), path / "vocab.txt"
@@ -143,9 +143,9 @@ def run_pretraining(
 
 
 def pretraining_losses(model: nn.Module, batch: MaskedBatch) -> Tensor:
-    """Return the mean losses over masked tokens and over pairs, ``(2,)`` in nats.
+    """Return the mean losses over masked tokens and over pairs, ``(2,)`` (nats).
 
-    Their sum is ``bert_heads.pretraining_loss``; only masked tokens go through the vocabulary.
+    Their sum equals ``bert_heads.pretraining_loss``, without logits for tokens that aren't masked.
     """
     token_logits, next_logits, labels = _logits(model, batch)
     token_loss = F.cross_entropy(token_logits, labels, reduction="sum") / max(1, len(labels))
@@ -166,7 +166,7 @@ def score_pretraining(
     recipe: PretrainingRecipe,
     device: torch.device,
 ) -> PretrainingScores:
-    """Score a model on held-out pairs, masked in the same places each time."""
+    """Score a model on held-out pairs; each call masks the same tokens."""
     was_training = model.training
     model.eval()
     sums, tokens = torch.zeros(4, dtype=torch.float64), 0
@@ -193,7 +193,7 @@ def score_pretraining(
 def split_examples(
     corpora: list[Corpus], vocabulary: Vocabulary, recipe: PretrainingRecipe, seed: int
 ) -> tuple[list[Example], list[Example]]:
-    """Make the inputs to train on, and those held out; no document is in both."""
+    """Return examples of the training documents, and examples of the held-out documents."""
     words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     training: list[Example] = []
     held_out: list[Example] = []
@@ -207,7 +207,7 @@ def split_examples(
 
 
 def _logits(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the logits of the masked tokens and of the pairs, and the true tokens."""
+    """Return the logits of the masked tokens, the logits of the pairs, and the true tokens."""
     assert isinstance(model, BertForPreTraining)
     output = model.bert(batch.token_ids, batch.segment_ids)
     chosen = batch.labels != NOT_MASKED  # (batch, length)
@@ -234,7 +234,7 @@ def pretrain(
 ) -> None:
     """Pre-train a model; the same command resumes a run that was stopped.
 
-    Under torchrun several processes train together: --set accumulation=N shares N batches out.
+    Under torchrun several processes divide the N batches of --set accumulation=N.
     """
     with computing(device, threads) as own:
         recipe = chosen_recipe(PRESETS, preset, settings)
@@ -256,7 +256,7 @@ def finetune(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Fine-tune the pre-trained model, and the same model that was not; print the gains."""
+    """Fine-tune the pre-trained model, and the same model with random weights; print scores."""
     with computing(device, threads) as own:
         pretrained, _ = RunFolder(folder).load_recipe(PretrainingRecipe, "seed")
         recipe = with_settings(pretrained, settings or [])

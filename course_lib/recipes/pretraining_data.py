@@ -1,13 +1,12 @@
-"""A small BERT's recipe, the plain text that it is pre-trained on, and its batches.
+"""A small BERT's recipe, the text of its pre-training, and its batches.
 
-Three corpora of the course hold English without labels: the captions of Multi30k, the plays of
-Shakespeare, and the questions of Banking77's training part, without their intents. The last are of
-the domain of a later task on purpose: unlabelled text of the domain is at hand in practice
-(Gururangan et al., 2020). No text is of BLiMP or of a test part.
+The text is English without labels: Multi30k's captions, Shakespeare's plays, and the questions of
+Banking77's training set without their intents. In practice too, unlabelled text of a task's domain
+is at hand (Gururangan et al., 2020). No text is from BLiMP or from a test set.
 
 BERT's "sentence" is any stretch of running text. A caption, a speech or a question is a document;
-its stretches are its lines, or its two halves if it has one line. A stretch that doesn't follow is
-drawn from the same corpus: the style of another one would give it away.
+its stretches are its lines, or its two halves if it has one line. A random second stretch is drawn
+from the same corpus, because another style would reveal it.
 
 Dimensions: batch; length (tokens).
 """
@@ -48,19 +47,18 @@ SIZES = BertConfig(
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainingRecipe(TrainingRecipe):
-    """All that decides the outcome of a run, except for the seeds.
+    """The settings of a run; with the seeds they decide its outcome.
 
     Attributes:
-        model: Sizes; ``vocab_size`` is the most pieces of the vocabulary.
-        max_tokens: Tokens of a batch, padding included.
-        finetuning_tokens: Tokens of a batch of fine-tuning: few, for many updates.
-        finetuning_rate: The peak learning rate of fine-tuning, after a tenth of the updates; the
-            same with pre-training and without.
-        banking_epochs: Passes of fine-tuning over all of Banking77.
-        few_shot_epochs: Passes over ten questions of each intent.
-        blimp_epochs: Passes over the pairs of BLiMP.
-        blimp_training_pairs: First pairs of each of the 67 paradigms, to fine-tune on.
-        blimp_test_pairs: Last pairs of each paradigm, to test on.
+        model: The model's config; ``vocab_size`` is the maximum size of the vocabulary.
+        max_tokens: Most tokens of a batch, padding included.
+        finetuning_tokens: Most tokens of a batch of fine-tuning.
+        finetuning_rate: Peak learning rate of fine-tuning, reached after a tenth of the updates.
+        banking_epochs: Epochs of fine-tuning on Banking77.
+        few_shot_epochs: Epochs of fine-tuning on ten questions of each of its intents.
+        blimp_epochs: Epochs of fine-tuning on BLiMP.
+        blimp_training_pairs: Number of pairs of each of BLiMP's 67 paradigms to fine-tune on.
+        blimp_test_pairs: Number of pairs of each paradigm to test on.
     """
 
     model: BertConfig = SIZES
@@ -80,7 +78,7 @@ class PretrainingRecipe(TrainingRecipe):
     final_share: ClassVar[float] = 0.05
 
     def __post_init__(self) -> None:
-        """Check all values, before a folder holds a run that can't be started."""
+        """Check all values."""
         super().__post_init__()
         if self.blimp_training_pairs + self.blimp_test_pairs > 1000:
             raise ValueError(
@@ -112,7 +110,7 @@ PRESETS: dict[str, PretrainingRecipe] = {
 
 
 def read_texts() -> list[Corpus]:
-    """Read captions, speeches and questions."""
+    """Read the corpora of captions, of speeches and of questions."""
     captions = [source for source, _ in read_multi30k("train", "en", "de")]
     plays, _ = read_tiny_shakespeare()
     questions = [question for question, _ in read_banking77("train")]
@@ -124,7 +122,7 @@ def read_texts() -> list[Corpus]:
 
 
 def split_in_half(text: str) -> Document:
-    """Cut a text in two at the middle word; a text of one word stays whole.
+    """Split a text into two halves at the middle word; a text of one word stays whole.
 
     >>> split_in_half("a dog runs on the beach")
     ['a dog runs', 'on the beach']
@@ -135,9 +133,10 @@ def split_in_half(text: str) -> Document:
 
 
 def split_speeches(plays: str) -> Corpus:
-    """Divide plays into speeches, each a document of its lines, without the speaker's name.
+    """Divide plays into speeches: documents of their lines, without the speakers' names.
 
-    Speeches are separated by an empty line, each under the speaker's name and a colon.
+    In the text a speech begins with a line of the speaker's name and a colon, and ends with an
+    empty line.
     """
     documents = []
     for speech in plays.split("\n\n"):
@@ -157,8 +156,8 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Vocabulary:
     learner = BertWordPieceTokenizer(lowercase=True)
     normalize = learner.normalizer.normalize_str
     characters = {c for text in texts for c in normalize(text) if c.isalnum()}
-    # The library numbers letters inside words in an order that changes from run to run, and with
-    # it which of two equally frequent pieces comes first. Tokens that it is given come in order.
+    # The library numbers letters inside words in an order that changes from run to run, and so the
+    # order of equally frequent pieces. Special tokens have a fixed order.
     inside_words = [f"{CONTINUATION}{character}" for character in sorted(characters)]
     learner.train_from_iterator(
         texts,
@@ -173,14 +172,14 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Vocabulary:
 
 
 class CachedTokenizer:
-    """A tokeniser that remembers the pieces of each word, so that it splits each word once."""
+    """A tokenizer with a cache: it splits each different word only once."""
 
     def __init__(self, tokenizer: WordPiece) -> None:
         self._tokenizer = tokenizer
         self._cache: dict[str, list[int]] = {}
 
     def encode(self, text: str) -> list[int]:
-        """Turn text into one id a piece."""
+        """Turn text into the ids of its pieces."""
         ids = []
         for word in text.split():
             if word not in self._cache:
@@ -193,11 +192,11 @@ class CachedTokenizer:
 
 
 class Example(NamedTuple):
-    """An input with its label.
+    """An input of BERT and its label.
 
     Attributes:
-        input: As BERT reads it.
-        label: For a pair 0 if the second follows, 1 if not; for a single text its class.
+        input: Token ids and segment ids of a pair of stretches, or of one text.
+        label: For a pair 0 if the second stretch follows the first, 1 if not; for a text its class.
     """
 
     input: BertInput
@@ -205,7 +204,7 @@ class Example(NamedTuple):
 
 
 class LabelledBatch(NamedTuple):
-    """Inputs padded to the longest.
+    """A batch of examples, padded to the longest.
 
     Attributes:
         token_ids: ``(batch, length)``, int64.
@@ -219,10 +218,10 @@ class LabelledBatch(NamedTuple):
 
 
 class MaskedBatch(NamedTuple):
-    """Inputs with some tokens to predict.
+    """A batch of pairs with some tokens to predict.
 
     Attributes:
-        token_ids: ``(batch, length)``, int64, some changed.
+        token_ids: ``(batch, length)``, int64, most of the tokens to predict masked.
         segment_ids: ``(batch, length)``, int64.
         labels: ``(batch, length)``, int64: the tokens to predict; -100 elsewhere.
         next_labels: ``(batch,)``, int64: 0 if the second stretch follows, 1 if not.
@@ -242,7 +241,7 @@ def paired_examples(
     max_length: int,
     seed: int,
 ) -> list[Example]:
-    """Make pairs of stretches, half of which do not belong together; see next_sentence_pairs."""
+    """Make examples of pairs of stretches, half of them random; see ``next_sentence_pairs``."""
     stretches = [[words.encode(text) for text in document] for document in documents]
     pairs = next_sentence_pairs(stretches, generator=torch.Generator().manual_seed(seed))
     cls_id, sep_id = vocabulary.encode(["[CLS]", "[SEP]"])
@@ -263,7 +262,7 @@ def length_of(example: Example) -> int:
 
 
 def collate(examples: Sequence[Example], device: torch.device) -> LabelledBatch:
-    """Batch examples, padded with token 0, which is ``[PAD]``, and segment 0."""
+    """Batch examples, padded with token 0, ``[PAD]``, and segment 0."""
     return LabelledBatch(
         token_ids=pad_sequences([e.input.token_ids for e in examples], 0).to(device),
         segment_ids=pad_sequences([e.input.segment_ids for e in examples], 0).to(device),
@@ -272,7 +271,7 @@ def collate(examples: Sequence[Example], device: torch.device) -> LabelledBatch:
 
 
 def mask_batch(batch: LabelledBatch, vocabulary: Vocabulary, seed: int) -> MaskedBatch:
-    """Choose tokens of a batch of pairs to predict; see mask_tokens."""
+    """Choose and mask the tokens to predict in a batch of pairs; see ``mask_tokens``."""
     masked = mask_tokens(
         batch.token_ids,
         mask_id=vocabulary.id_of("[MASK]"),

@@ -7,7 +7,7 @@
     summary.json         results, time, versions, command
 
 A translation run also has ``circumstances.json`` (machine, versions, command), ``subwords.json``
-(the vocabulary), ``weights/`` (those of each evaluation), ``translations/`` of test sets,
+(the vocabulary), ``weights/`` (after each evaluation), ``translations/`` of test sets,
 ``analysis.json``, ``curves.svg`` and a model card, ``README.md``; pre-training has ``vocab.txt``,
 ``pretraining.json`` and ``finetuning/``, language modelling ``samples.txt``.
 """
@@ -40,11 +40,11 @@ _MAX_POINTS = 400  # losses in history.json
 
 
 class RunError(ValueError):
-    """A run can't be started, resumed or used; the message says why."""
+    """A run can't be started, resumed or used; the message has the reason."""
 
 
 def require(*packages: str) -> None:
-    """Exit with the command that installs the missing ones of these packages."""
+    """If packages are missing, exit with the command that installs them."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise SystemExit(
@@ -57,19 +57,19 @@ def require(*packages: str) -> None:
 
 
 def write_json(path: Path, data: object) -> None:
-    """Write plain data as JSON, whole or not at all; NaN and infinity become ``null``."""
+    """Write plain data as JSON, atomically; NaN and infinity become ``null``."""
     text = json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False)
     write_text(path, f"{text}\n")
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file, whole or not at all; its folder is made if it is missing."""
+    """Write a text file atomically; make its folder."""
     with atomic_write(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON file of a run; a missing or malformed one is a ``RunError``."""
+    """Read a JSON file of a run; a missing or malformed file raises a ``RunError``."""
     try:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -80,7 +80,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
-    """Write a model's weights, whole or not at all; shared tensors are written once."""
+    """Write a model's weights atomically, shared tensors once."""
     own = model.state_dict()
     names = {_memory(tensor): name for name, tensor in reversed(own.items())}
     tensors = {  # copies: safetensors takes no views that overlap
@@ -92,7 +92,7 @@ def save_weights(model: nn.Module, path: Path) -> None:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read tensors by name, on the CPU; a missing or malformed file is a ``RunError``."""
+    """Read weights by name, on the CPU; a missing or malformed file raises a ``RunError``."""
     if not path.is_file():
         raise RunError(f"{path} is not there: train first")
     try:
@@ -102,7 +102,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Load weights, shared ones given once; those of another model are a ``RunError``."""
+    """Load weights that ``save_weights`` wrote; those of another model raise a ``RunError``."""
     own = model.state_dict()
     given = {_memory(own[name]) for name in weights if name in own}
     missing = [name for name, tensor in own.items() if _memory(tensor) not in given]
@@ -115,7 +115,7 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 class RunFolder:
-    """The folder of one run, which need not exist yet, and the paths of its files."""
+    """The folder of one run and the paths of its files; the folder need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -123,7 +123,10 @@ class RunFolder:
         self.model = path / "model.safetensors"
 
     def save_recipe(self, recipe: Any, **others: object) -> None:
-        """Write ``recipe.json``; one of another recipe is left as it is, and is a ``RunError``."""
+        """Write ``recipe.json`` with the recipe and other values by name.
+
+        If the folder has a run with other values, raise a ``RunError``.
+        """
         path = self.path / "recipe.json"
         wanted = dataclasses.asdict(recipe) | others
         if not path.exists():
@@ -138,7 +141,10 @@ class RunFolder:
                 )
 
     def load_recipe(self, kind: type[Recipe], *others: str) -> tuple[Recipe, dict[str, Any]]:
-        """Read ``recipe.json``: a recipe of this class, and the values saved beside it, by name."""
+        """Read ``recipe.json``; return a recipe of class ``kind``, and the other values by name.
+
+        ``others`` are the names that ``save_recipe`` was given.
+        """
         path = self.path / "recipe.json"
         values = read_json(path)
         try:
@@ -150,15 +156,15 @@ class RunFolder:
             raise RunError(f"{path} is no recipe: {error}") from error
 
     def weights_at(self, step: int) -> Path:
-        """Return the file of the weights after ``step`` updates."""
+        """Return the path of the weights after ``step`` updates."""
         return self.path / "weights" / f"step-{step:06d}.safetensors"
 
     def translations_of(self, split: str) -> Path:
-        """Return the file of a test set's translations, one a line."""
+        """Return the path of the translations of a test set, one a line."""
         return self.path / "translations" / f"{split}.txt"
 
     def progress(self) -> dict[str, Any]:
-        """Read from the checkpoint how far the run has come; see ``TrainingHistory``."""
+        """Return the values of the run's ``TrainingHistory`` so far, from its checkpoint."""
         if not self.checkpoint.exists():
             raise RunError(f"{self.path} has no {self.checkpoint.name}: nothing was kept yet")
         try:
@@ -169,7 +175,7 @@ class RunFolder:
         return progress
 
     def write_history(self, progress: Mapping[str, Any]) -> dict[str, Any]:
-        """Write and return losses and evaluations, the losses as means over steps to be few."""
+        """Write and return the losses, as means over equal numbers of steps, and evaluations."""
         losses, norms = progress["losses"], progress["gradient_norms"]
         every = -(-len(losses) // _MAX_POINTS)
         starts = range(0, len(losses), every)
@@ -204,7 +210,7 @@ def environment(device: torch.device) -> dict[str, object]:
 def training_record(
     history: TrainingHistory, model: nn.Module, recipe: Any, *, seed: int, device: torch.device
 ) -> dict[str, Any]:
-    """Return steps, evaluations, size, time, recipe and environment of a run, as plain data."""
+    """Return steps, evaluations, model size, times, recipe and environment as plain data."""
     return {
         "steps": len(history.losses),
         "finished": len(history.losses) == recipe.steps,
@@ -220,9 +226,9 @@ def training_record(
 
 
 def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
-    """Change values of a recipe, or of its model's config, each given as ``name=value``.
+    """Return a recipe with changed values, or values of its model's config, as ``name=value``.
 
-    A ``ValueError`` names an unknown setting, or a value of another type or out of range.
+    An unknown name, or a value of another type or out of range, raises a ``ValueError``.
     """
     fields: Any = recipe
     model = getattr(fields, "model", None)
@@ -248,14 +254,14 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values, with the entries of the dictionary ``model`` in place of that item."""
+    """Return the values with the entries of ``model``, a dictionary, in place of that one."""
     return {name: value for name, value in values.items() if name != "model"} | dict(
         values.get("model", {})
     )
 
 
 def _finite(data: object) -> object:
-    """Replace numbers that JSON lacks by None."""
+    """Return plain data in which None replaces NaN and infinity."""
     if isinstance(data, Mapping):
         return {name: _finite(value) for name, value in data.items()}
     if isinstance(data, list | tuple):
@@ -264,7 +270,7 @@ def _finite(data: object) -> object:
 
 
 def _memory(tensor: Tensor) -> tuple[object, ...]:
-    """Return a key of a tensor's memory, equal for shared weights and different for views."""
+    """Return a key that is equal for tensors that share all of their memory."""
     return (
         tensor.untyped_storage().data_ptr(),
         tensor.storage_offset(),
@@ -279,12 +285,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _module() -> str:
-    """Return the name of the module that ``python -m`` runs."""
+    """Return the name of the module that runs as ``python -m``, or ``?``."""
     specification = getattr(sys.modules["__main__"], "__spec__", None)
     return "?" if specification is None else specification.name.removesuffix(".__main__")
 
 
 def _version(package: str) -> str:
+    """Return the version of a package, or ``not installed``."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -292,6 +299,7 @@ def _version(package: str) -> str:
 
 
 def _processor() -> str:
+    """Return the name of the processor."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""Common parts of all recipes: how long and how fast to train, and batches by number."""
+"""Common parts of all recipes: training settings, and batches by number."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """Settings of a run's updates; the learning rate rises evenly, then falls along half a cosine.
+    """Training settings; see also ``TrainingConfig``. The schedule is ``warmup_cosine``.
 
-    Each recipe adds ``model``, the config of its model, whose vocabulary size is replaced by that
-    of the text.
+    Each recipe adds ``model``, its model's config, in which the size of the learned vocabulary
+    replaces the vocabulary size.
 
     Attributes:
-        final_share: Share of the peak learning rate that is left at the end.
-        accumulation: Batches in an update; several processes share them out.
+        final_share: Share of the peak learning rate at the end, 0 to 1.
+        accumulation: Batches in an update; several processes divide them among each other.
         steps: Number of updates.
-        learning_rate: Its peak.
-        warmup_steps: Updates until the peak.
-        weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate.
-        evaluate_every: Updates between two evaluations on held-out text; the weights of the best
-            one are kept, and the run can be resumed from each.
+        learning_rate: The peak learning rate.
+        warmup_steps: Number of the update at the peak.
+        weight_decay: Weight decay of matrices.
+        evaluate_every: Updates between evaluations on held-out text, after each of which the run
+            can be resumed; the run ends with the weights of the best evaluation.
         patience: Evaluations in a row without a new best after which the run ends; 0 for never.
         precision: Type of the matrix products.
-        compiled: Whether the model goes through ``torch.compile``.
+        compiled: Whether to compile the model with ``torch.compile``.
     """
 
     final_share: ClassVar[float] = 0.0
@@ -48,7 +48,7 @@ class TrainingRecipe:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Check all values, before a folder holds a run that can't be started."""
+        """Check all values."""
         check_fields(self, zero=["patience"], shares=["smoothing"])
         if self.steps <= self.warmup_steps:
             raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
@@ -83,21 +83,18 @@ class TrainingRecipe:
 
 
 class EpochBatches(Generic[Item]):
-    """A corpus in batches of similar length, shuffled again in each epoch.
+    """A corpus in batches of items of similar length, shuffled again in each epoch.
 
-    A batch depends on its number alone, so a run that is resumed draws the same batches.
+    A batch depends on its number alone, so a resumed run draws the same batches.
 
     Args:
         items: The corpus.
-        length_of: Returns an item's length in tokens.
-        max_tokens: Tokens of a batch, padding included.
+        length_of: Returns an item's length (tokens).
+        max_tokens: Most tokens of a batch, padding included.
         seed: Seed of the shuffling.
 
     Attributes:
-        per_epoch: Number of batches that hold every item once.
-
-    Raises:
-        ValueError: There are no items, or one is longer than ``max_tokens``.
+        per_epoch: Number of batches in an epoch, which together have every item once.
     """
 
     def __init__(
@@ -116,11 +113,11 @@ class EpochBatches(Generic[Item]):
         self._seed = seed
         self._epoch = -1
         self._order: list[list[int]] = []
-        # The lengths in a batch do not depend on the shuffling, so all epochs have equally many.
+        # The lengths in a batch do not depend on the shuffling, so all epochs have as many batches.
         self.per_epoch = len(token_batches(self._lengths, max_tokens=max_tokens))
 
     def draw(self, number: int) -> list[Item]:
-        """Return the items of a batch by its number, from 0."""
+        """Return the items of the batch with this number, from 0."""
         epoch, place = divmod(number, self.per_epoch)
         if epoch != self._epoch:
             generator = torch.Generator().manual_seed(self._seed * 10_007 + epoch)

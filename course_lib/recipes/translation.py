@@ -1,4 +1,4 @@
-"""Translation of Multi30k: from two files of sentences to BLEU.
+"""Translation of Multi30k: train a model, score it by BLEU, translate with it.
 
 python -m course_lib.recipes.translation train|evaluate|analyse|translate
 """
@@ -132,7 +132,7 @@ def translate(
     threads: Threads = 0,
     beam_size: Beam = None,
 ) -> None:
-    """Translate a text to standard output, a line a line."""
+    """Translate a text line by line to standard output."""
     with computing(device, threads) as own:
         sentences = _read_sentences(file)
         _, recipe = load_run(folder)
@@ -148,6 +148,7 @@ def translate(
 
 
 def _read_sentences(file: Path | None) -> list[str]:
+    """Return the lines of a file, or of standard input."""
     name = "standard input" if file is None else str(file)
     try:
         text = sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
@@ -161,7 +162,7 @@ def _read_sentences(file: Path | None) -> list[str]:
 
 
 def _bar(sentences: int) -> tqdm:
-    """Show on a terminal how many sentences are translated."""
+    """Return a progress bar for a number of sentences, shown on a terminal only."""
     return tqdm(total=sentences, desc="Translating", unit="sentence", leave=False, disable=None)
 
 

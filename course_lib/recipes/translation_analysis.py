@@ -1,6 +1,7 @@
-"""Analysis of a translation run: where its translations are weak, and where the model looks.
+"""Analysis of a translation run: scores by length and frequency, repetitions, attention.
 
-Dimensions: tgt_words, src_words (of one sentence and its translation).
+Dimensions: src_words and src_len, words and tokens of a sentence; tgt_words and tgt_len, of its
+translation.
 """
 
 from bisect import bisect_right
@@ -22,8 +23,8 @@ from course_lib.recipes.run_folder import RunError, environment, write_json
 from course_lib.recipes.translation_model import BOS_ID, EOS_ID
 from course_lib.recipes.translation_run import Translator, load_run, load_translator
 
-_LENGTHS = (1, 8, 11, 14, 18)  # words of a source, where a band begins
-_FREQUENCIES = (0, 1, 5, 20, 100)  # times that a word is in the training text
+_LENGTHS = (1, 8, 11, 14, 18)  # starts of bands of source lengths (words)
+_FREQUENCIES = (0, 1, 5, 20, 100)  # starts of bands of a word's frequency in the training text
 
 _split = cast(Callable[[str], str], Tokenizer13a())
 
@@ -31,7 +32,8 @@ _split = cast(Callable[[str], str], Tokenizer13a())
 def analyse_run(path: Path, split: Multi30kSplit, lines: Sequence[int]) -> dict[str, Any]:
     """Analyse the translations of an evaluated test set; write and return ``analysis.json``.
 
-    ``lines``, from 1, are the sentences whose attention to show; only a Transformer has it.
+    ``lines`` are the numbers, from 1, of the sentences whose attention to include; with lines, the
+    model must be a Transformer.
     """
     folder, recipe = load_run(path)
     pairs = read_multi30k(split, recipe.src, recipe.tgt)
@@ -69,10 +71,11 @@ def analyse_run(path: Path, split: Multi30kSplit, lines: Sequence[int]) -> dict[
 def score_by_length(
     sources: Sequence[str], translations: Sequence[str], references: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Score short and long sentences apart.
+    """Score sentences by length.
 
-    Returns for each band of source lengths that occurs: ``words``, such as ``"8 to 10"``;
-    ``sentences``; ``bleu``, cased; and ``length_ratio``, words translated by words of references.
+    Return for each band of source lengths that occurs: ``words``, the band, such as ``"8 to 10"``;
+    ``sentences``, their number; ``bleu``, cased, 0 to 100; and ``length_ratio``, the number of
+    words in translations divided by that in references.
 
     Source: Koehn and Knowles (2017), section 3.4.
     """
@@ -97,11 +100,11 @@ def score_by_length(
 def recall_by_frequency(
     training_text: Iterable[str], translations: Sequence[str], references: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Count how many words of the references are translated, rare and frequent ones apart.
+    """Compute which share of the references' words is in the translations, by frequency.
 
-    Returns for each band of frequencies in the training text that occurs: ``times``, such as
-    ``"1 to 4"``; ``words``, of the references; and ``recall``, the share of them that the
-    translation of their sentence has too, each counted as often as it occurs in both.
+    Return for each band of frequencies in the training text that occurs: ``times``, the band, such
+    as ``"1 to 4"``; ``words``, the number of such words in the references; and ``recall``, the
+    share of these that the translation of the same sentence has too, 0 to 1.
 
     Source: Koehn and Knowles (2017), section 3.3.
     """
@@ -125,16 +128,16 @@ def recall_by_frequency(
 
 
 def repeated_bigram_share(sentences: Sequence[str]) -> float:
-    """Return the share of sentences with a repeated bigram, as weak models write them."""
+    """Return the share of sentences with a repeated bigram, 0 to 1."""
     twice = [max(Counter(pairwise(_words(s))).values(), default=0) > 1 for s in sentences]
     return round(sum(twice) / len(twice), 4)
 
 
 def attention_to_words(translator: Translator, sentence: str, translation: str) -> dict[str, Any]:
-    """Show which source words the decoder attends to for each word of a given translation.
+    """Return the decoder's attention to source words for each word of a given translation.
 
-    The weights of a word's pieces are summed over the source, averaged over the target, and
-    averaged over heads. Returns ``source`` and ``translation``, lists of words with an end each,
+    Weights are averaged over heads and over the tokens of a target word, and summed over the tokens
+    of a source word. Return ``source`` and ``translation``, lists of words that end with ``[END]``,
     and ``weights``, for each layer a table ``(tgt_words, src_words)``.
     """
     model: nn.Module = translator.model
@@ -160,7 +163,10 @@ def attention_to_words(translator: Translator, sentence: str, translation: str) 
 def _merge(
     weights: Tensor, written: Sequence[tuple[str, int]], read: Sequence[tuple[str, int]]
 ) -> Tensor:
-    """Join the pieces of words: ``(tgt_len, src_len)`` to ``(tgt_words, src_words)``."""
+    """Merge weights ``(tgt_len, src_len)`` of tokens to words: ``(tgt_words, src_words)``.
+
+    ``written`` and ``read`` are the words of target and source with their numbers of tokens.
+    """
     columns = torch.split(weights, [pieces for _, pieces in read], dim=1)
     by_word = torch.stack([column.sum(dim=1) for column in columns], dim=1)
     rows = torch.split(by_word, [pieces for _, pieces in written])
@@ -168,11 +174,12 @@ def _merge(
 
 
 def _words(sentence: str) -> list[str]:
+    """Split a sentence into the words that BLEU counts."""
     return _split(sentence).split()
 
 
 def _band(starts: Sequence[int], value: int) -> int:
-    """Return the start of the band that a value lies in."""
+    """Return the start of the band that contains a value, given the starts of all bands."""
     return starts[max(0, bisect_right(starts, value) - 1)]
 
 

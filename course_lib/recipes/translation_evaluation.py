@@ -1,4 +1,4 @@
-"""Evaluation of a translation run, finished or not: translations, scores, and the model card."""
+"""Evaluation of a translation run, finished or not: translations, scores, model card."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -37,14 +37,15 @@ def evaluate_run(
     step: int | None = None,
     on_done: Callable[[int], object] = lambda count: None,
 ) -> dict[str, Any]:
-    """Translate a test set with a run's weights, or those of a step, and score it.
+    """Translate and score a test set with a run's weights, or with those of a step.
 
-    Writes ``translations/<name>.txt``, where the name is that of the test set and of what differs
-    from the recipe, ``summary.json``, which keeps the scores of other evaluations,
-    ``history.json``, ``curves.svg`` and ``README.md``. Returns the summary.
+    Write the translations, ``history.json``, ``curves.svg``, ``README.md`` and ``summary.json``;
+    return the summary, which keeps the scores of other evaluations. Another beam size than the
+    recipe's and the step become part of the evaluation's name. Call ``on_done`` with the number of
+    sentences of each batch.
     """
     folder, recipe = load_run(path)
-    summary = _summary(folder, recipe)  # before the weights are used: the run may be going on
+    summary = _summary(folder, recipe)  # before loading weights: the run may still be training
     translator = load_translator(path, device, step=step)
     pairs = read_multi30k(split, recipe.src, recipe.tgt)
     name: str = split
@@ -79,13 +80,13 @@ def evaluate_run(
 
 
 def score(translations: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
-    """Score translations with sacreBLEU twice: as they are, and lower-cased.
+    """Score translations with sacreBLEU, as they are and lower-cased.
 
-    Papers on this corpus give BLEU on lower-cased text that Moses' tokeniser split; the second
-    score, split by ``13a``, is the nearest that sacreBLEU has.
+    Papers on this corpus report BLEU of lower-cased text split by Moses' tokenizer; the second
+    score, of text split by ``13a``, is the closest that sacreBLEU has.
 
-    Returns, under ``cased`` and ``lowercased`` each, ``bleu`` (0 to 100), ``signature``, and
-    ``details``, the precisions and lengths.
+    Return under ``cased`` and ``lowercased`` each ``bleu`` (0 to 100), sacreBLEU's ``signature``,
+    and ``details``, the precisions and lengths.
 
     Source: Post (2018), section 2; Papineni et al. (2002).
     """
@@ -107,13 +108,13 @@ def score(translations: Sequence[str], references: Sequence[str]) -> dict[str, A
 
 
 def _summary(folder: RunFolder, recipe: TranslationRecipe) -> dict[str, Any]:
-    """Summarise the files of a run; scores are those of earlier evaluations."""
+    """Return the summary of a run so far, with the scores of earlier evaluations."""
     progress = folder.progress()
     history = folder.write_history(progress)
     written = folder.path / "summary.json"
     earlier = read_json(written) if written.exists() else {}
     if earlier.get("steps_done") != history["steps"]:
-        earlier = {}  # of an unfinished run that has gone on since
+        earlier = {}  # the run was unfinished then, and has been resumed
     losses = progress["evaluations"]
     finished = folder.model.exists()
     return {
@@ -152,7 +153,7 @@ def _draw(path: Path) -> None:
 
 
 def model_card(summary: dict[str, Any]) -> str:
-    """Write a model card from ``summary.json``: the model, its data, its limits; Markdown."""
+    """Return a model card in Markdown: the model, its scores, limits and data."""
     recipe = summary["recipe"]
     src, tgt = _LANGUAGES[recipe["src"]], _LANGUAGES[recipe["tgt"]]
     state = f"{summary['steps_done']} steps"

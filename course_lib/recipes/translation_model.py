@@ -27,9 +27,9 @@ from course_lib.validation import check_at_least, check_not_string
 PAD, BOS, EOS = "[PAD]", "[START]", "[END]"
 PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
 MIN_VOCAB_SIZE = 3 + 256
-"""Tokens that every vocabulary has: padding, start and end, and the bytes."""
+"""Number of tokens that every vocabulary has: padding, start, end, and the bytes."""
 
-_SPACE = "Ġ"  # how byte pieces write the space at the beginning of a word
+_SPACE = "Ġ"  # the space at the beginning of a piece
 
 SIZES = TransformerConfig(
     src_vocab_size=8000,
@@ -49,21 +49,20 @@ SIZES = TransformerConfig(
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRecipe(TrainingRecipe):
-    """All that decides the outcome of a run, except for the seed.
+    """The settings of a run; with the seed they decide its outcome.
 
     Attributes:
         architecture: ``transformer``, or ``gru``, Bahdanau's model with attention.
-        model: Sizes of the Transformer; its vocabulary sizes are the most tokens of the joint
-            vocabulary. The GRUs have embeddings and states of ``d_model``, and its dropout.
+        model: The Transformer's config; its vocabulary sizes are the maximum size of the joint
+            vocabulary. The GRU uses only ``d_model``, for embeddings and states, and ``dropout``.
         src: Language to translate from.
         tgt: Language to translate to.
-        smoothing: Share of the target's probability that is spread over the vocabulary.
-        max_tokens: Tokens of a batch, counted on the longer side, padding included.
-        schedule: Whether the learning rate rises evenly to its peak, or starts there; from
-            ``warmup_steps`` on it falls with the root of the steps.
-        averaged: Number of evaluations, the best, whose weights are averaged.
+        smoothing: Label smoothing, 0 to below 1.
+        max_tokens: Most tokens of a batch, counted on the longer side, padding included.
+        schedule: The learning rate schedule, a function in ``training.schedules``.
+        averaged: Number of best evaluations whose weights are averaged.
         beam_size: Beam size of the search that translates.
-        length_alpha: The exponent of its length penalty, ``length ** alpha``.
+        length_alpha: Exponent of its length penalty, ``length ** alpha``.
     """
 
     architecture: Literal["transformer", "gru"] = "transformer"
@@ -83,7 +82,7 @@ class TranslationRecipe(TrainingRecipe):
     length_alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check all values, before a folder holds a run that can't be started."""
+        """Check all values."""
         super().__post_init__()
         if self.src == self.tgt:
             raise ValueError(f"src and tgt must differ, got {self.src!r} twice")
@@ -96,7 +95,7 @@ class TranslationRecipe(TrainingRecipe):
 
 
 PRESETS: dict[str, TranslationRecipe] = {
-    # For half an hour on two cores of a CPU.
+    # Half an hour on two cores of a CPU.
     "cpu": TranslationRecipe(),
     # The sizes of a published Transformer: 41.0 BLEU, lower-cased. Minutes on a GPU.
     "full": TranslationRecipe(
@@ -125,10 +124,9 @@ PRESETS: dict[str, TranslationRecipe] = {
 
 
 class Subwords:
-    """One vocabulary of pieces of words for both languages: byte-pair encoding on bytes.
+    """A joint vocabulary of subwords for both languages: byte-level byte-pair encoding.
 
-    The ``tokenizers`` package does what ``course_lib.tokenization.bpe`` shows, faster. Any text can
-    be written in it, and comes back whole.
+    The ``tokenizers`` package does what ``course_lib.tokenization.bpe`` shows, faster.
 
     Source: Sennrich et al. (2016), section 3.2, joint BPE.
     """
@@ -142,7 +140,7 @@ class Subwords:
 
     @classmethod
     def train(cls, texts: Iterable[str], *, vocab_size: int) -> Self:
-        """Learn a vocabulary of at most ``vocab_size`` tokens, special ones and bytes included."""
+        """Learn a vocabulary of at most ``vocab_size`` tokens, with special ones and bytes."""
         check_not_string(texts=texts)
         check_at_least(MIN_VOCAB_SIZE, vocab_size=vocab_size)
         tokenizer = Tokenizer(models.BPE())
@@ -160,29 +158,29 @@ class Subwords:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a vocabulary that ``save`` wrote; a file of another kind is a ``ValueError``."""
+        """Read a vocabulary that ``save`` wrote; another file raises a ``ValueError``."""
         text = Path(path).read_text(encoding="utf-8")
         try:
             tokenizer = Tokenizer.from_str(text)
-        except Exception as error:  # tokenizers raises nothing more special
+        except Exception as error:  # tokenizers has no class of its own
             raise ValueError(f"{path} holds no vocabulary: {error}") from error
         return cls(tokenizer)
 
     def save(self, path: str | Path) -> None:
-        """Write the vocabulary as JSON, whole or not at all."""
+        """Write the vocabulary as JSON, atomically."""
         write_text(path, self._tokenizer.to_str())
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Turn each sentence into token ids, without start and end."""
+        """Turn each sentence into token ids, without start and end tokens."""
         check_not_string(sentences=sentences)
         encoded = self._tokenizer.encode_batch(list(sentences), add_special_tokens=False)
         return [entry.ids for entry in encoded]
 
     def words(self, token_ids: Sequence[int]) -> list[tuple[str, int]]:
-        """Join pieces: each word, with punctuation beside it, and the number of its pieces."""
+        """Return each word, with the punctuation beside it, and the number of its tokens."""
         groups: list[list[int]] = []
         for token_id in token_ids:
             if not groups or str(self._tokenizer.id_to_token(token_id)).startswith(_SPACE):
@@ -191,7 +189,7 @@ class Subwords:
         return [(self.decode(group), len(group)) for group in groups]
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Turn token ids into a sentence, special tokens left out."""
+        """Turn token ids into a sentence, without special tokens."""
         return self._tokenizer.decode(list(token_ids), skip_special_tokens=True).strip()
 
 
@@ -199,7 +197,7 @@ TranslationModel = Transformer | Seq2Seq
 
 
 def build_model(recipe: TranslationRecipe, vocab_size: int) -> TranslationModel:
-    """Make a model for a vocabulary, its random weights drawn from PyTorch's global generator."""
+    """Make a model for a vocabulary, with random weights by PyTorch's default generator."""
     if recipe.architecture == "gru":
         return _build_gru(recipe, vocab_size)
     return Transformer(replace(recipe.model, src_vocab_size=vocab_size, tgt_vocab_size=vocab_size))
@@ -223,7 +221,7 @@ def _build_gru(recipe: TranslationRecipe, vocab_size: int) -> Seq2Seq:
 
 
 def batch_logits(model: nn.Module, batch: Batch) -> Tensor:
-    """Return logits ``(batch, tgt_len, vocab_size)`` of the target tokens, given the sources."""
+    """Return logits ``(batch, tgt_len, vocab_size)`` of the target tokens."""
     if isinstance(model, Seq2Seq):
         return model(batch.src, batch.tgt_input, _source_lengths(batch.src))
     return model(batch.src, batch.tgt_input)
@@ -248,7 +246,7 @@ def mean_loss(model: nn.Module, batches: Iterable[Batch], device: torch.device |
 
 
 def step_model(model: nn.Module, src: Tensor) -> StepModel:
-    """Encode sources ``(batch, src_len)``, padded, for a search over their translations."""
+    """Encode padded sources ``(batch, src_len)``; return a model for ``beam_search``."""
     if isinstance(model, Seq2Seq):
         assert isinstance(model.decoder, AttentionDecoder)
         return RecurrentStepModel(model.decoder, model.encoder(src, _source_lengths(src)))
@@ -257,5 +255,5 @@ def step_model(model: nn.Module, src: Tensor) -> StepModel:
 
 
 def _source_lengths(src: Tensor) -> Tensor:
-    """Count the tokens of sources, on the CPU, where packing needs them."""
+    """Return the lengths ``(batch,)`` of padded sources, on the CPU, for packing."""
     return (src != PAD_ID).sum(dim=1).cpu()

@@ -1,4 +1,4 @@
-"""A translation run from the corpus to the averaged weights, and the translator that it gives."""
+"""A translation run from the corpus to the averaged weights, and a translator that uses them."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,29 +38,29 @@ from course_lib.training.loop import train
 from course_lib.training.losses import label_smoothed_cross_entropy
 
 IdPair = tuple[list[int], list[int]]
-"""Token ids of a source and of its translation, without start and end."""
+"""Token ids of a source and of its translation, without start and end tokens."""
 
-_VALIDATION_TOKENS = 2048  # of a batch
-_MAX_TOKENS = 1500  # of a batch of sources to translate
-_MAX_LENGTH = 400  # tokens of a source; far more than any caption has
+_VALIDATION_TOKENS = 2048  # in a batch
+_MAX_TOKENS = 1500  # in a batch of sources to translate
+_MAX_LENGTH = 400  # tokens of a source, far more than any caption has
 
 
 # ---- batches ----
 
 
 def length_of(pair: IdPair) -> int:
-    """Count the tokens that a pair takes in a batch: the longer side with its end token."""
+    """Return a pair's length in a batch: that of its longer side with the end token."""
     src, tgt = pair
     return max(len(src), len(tgt)) + 1
 
 
 def collate(pairs: Sequence[IdPair]) -> Batch:
-    """Batch pairs with this recipe's tokens for padding, start and end."""
+    """Batch pairs with the recipe's padding, start and end tokens."""
     return Batch.collate(pairs, pad_id=PAD_ID, bos_id=BOS_ID, eos_id=EOS_ID)
 
 
 def in_order(pairs: Sequence[IdPair], *, max_tokens: int) -> list[Batch]:
-    """Divide a corpus into the same batches each time, for validation, on the CPU."""
+    """Divide a corpus into batches in order of length, on the CPU."""
     lengths = [length_of(pair) for pair in pairs]
     return [
         collate([pairs[index] for index in indices])
@@ -72,12 +72,15 @@ def in_order(pairs: Sequence[IdPair], *, max_tokens: int) -> list[Batch]:
 
 
 def best_steps(evaluations: Sequence[tuple[int, float]], count: int) -> list[int]:
-    """Return the steps of the lowest validation losses, at most ``count``, in order."""
+    """Return the steps of the ``count`` lowest validation losses, ascending.
+
+    ``evaluations`` are pairs of a step and its loss.
+    """
     return sorted(step for step, _ in sorted(evaluations, key=lambda pair: pair[1])[:count])
 
 
 def average_weights(all_weights: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """Average weights of equal names, tensor by tensor, in float64; keep the dtypes.
+    """Return the mean of several models' weights by name, computed in float64.
 
     Source: Vaswani et al. (2017), section 6.1; Polyak and Juditsky (1992).
     """
@@ -103,7 +106,7 @@ def average_weights(all_weights: Iterable[dict[str, Tensor]]) -> dict[str, Tenso
 
 
 def load_run(path: Path) -> tuple[RunFolder, TranslationRecipe]:
-    """Open the folder of a translation run; a folder without one is a ``RunError``."""
+    """Return the folder and the recipe of a run; a folder without one raises a ``RunError``."""
     folder = RunFolder(path)
     recipe, _ = folder.load_recipe(TranslationRecipe, "preset", "seed")
     return folder, recipe
@@ -116,9 +119,9 @@ def train_run(
     path: Path,
     device: torch.device,
 ) -> None:
-    """Train, or resume the run in a folder; at the end write the averaged weights.
+    """Train a model, or resume the run in a folder; at the end write the averaged weights.
 
-    A run resumes from its last evaluation, on the CPU with the same outcome to the bit.
+    A run resumes from its last evaluation, on the CPU with exactly the same outcome.
     """
     training_text = read_multi30k("train", recipe.src, recipe.tgt)
     validation_text = read_multi30k("val", recipe.src, recipe.tgt)
@@ -166,18 +169,20 @@ def train_run(
 def validation_loss(
     model: nn.Module, subwords: Subwords, recipe: TranslationRecipe, device: torch.device
 ) -> float:
-    """Return the loss on the validation set, without smoothing (nats a token)."""
+    """Return a model's mean loss on the validation set, without smoothing (nats a token)."""
     text = read_multi30k("val", recipe.src, recipe.tgt)
     return mean_loss(model, _validation_batches(subwords, text), device)
 
 
 def _validation_batches(subwords: Subwords, text: Sequence[tuple[str, str]]) -> list[Batch]:
+    """Encode and batch pairs of sentences, the same way each time."""
     pairs = _encode(subwords, text, max_length=_VALIDATION_TOKENS - 1)
     return in_order(pairs, max_tokens=_VALIDATION_TOKENS)
 
 
 def _smoothed_loss(model: nn.Module, batch: Batch, *, smoothing: float) -> Tensor:
-    # Under autocast the logits are of low precision, and a sum over the vocabulary needs better.
+    """Return the mean loss over the target tokens of a batch (nats)."""
+    # Under autocast logits have low precision, and the sum over the vocabulary needs float32.
     return label_smoothed_cross_entropy(
         batch_logits(model, batch).float(),
         batch.tgt_output,
@@ -189,7 +194,7 @@ def _smoothed_loss(model: nn.Module, batch: Batch, *, smoothing: float) -> Tenso
 def _vocabulary(
     path: Path, recipe: TranslationRecipe, pairs: Sequence[tuple[str, str]]
 ) -> Subwords:
-    """Learn the vocabulary, or read the one that an earlier part of the run learned."""
+    """Read the vocabulary at ``path``; if there is none, learn it from pairs and write it."""
     if path.exists():
         return Subwords.load(path)
     subwords = Subwords.train(
@@ -202,7 +207,7 @@ def _vocabulary(
 def _encode(
     subwords: Subwords, pairs: Sequence[tuple[str, str]], *, max_length: int
 ) -> list[IdPair]:
-    """Turn pairs into ids, leaving out those that no batch can hold."""
+    """Turn pairs of sentences into ids; leave out pairs longer than ``max_length`` tokens."""
     sides: list[Any] = [subwords.encode([pair[side] for pair in pairs]) for side in (0, 1)]
     return [
         (src, tgt) for src, tgt in zip(*sides, strict=True) if max(len(src), len(tgt)) <= max_length
@@ -230,10 +235,10 @@ class Translator:
         length_alpha: float,
         on_done: Callable[[int], object] = lambda count: None,
     ) -> list[str]:
-        """Translate sentences, an empty one to an empty one, each independently of the others.
+        """Translate sentences by beam search; an empty sentence has an empty translation.
 
-        Calls ``on_done`` with the number of sentences after each batch. A sentence of more than
-        400 tokens is a ``ValueError``.
+        ``length_alpha`` is the exponent of the length penalty. After each batch call ``on_done``
+        with its number of sentences. More than 400 tokens in a sentence raise a ``ValueError``.
         """
         sources = [[*ids, EOS_ID] for ids in self.subwords.encode(sentences)]
         translations = [""] * len(sentences)
@@ -259,7 +264,7 @@ class Translator:
 
 
 def _groups(numbers: list[int], length_of: Callable[[int], int]) -> Iterator[list[int]]:
-    """Divide sentences into batches of one length, so that none needs padding."""
+    """Divide sentences, given by their numbers, into batches of one length, without padding."""
     for length, group in itertools.groupby(sorted(numbers, key=length_of), key=length_of):
         same = list(group)
         size = max(1, _MAX_TOKENS // length)
@@ -269,7 +274,10 @@ def _groups(numbers: list[int], length_of: Callable[[int], int]) -> Iterator[lis
 def load_translator(
     path: Path, device: torch.device | str = "cpu", *, step: int | None = None
 ) -> Translator:
-    """Load a run's averaged weights, its best ones if it is unfinished, or those of a step."""
+    """Return a translator with a run's averaged weights.
+
+    If the run is not finished, take those of its best evaluation; with ``step`` those of that step.
+    """
     folder, recipe = load_run(path)
     try:
         subwords = Subwords.load(path / "subwords.json")

@@ -1,7 +1,7 @@
-"""Basic tokenisation, BERT's first half: raw text to words and single punctuation marks.
+"""Basic tokenisation, BERT's first step: from raw text to words and single punctuation marks.
 
-Characters are sorted by their Unicode category: Cc and Cf steer a machine and show nothing, Zs, Zl
-and Zp are spaces, Mn are marks over and under letters (after decomposition), P... is punctuation.
+Unicode categories used here: Cc and Cf are invisible control characters, Zs, Zl and Zp spaces, Mn
+combining marks such as accents, P... punctuation.
 """
 
 import unicodedata
@@ -31,38 +31,38 @@ def basic_tokenize(
 
     Args:
         text: Any text.
-        lowercase: Make all letters small ("uncased" models).
-        strip_accents: Take accents off letters; as ``lowercase`` if None.
+        lowercase: Convert to lower case, for "uncased" models.
+        strip_accents: Remove accents; like ``lowercase`` if None.
 
     Returns:
-        Words without spaces; each punctuation mark and each Chinese character by itself.
+        The words; each punctuation mark and each Chinese character is a word.
 
     Source: Devlin et al. (2019), google-research/bert, tokenization.py; chapter "Tokenisation".
     """
     text = _separate_ideographs(clean_text(text))
     if lowercase if strip_accents is None else strip_accents:
         text = remove_accents(text)
-    if lowercase:  # one letter at a time: a capital sigma at a word's end is a sigma like others
+    if lowercase:  # by letter, because str.lower treats a capital sigma at a word's end specially
         text = "".join(character.lower() for character in text)
     return [part for word in text.split() for part in split_punctuation(word)]
 
 
 def clean_text(text: str) -> str:
-    """Drop invisible characters and U+FFFD; make every kind of space a plain one."""
+    """Remove invisible characters and U+FFFD; replace each kind of space by an ordinary one."""
     return "".join(map(_clean_character, text))
 
 
 def remove_accents(text: str) -> str:
-    """Decompose letters (Unicode's NFD) and leave out the accents (category Mn)."""
+    """Decompose letters (Unicode's NFD) and remove the accents (category Mn)."""
     if text.isascii():
         return text
-    # Letter by letter: to put the marks of a whole text in order, before they are left out, takes
-    # time that grows with the square of how many stand in a row. Few marks of other kinds are left.
+    # By letter first: for a whole text, NFD sorts the marks after a letter, in time that grows with
+    # the square of their number. Few marks are left after this.
     return unicodedata.normalize("NFD", "".join(map(_without_accents, text)))
 
 
 def split_punctuation(word: str) -> list[str]:
-    """Cut a word, without spaces, before and after each punctuation mark."""
+    """Split a word before and after each punctuation mark."""
     parts: list[str] = []
     for is_mark, characters in groupby(word, is_punctuation):
         part = "".join(characters)
@@ -72,10 +72,7 @@ def split_punctuation(word: str) -> list[str]:
 
 @cache
 def is_punctuation(character: str) -> bool:
-    """Return whether a character is a token by itself.
-
-    True for Unicode's punctuation and for all signs of ASCII, also symbols such as $ and +.
-    """
+    """Return whether a character is punctuation, or an ASCII symbol such as $ and +."""
     code = ord(character)
     is_ascii_sign = 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
     return is_ascii_sign or unicodedata.category(character).startswith("P")
@@ -98,7 +95,7 @@ def _clean_character(character: str) -> str:
 
 
 def _separate_ideographs(text: str) -> str:
-    """Put spaces around Chinese characters: their words are written without."""
+    """Put spaces around each Chinese character."""
     if text.isascii():
         return text
     return "".join(

@@ -23,13 +23,14 @@ Pair: TypeAlias = tuple[bytes, bytes]
 Merges: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]
 """By pair of ids: the rank of its merge, 0 for the first learned, and the merged token's id."""
 
-# GPT-2's: an English ending; letters, digits or marks, with the space before them; white space.
+# GPT-2's chunks: an English ending; letters, digits, or other characters, with a space before them;
+# white space.
 _CHUNK = re.compile(
     r"'(?:s|t|re|ve|m|ll|d)| ?[a-zA-Z]+| ?[0-9]+| ?[^\sa-zA-Z0-9]+|\s+(?!\S)|\s+", re.ASCII
 )
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_GONE = -1  # replaces an id that was merged into the one before
-_MOST_KNOWN = 10_000  # chunks whose tokens are kept, as many as in Hugging Face's tokenizers
+_GONE = -1  # replaces an id that was merged into the id before it
+_CACHE_SIZE = 10_000  # chunks, as in Hugging Face's tokenizers
 
 # Bytes that are printable characters in Latin-1 come first, as in GPT-2's vocabulary.
 _VISIBLE = (*range(33, 127), *range(161, 173), *range(174, 256))
@@ -43,18 +44,14 @@ BYTES = {sign: byte for byte, sign in SIGNS.items()}
 
 
 def split_chunks(text: str) -> list[str]:
-    """Split text into the pieces that no token may cross, as GPT-2 does (pre-tokenisation).
+    """Split text into chunks that no token may cross, as GPT-2 does (pre-tokenisation).
 
     >>> split_chunks("The cat's 9 lives, lived.")
     ['The', ' cat', "'s", ' 9', ' lives', ',', ' lived', '.']
 
-    Args:
-        text: Any text.
-
-    Returns:
-        Runs of letters, of digits and of punctuation marks, each with one space before it if there
-        is one; the endings ``'s 't 're 've 'm 'll 'd``; remaining white space. Joined, they are the
-        text.
+    Chunks are runs of letters, of digits and of other characters, each with one space before it if
+    there is one; the endings ``'s 't 're 've 'm 'll 'd``; and white space. Joined, they are the
+    text.
 
     Source: Radford et al. (2019), section 2.2; openai/gpt-2, encoder.py.
     """
@@ -64,17 +61,10 @@ def split_chunks(text: str) -> list[str]:
 
 
 def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
-    """Merge a pair wherever it occurs in a word, from the left.
+    """Replace each occurrence of a pair of neighbouring symbols in a word by one, from the left.
 
     >>> merge_pair((b"a", b"a", b"a", b"b"), (b"a", b"a"))
     (b'aa', b'a', b'b')
-
-    Args:
-        symbols: The word.
-        pair: Two symbols that stand side by side.
-
-    Returns:
-        The word, with one symbol in place of each pair.
 
     Source: Sennrich et al. (2016), section 3.2; chapter "Tokenisation".
     """
@@ -92,9 +82,9 @@ def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class BytePairEncoding:
-    """A tokenizer: a list of merges, applied to bytes in the order in which they were learned.
+    """A tokenizer that applies merges to bytes in the order in which they were learned.
 
-    The first ids are those of the special tokens; the bytes follow, then the merged tokens.
+    Ids number the special tokens, then the bytes, then the merged tokens.
 
     >>> encoding = BytePairEncoding.train(["low low lower lowest"], vocab_size=256 + 3)
     >>> encoding.tokenize("lowly low")
@@ -137,8 +127,8 @@ class BytePairEncoding:
 
         Args:
             texts: The training texts; no merge crosses from one text to the next.
-            vocab_size: Number of special tokens, 256 bytes and merged tokens together. There are
-                fewer if every chunk becomes one token before.
+            vocab_size: Number of tokens: special ones, 256 bytes and merged ones. Training ends
+                with fewer once every chunk is one token.
             specials: Special tokens.
 
         Returns:
@@ -167,6 +157,7 @@ class BytePairEncoding:
         merges: list[Pair] = []
 
         def entry(pair: Pair) -> tuple[int, int, int, Pair]:
+            """Return a pair's entry in the queue: the smallest is merged next."""
             return -counts[pair], ids[pair[0]], ids[pair[1]], pair
 
         queue = [entry(pair) for pair in counts]
@@ -174,7 +165,7 @@ class BytePairEncoding:
         while queue and len(specials) + len(ids) < vocab_size:
             noted = heapq.heappop(queue)
             pair = noted[-1]
-            if -noted[0] != counts[pair]:  # noted before another merge took some of its places
+            if -noted[0] != counts[pair]:  # other merges have changed the count since
                 if counts[pair] > 0:
                     heapq.heappush(queue, entry(pair))
                 continue
@@ -199,7 +190,7 @@ class BytePairEncoding:
     def read(cls, path: str | Path, *, specials: tuple[str, ...] = ()) -> Self:
         """Read ``merges.txt`` of GPT-2, ``transformers`` or ``write``: one pair on each line.
 
-        The file has no special tokens. A line that is no pair of tokens raises a ``ValueError``.
+        ``specials`` are not in the file. A line that is no pair of tokens raises a ``ValueError``.
         """
         lines = Path(path).read_text(encoding="utf-8").splitlines()
         merges = []
@@ -224,7 +215,7 @@ class BytePairEncoding:
 
     @cached_property
     def tokens(self) -> tuple[bytes, ...]:
-        """All tokens in the order of their ids; special tokens in UTF-8."""
+        """All tokens in the order of their ids, as bytes; special tokens in UTF-8."""
         merged = (left + right for left, right in self.merges)
         learned = dict.fromkeys([*ALPHABET, *merged])  # two pairs may make the same token
         return (*(special.encode() for special in self.specials), *learned)
@@ -253,7 +244,7 @@ class BytePairEncoding:
         return len(self.tokens)
 
     def tokenize(self, text: str) -> list[bytes]:
-        """Split text into tokens; joined, they are the text in UTF-8."""
+        """Split text into tokens, as bytes; joined, they are the text in UTF-8."""
         return [self.tokens[token_id] for token_id in self.encode(text)]
 
     def encode(self, text: str) -> list[int]:
@@ -261,10 +252,7 @@ class BytePairEncoding:
         return encode_chunks(split_chunks(text), self._byte_ids, self._merges, self._known)
 
     def decode(self, token_ids: Iterable[int]) -> str:
-        """Turn ids into text without special tokens.
-
-        U+FFFD replaces bytes that are not valid UTF-8, such as half a letter.
-        """
+        """Turn ids into text without special tokens; U+FFFD replaces invalid UTF-8."""
         joined = bytearray()
         for token_id in token_ids:
             if not 0 <= token_id < len(self.tokens):
@@ -279,25 +267,19 @@ class BytePairEncoding:
 def encode_chunks(
     chunks: Iterable[str], byte_ids: Mapping[int, int], merges: Merges, known: dict[str, list[int]]
 ) -> list[int]:
-    """Encode the chunks of a text.
+    """Return the token ids of the chunks of a text.
+
+    ``byte_ids`` has the token id of each byte; other bytes are skipped. ``known`` is a cache of the
+    token ids of earlier chunks, which this function fills.
 
     >>> known = {}
     >>> encode_chunks(["ab", "ab"], {97: 1, 98: 2}, {(1, 2): (0, 7)}, known), known
     ([7, 7], {'ab': [7]})
-
-    Args:
-        chunks: The chunks.
-        byte_ids: The token id of each byte; other bytes are skipped.
-        merges: The merges.
-        known: Token ids of earlier chunks, a cache that this function fills; words repeat.
-
-    Returns:
-        The token ids.
     """
     ids: list[int] = []
     for chunk in chunks:
         if chunk not in known:
-            if len(known) == _MOST_KNOWN:
+            if len(known) == _CACHE_SIZE:
                 known.clear()
             symbols = [byte_ids[byte] for byte in chunk.encode() if byte in byte_ids]
             known[chunk] = apply_merges(symbols, merges)
@@ -306,30 +288,24 @@ def encode_chunks(
 
 
 def apply_merges(ids: Sequence[int], merges: Merges) -> list[int]:
-    """Apply merges to a chunk in the order in which they were learned, each from the left.
+    """Return the token ids that merges leave of the ids of a chunk's bytes.
 
-    The chunk is a linked list, and each merge keeps the places of its pair. So a merge reads only
-    its neighbours, and the time grows about linearly with the text.
+    Merges apply in the order in which they were learned, each from the left. In a linked list a
+    merge looks at its neighbours only, so the time grows about linearly with the length.
 
     >>> apply_merges([1, 2, 1, 2, 2], {(1, 2): (0, 7), (7, 7): (1, 8)})
     [8, 2]
 
-    Args:
-        ids: The token ids of the chunk's bytes.
-        merges: The merges.
-
-    Returns:
-        The token ids of the merged chunk.
-
     Source: Sennrich et al. (2016), section 3.2; chapter "Tokenisation".
     """
-    ring = [*ids, _GONE]  # closed by _GONE
+    ring = [*ids, _GONE]  # a circular list: _GONE is before the first id and after the last
     after = [*range(1, len(ring)), 0]
     before = [len(ids), *range(len(ids))]
-    places: dict[int, list[int]] = {}  # by rank, the places of its pair, as a heap
-    ranks: list[int] = []  # those in ``places``, as a heap
+    places: dict[int, list[int]] = {}  # for each rank a heap of the positions of its pair
+    ranks: list[int] = []  # a heap of the keys of ``places``
 
     def note(place: int) -> None:
+        """Add the pair that begins at a position to ``places``, if it has a merge."""
         found = merges.get((ring[place], ring[after[place]]))
         if found is None:
             return
@@ -350,7 +326,7 @@ def apply_merges(ids: Sequence[int], merges: Merges) -> list[int]:
         gone = after[place]
         found = merges.get((ring[place], ring[gone]))
         if found is None or found[0] != rank:
-            continue  # another merge has taken one of them
+            continue  # another merge has changed one of the two
         ring[place], ring[gone] = found[1], _GONE
         after[place] = after[gone]
         before[after[gone]] = place
@@ -360,19 +336,13 @@ def apply_merges(ids: Sequence[int], merges: Merges) -> list[int]:
 
 
 def in_ascii(text: str) -> str:
-    """Replace each character beyond ASCII by an ASCII character of the same category.
+    """Replace each character outside ASCII by an ASCII character of the same category.
 
-    ``re`` has no classes for all letters, digits or punctuation marks of Unicode. Letters become
-    ``a``, numbers ``0``, white space a tab, all others ``!``.
+    Letters become ``a``, numbers ``0``, white space a tab, all others ``!``, because ``re`` has no
+    classes for Unicode's categories.
 
     >>> in_ascii("né 9 ²…")
     'na 9 0!'
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The replaced text, of the same length.
     """
     return text if text.isascii() else _NOT_ASCII.sub(_ascii_of_its_kind, text)
 

@@ -34,19 +34,12 @@ _CHUNKS = {
 
 
 def pre_tokenize(text: str, pre_tokenizer: PreTokenizer) -> list[str]:
-    """Split text into chunks; joined, they are the text.
+    """Split text into chunks that no token may cross; joined, they are the text.
 
     >>> pre_tokenize("In 1492, Columbus", "gpt-2")
     ['In', ' 1492', ',', ' Columbus']
     >>> pre_tokenize("In 1492, Columbus", "smollm")
     ['In', ' ', '1', '4', '9', '2', ',', ' Columbus']
-
-    Args:
-        text: Any text.
-        pre_tokenizer: The pre-tokenizer's name.
-
-    Returns:
-        The chunks.
 
     Source: ggml-org/llama.cpp, src/llama-vocab.cpp; Radford et al. (2019), section 2.2.
     """
@@ -77,10 +70,10 @@ class ByteLevelTokenizer:
 
     Attributes:
         tokens: The vocabulary in the order of ids. Ordinary tokens are written as in
-            ``merges.txt``, a character for each byte; special tokens as plain text.
+            ``merges.txt``, a character for each byte (``bpe.SIGNS``); special tokens as plain text.
         merges: Pairs of tokens, in the order in which they were learned.
         specials: Special tokens, such as ``<|im_end|>``; they are never split.
-        pre_tokenizer: Splits text into chunks.
+        pre_tokenizer: Name of the pre-tokenizer, which splits text into chunks.
 
     Raises:
         TypeError: ``tokens``, ``merges`` or ``specials`` is one string.
@@ -117,8 +110,8 @@ class ByteLevelTokenizer:
 
         Args:
             text: Any text; bytes without a token in the vocabulary are skipped.
-            specials: Whether special tokens in the text get their own ids. With False they are
-                encoded as plain text, for messages of untrusted users.
+            specials: Whether special tokens in the text get their own ids; with False they are
+                encoded as plain text, as for messages of users.
 
         Returns:
             The ids.
@@ -131,22 +124,14 @@ class ByteLevelTokenizer:
         return ids
 
     def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> str:
-        """Turn ids into text.
+        """Turn ids into text; U+FFFD replaces invalid UTF-8.
 
-        Args:
-            token_ids: The ids.
-            skip_specials: Leave out the special tokens.
-
-        Returns:
-            The text, with U+FFFD for bytes that are not valid UTF-8, such as half a letter.
-
-        Raises:
-            IndexError: An id is out of range.
+        ``skip_specials`` leaves out special tokens. An id out of range raises an ``IndexError``.
         """
         return self.decode_bytes(token_ids, skip_specials=skip_specials).decode(errors="replace")
 
     def decode_bytes(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> bytes:
-        """Turn ids into bytes of UTF-8; the arguments and errors are those of ``decode``."""
+        """Turn ids into bytes of UTF-8, with the arguments and errors of ``decode``."""
         joined = bytearray()
         skipped = frozenset(self.specials if skip_specials else ())
         for token_id in token_ids:
@@ -154,17 +139,16 @@ class ByteLevelTokenizer:
                 raise IndexError(
                     f"token_ids must lie in 0 to {len(self.tokens) - 1}, got {token_id}"
                 )
-            token = self.tokens[token_id]
-            if token in skipped:
-                continue
-            joined += _bytes_of(token)
+            if (token := self.tokens[token_id]) not in skipped:
+                joined += _bytes_of(token)
         return bytes(joined)
 
     def id_of(self, token: str) -> int:
-        """Return the id of a token; raise a KeyError if the vocabulary lacks it."""
+        """Return the id of a token; a token that is not in the vocabulary raises a KeyError."""
         return self._ids[token]
 
     def _encode_plain(self, text: str) -> list[int]:
+        """Encode text with special tokens as plain text."""
         chunks = pre_tokenize(text, self.pre_tokenizer)
         return encode_chunks(chunks, self._byte_ids, self._merges, self._known)
 
@@ -195,6 +179,7 @@ class ByteLevelTokenizer:
 
 
 def _bytes_of(token: str) -> bytes:
+    """Return the bytes that a token stands for."""
     try:
         return bytes(BYTES[sign] for sign in token)
     except KeyError:  # a special token, in plain text

@@ -1,4 +1,4 @@
-"""Chat templates write a conversation as one text, in the format of a model's training."""
+"""Chat templates: from a conversation to one text, in the format of a model's training."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -56,4 +56,5 @@ def render_chat(
 
 
 def _reject(message: str) -> NoReturn:
+    """Stop a template that calls ``raise_exception``."""
     raise TemplateError(message)

@@ -1,8 +1,4 @@
-"""Vocabulary: tokens and their ids.
-
-A vocabulary numbers tokens from 0: first the special ones, which stand for no text (padding, start,
-end, unknown), then the rest.
-"""
+"""Vocabulary: tokens and their ids."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,7 +17,7 @@ BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """A list of tokens; a token's id is its place in the list.
+    """A list of tokens; a token's id is its index in the list, from 0.
 
     >>> vocabulary = Vocabulary.build([["the", "cat"], ["the", "mat"]])
     >>> vocabulary.tokens
@@ -33,12 +29,12 @@ class Vocabulary:
 
     Attributes:
         tokens: All tokens, in the order of their ids, none twice.
-        specials: Those tokens that stand for no text.
-        unknown: The special token that takes the place of tokens that are not in the list; with
-            None, such tokens are a KeyError.
+        specials: The special tokens among them, such as padding, which stand for no text.
+        unknown: The special token that replaces tokens that are not in the list; with None such
+            tokens raise a ``KeyError``.
 
     Raises:
-        ValueError: A token is there twice, or a special token or ``unknown`` is missing.
+        ValueError: A token occurs twice, or a special token or ``unknown`` is missing.
 
     Source: chapter "Language models".
     """
@@ -48,7 +44,7 @@ class Vocabulary:
     unknown: str | None = UNKNOWN
 
     def __post_init__(self) -> None:
-        """Check that no token is there twice, and that ``specials`` and ``unknown`` are there."""
+        """Reject repeated tokens, and missing special ones."""
         twice = [token for token, count in Counter(self.tokens).items() if count > 1]
         if twice:
             raise ValueError(f"tokens must not hold a token twice, got {twice[0]!r} again")
@@ -69,10 +65,10 @@ class Vocabulary:
 
     @classmethod
     def build(cls, sentences: Iterable[Sequence[str]], *, min_count: int = 1) -> Self:
-        """Collect the tokens of a corpus: specials first, then the most frequent.
+        """Make a vocabulary of a corpus: special tokens, then the others by falling frequency.
 
-        Equally frequent tokens are in alphabetical order, so that the ids do not depend on the
-        order of the sentences. Tokens that occur less often than ``min_count`` are left out.
+        Equally frequent tokens are in alphabetical order. Tokens that occur less often than
+        ``min_count`` are left out.
         """
         check_not_string(sentences=sentences)
         if min_count < 1:
@@ -90,17 +86,16 @@ class Vocabulary:
         specials: tuple[str, ...] = BERT_SPECIALS,
         unknown: str | None = "[UNK]",
     ) -> Self:
-        """Read BERT's ``vocab.txt``, or another file in UTF-8 with one token a line.
+        """Read BERT's ``vocab.txt``, or another UTF-8 file with one token a line.
 
-        ``specials`` are those of its tokens that stand for no text, ``unknown`` the one of them for
-        tokens that are not in the file, or None.
+        ``specials`` and ``unknown`` are tokens of the file, see ``Vocabulary``.
         """
         text = Path(path).read_text(encoding="utf-8")
         tokens = tuple(text.removesuffix("\n").split("\n"))  # other line ends can be tokens
         return cls(tokens=tokens, specials=specials, unknown=unknown)
 
     def write(self, path: str | Path) -> None:
-        """Write the tokens, a line each, whole or not at all."""
+        """Write the tokens to a file, one a line, atomically."""
         for token in self.tokens:
             if "\n" in token or "\r" in token:
                 raise ValueError(f"tokens must not hold the end of a line, got {token!r}")
@@ -114,7 +109,7 @@ class Vocabulary:
         return token in self._ids
 
     def id_of(self, token: str) -> int:
-        """Return a token's id, or that of ``unknown``; without one a KeyError."""
+        """Return a token's id, or that of ``unknown``; if that is None, raise a ``KeyError``."""
         token_id = self._ids.get(token)
         if token_id is not None:
             return token_id
@@ -127,7 +122,10 @@ class Vocabulary:
         return [self.id_of(token) for token in tokens]
 
     def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> list[str]:
-        """Turn ids into tokens; an id out of range is an IndexError."""
+        """Turn ids into tokens, or into those that are not special.
+
+        An id out of range raises an ``IndexError``.
+        """
         decoded = []
         skipped = frozenset(self.special_ids if skip_specials else ())
         for token_id in token_ids:

@@ -1,6 +1,6 @@
-"""WordPiece, BERT's subwords: a rare word is written in pieces that are in the vocabulary.
+"""WordPiece, BERT's subwords: rare words are split into pieces of the vocabulary.
 
-A piece that does not begin a word carries the mark ``##``.
+A piece that does not begin a word starts with ``##``.
 """
 
 import re
@@ -63,8 +63,6 @@ def split_word(
 class WordPiece:
     """BERT's tokeniser: ``basic_tokenize``, then ``split_word``.
 
-    Special tokens that are written out in a text, such as ``[MASK]``, stay whole.
-
     >>> pieces = ("[UNK]", "[MASK]", "play", "##ful", "##ness", ".")
     >>> vocabulary = Vocabulary(tokens=pieces, specials=("[UNK]", "[MASK]"), unknown="[UNK]")
     >>> tokenizer = WordPiece(vocabulary=vocabulary)
@@ -75,8 +73,8 @@ class WordPiece:
 
     Attributes:
         vocabulary: The pieces, with its ``unknown`` set.
-        lowercase: Make all letters small ("uncased" models).
-        strip_accents: Take accents off letters; as ``lowercase`` if None.
+        lowercase: Convert to lower case, for "uncased" models.
+        strip_accents: Remove accents; like ``lowercase`` if None.
         max_characters: Longer words are unknown.
 
     Raises:
@@ -102,7 +100,7 @@ class WordPiece:
         return frozenset(self.vocabulary.tokens)  # a long word looks for thousands of pieces
 
     def tokenize(self, text: str) -> list[str]:
-        """Split text into pieces."""
+        """Split text into pieces; special tokens stay whole."""
         specials = "|".join(map(re.escape, self.vocabulary.specials))
         parts = re.split(f"({specials})", text) if specials else [text]
         pieces: list[str] = []
@@ -127,15 +125,8 @@ class WordPiece:
     def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> str:
         """Turn ids into text: join the pieces of a word, and put spaces between words.
 
-        Args:
-            token_ids: The ids.
-            skip_specials: Leave out the special tokens.
-
-        Returns:
-            The text. Capitals, accents and the places of spaces are lost.
-
-        Raises:
-            IndexError: An id is negative, or too large.
+        ``skip_specials`` leaves out special tokens. Capitals, accents and the original spaces are
+        lost. An id out of range raises an ``IndexError``.
         """
         pieces = self.vocabulary.decode(token_ids, skip_specials=skip_specials)
         return " ".join(pieces).replace(f" {CONTINUATION}", "")

@@ -1,6 +1,6 @@
-"""Checkpoints: a training run on disk, from which it goes on to the bit.
+"""Checkpoints: the state of a training run in a file, from which it can be resumed exactly.
 
-A checkpoint is written whole or not at all, and read without running anything that it holds.
+A checkpoint is written atomically, and read without executing code from it.
 """
 
 from pathlib import Path
@@ -13,22 +13,15 @@ from course_lib.atomic_write import atomic_write
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that can't be used; the message says which and why."""
+    """A checkpoint can't be used; the message has its path and the reason."""
 
 
 def save_checkpoint(
     path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
 ) -> None:
-    """Write a run's state; one that is there is replaced only by a whole new one.
+    """Write model, optimizer, random state and ``progress`` to a file atomically; make its folder.
 
-    Args:
-        path: The file. Its folder is made if it is not there.
-        model: The model whose parameters and buffers to save.
-        optimizer: The optimizer whose state to save.
-        progress: Plain data about the run: numbers, texts, lists, dicts, tensors.
-
-    Raises:
-        OSError: It can't be written; the old file is left as it is.
+    ``progress`` is plain data about the run: numbers, strings, lists, dicts, tensors.
     """
     state = {
         "model": model.state_dict(),
@@ -36,7 +29,7 @@ def save_checkpoint(
         "random": random_state(),
         "progress": progress,
     }
-    # Given a path, torch.save would also write the temporary name into the file.
+    # Given a path, torch.save would write the temporary name into the file.
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         torch.save(state, file)
 
@@ -44,22 +37,13 @@ def save_checkpoint(
 def load_checkpoint(
     path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any]:
-    """Restore a run's state from a checkpoint, random numbers included.
+    """Restore model, optimizer and random state from a checkpoint; return its ``progress``.
 
-    Args:
-        path: A file that ``save_checkpoint`` wrote.
-        model: Gets the weights; of the same shape as the one that was saved.
-        optimizer: Gets its state.
-
-    Returns:
-        The ``progress`` that was saved.
-
-    Raises:
-        CheckpointError: The file is no checkpoint, or one of another model.
+    A file that is no checkpoint, or one of another model, raises a ``CheckpointError``.
     """
     try:
-        # On the CPU, where AdamW counts its steps: on a GPU it would wait for each count. The model
-        # and the optimizer move the tensors to their parameters.
+        # To the CPU, where AdamW counts its steps: counting on a GPU would wait for it each time.
+        # Model and optimizer move the other tensors to their parameters.
         state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
         # Keep this optimizer's kernel (fused or not), which depends on the machine.
@@ -70,13 +54,13 @@ def load_checkpoint(
         progress: dict[str, Any] = state["progress"]
     except OSError as error:
         raise CheckpointError(f"{path} can't be read: {error}") from error
-    except Exception as error:  # torch.load has no error of its own for a file that is none
+    except Exception as error:  # torch.load raises many kinds for a malformed file
         raise CheckpointError(f"{path} is no checkpoint of this model: {error}") from error
     return progress
 
 
 def random_state() -> dict[str, torch.Tensor]:
-    """Return the state of PyTorch's random numbers by device, on the CPU."""
+    """Return the states of PyTorch's generators, ``cpu`` and perhaps ``cuda``, on the CPU."""
     state = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["cuda"] = torch.cuda.get_rng_state()
@@ -84,7 +68,7 @@ def random_state() -> dict[str, torch.Tensor]:
 
 
 def restore_random_state(state: dict[str, torch.Tensor]) -> None:
-    """Restore what ``random_state`` returned."""
+    """Restore the generator states that ``random_state`` returned."""
     torch.set_rng_state(state["cpu"].cpu())
     if "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"].cpu())

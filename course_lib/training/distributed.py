@@ -1,8 +1,8 @@
 """Distributed data parallelism: several processes train one model, each on its own batches.
 
-``torchrun`` starts the processes, on one machine or on many, and tells each its number. Inside
-``process_group``, ``train`` deals the batches of each update out to them and averages their
-gradients; outside, or without ``torchrun``, there is one process and nothing to do.
+``torchrun`` starts the processes, on one machine or on several. Inside ``process_group``, ``train``
+divides the batches of each update among them and averages their gradients; outside, or without
+``torchrun``, there is one process.
 
     torchrun --nproc-per-node 2 -m course_lib.recipes.language_modelling train ...
 """
@@ -22,17 +22,10 @@ Batch = TypeVar("Batch")
 
 @contextmanager
 def process_group(device: str | None = None) -> Iterator[torch.device]:
-    """Join the processes that ``torchrun`` started; stay alone if it did not.
+    """Join the other processes that ``torchrun`` started; yield the device of this process.
 
-    Args:
-        device: ``cpu`` or ``cuda``; None takes a GPU if there is one. With GPUs each process has
-            its own.
-
-    Yields:
-        The device of this process.
-
-    Raises:
-        ValueError: ``device`` is neither, or there is no GPU.
+    ``device`` is ``cpu`` or ``cuda``, a GPU of its own for each process; None takes a GPU if there
+    is one. A missing GPU or another name raises a ``ValueError``.
 
     Source: Li et al. (2020), section 3.
     """
@@ -44,12 +37,11 @@ def process_group(device: str | None = None) -> Iterator[torch.device]:
     if not dist.is_torchelastic_launched():
         yield torch.device(kind)
         return
-    own = (
-        torch.device(kind, int(os.environ["LOCAL_RANK"])) if kind == "cuda" else torch.device(kind)
-    )
-    if own.type == "cuda":
+    own = torch.device(kind)
+    if kind == "cuda":
+        own = torch.device(kind, int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(own)
-    dist.init_process_group("nccl" if own.type == "cuda" else "gloo")
+    dist.init_process_group("nccl" if kind == "cuda" else "gloo")
     try:
         yield own
     finally:
@@ -67,7 +59,7 @@ def rank() -> int:
 
 
 def all_reduce_sum(tensor: Tensor) -> Tensor:
-    """Sum a tensor over the processes."""
+    """Return the sum of the processes' tensors."""
     if world_size() == 1:
         return tensor
     total = tensor.clone()
@@ -76,7 +68,7 @@ def all_reduce_sum(tensor: Tensor) -> Tensor:
 
 
 def broadcast(value: float, device: torch.device) -> float:
-    """Return the first process's number in all of them."""
+    """Return the first process's ``value`` in all processes."""
     if world_size() == 1:
         return value
     shared = torch.tensor(value, dtype=torch.float64, device=device)
@@ -85,7 +77,7 @@ def broadcast(value: float, device: torch.device) -> float:
 
 
 def all_gather(tensor: Tensor, device: torch.device) -> list[Tensor]:
-    """Return the tensors of all processes, in order, on the CPU."""
+    """Return the tensors of all processes, by rank, on the CPU; ``device`` exchanges them."""
     if world_size() == 1:
         return [tensor]
     own = tensor.to(device)
@@ -101,7 +93,7 @@ def barrier() -> None:
 
 
 class _Loss(nn.Module, Generic[Batch]):
-    """A model with its loss, which is what ``DistributedDataParallel`` has to wrap."""
+    """A model and its loss as one module, for ``DistributedDataParallel`` to wrap."""
 
     def __init__(
         self, model: nn.Module, compute_loss: Callable[[nn.Module, Batch], Tensor]
@@ -117,10 +109,10 @@ class _Loss(nn.Module, Generic[Batch]):
 def data_parallel(
     model: nn.Module, compute_loss: Callable[[nn.Module, Batch], Tensor]
 ) -> Callable[[Batch], Tensor]:
-    """Make a loss whose gradient is averaged over the processes.
+    """Return a function from batch to loss whose gradient is averaged over the processes.
 
-    With several processes ``DistributedDataParallel`` sends the first one's weights to all at the
-    start, and each gradient as soon as it is there; every parameter must be used by the loss.
+    ``DistributedDataParallel`` copies the first process's weights to all at the start, and
+    exchanges each gradient as soon as it is computed; the loss must use every parameter.
 
     Source: Li et al. (2020), section 3.2.
     """
@@ -129,5 +121,5 @@ def data_parallel(
 
 
 def no_sync(loss: Callable[[Batch], Tensor]) -> AbstractContextManager[None]:
-    """Return a context in which ``backward`` of a ``data_parallel`` loss sends no gradients."""
+    """Return a context in which ``backward`` of a ``data_parallel`` loss exchanges no gradients."""
     return loss.no_sync() if isinstance(loss, DistributedDataParallel) else nullcontext()

@@ -1,8 +1,8 @@
-"""Export: a trained model as text, for a page that runs the model in the reader's browser.
+"""Export: a trained model as JSON, for a page of the book that runs it in the reader's browser.
 
-A model's code does not travel, only its parameters; the page computes with formulas of its own. So
-a file also holds the logits that the reader's own code gives for a few texts, and the page shows
-the difference. Sizes are read off the parameters: a model from a homework has no config.
+A file holds parameters and no code; the page has formulas of its own. So a file also holds the
+logits of the reader's model for some texts, and the page shows how much its own differ. Sizes are
+read off the parameters, because a model from a homework has no config.
 
 Dimensions: length, src_len, tgt_len (tokens); vocab_size; d_model; d_ff.
 """
@@ -22,7 +22,7 @@ LANGUAGE_MODEL_FORMAT = "course language model, version 1"
 MASKED_LANGUAGE_MODEL_FORMAT = "course masked language model, version 1"
 """Names of the file formats, which the page checks."""
 MAX_LENGTH = 20
-"""Most tokens of a translation, in the page as here."""
+"""Maximum length of a translation (tokens), here and in the page."""
 
 _UP = "feed_forward.up_projection.weight"
 
@@ -31,9 +31,9 @@ class ExportedParameters(TypedDict):
     """Parameters as JSON holds them.
 
     Attributes:
-        shapes: For each parameter's name its sizes, in the order in which the numbers follow.
-        float32: All numbers, row by row, float32 with the smallest byte first, in base64.
-        float16: Likewise in half precision, where that was asked for.
+        shapes: From each parameter's name to its shape, in the order of the numbers.
+        float32: All numbers, row by row, as little-endian float32 in base64.
+        float16: All numbers as little-endian float16; instead of ``float32``.
     """
 
     shapes: dict[str, list[int]]
@@ -44,7 +44,7 @@ class ExportedParameters(TypedDict):
 def export_parameters(
     model: nn.Module, dtype: Literal["float32", "float16"] = "float32"
 ) -> ExportedParameters:
-    """Write a model's parameters as text; a shared one once, under the name that comes first.
+    """Return a model's parameters as text; a shared one once, under its first name.
 
     >>> exported = export_parameters(nn.LayerNorm(2))
     >>> exported["shapes"]
@@ -82,13 +82,13 @@ def export_translator(
         model: A ``Transformer`` with the attributes of that in ``course_lib.models.transformer``,
             called as ``model(src, tgt)``, with ReLU and sinusoidal positions.
         path: The file, such as ``my-model.json``.
-        src_words: The source vocabulary, in the order of the ids; it holds ``<end>``.
-        tgt_words: The target vocabulary, likewise; it holds ``<start>`` and ``<end>``.
-        sentences: Sentences of the source, words with spaces between; at least one.
-        num_heads: The model's attention heads, which its parameters do not show.
+        src_words: The source vocabulary, in the order of the ids, with ``<end>``.
+        tgt_words: The target vocabulary, in the order of the ids, with ``<start>`` and ``<end>``.
+        sentences: Source sentences, words with spaces between; at least one.
+        num_heads: Number of attention heads, which the parameters do not show.
 
     Returns:
-        The file.
+        The path of the file.
 
     Raises:
         ValueError: A parameter is missing or holds numbers that are not finite, the vocabularies
@@ -136,7 +136,10 @@ def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
 
 @torch.no_grad()
 def _translate(model: nn.Module, src: list[int], words: list[str]) -> dict[str, Any]:
-    """Translate greedily; return source, target tokens that were read, and the last logits."""
+    """Translate source ids greedily; ``words`` is the target vocabulary.
+
+    Return the source ids, the target ids ``read`` by the decoder, and their ``logits``.
+    """
     read, end = [words.index("<start>")], words.index("<end>")
     while True:
         logits = model(_row(src, model), _row(read, model))[0]  # (tgt_len, tgt_vocab_size)
@@ -192,11 +195,11 @@ def masked_language_model_data(
     """Return a BERT's ``config``, ``words`` and ``parameters``, ready for JSON.
 
     Args:
-        model: Its parts ``embeddings``, ``encoder`` and ``head`` are those of a BERT with a
-            ``MaskedLanguageModelHead``.
+        model: A module with the submodules ``embeddings`` and ``encoder`` of a BERT, and a
+            ``MaskedLanguageModelHead`` named ``head``.
         words: The vocabulary, in the order of the ids.
         num_heads: Attention heads, which the parameters do not show.
-        causal: Whether each position attends to itself and to its left alone.
+        causal: Whether a position attends only to itself and to earlier ones.
 
     Returns:
         The data.
@@ -242,10 +245,11 @@ def export_language_model(
 ) -> Path:
     """Write a language model that you have trained to a file, to open it in the book.
 
-    ``model`` to ``num_heads`` are those of ``language_model_data``. ``begin`` starts a text: it
-    returns a function that reads further tokens ``(1, length)`` and returns the logits
-    ``(1, vocab_size)`` of the next, such as the ``advance`` of a ``StepModel``. ``texts`` are words
-    with spaces between, at least one text. Returns the file; wrong arguments are a ValueError.
+    ``model``, ``words``, ``start``, ``end`` and ``num_heads`` are those of ``language_model_data``.
+    ``begin`` starts a text: it returns a function that reads further tokens ``(1, length)`` and
+    returns the logits ``(1, vocab_size)`` of the next, such as the ``advance`` of a ``StepModel``.
+    ``texts`` are words with spaces between, at least one text. Return the path of the file; wrong
+    arguments raise a ``ValueError``.
 
     Source: chapter "Decoder-only language models".
     """
@@ -272,8 +276,8 @@ def export_masked_language_model(
 
     ``model``, ``words`` and ``num_heads`` are those of ``masked_language_model_data``; called with
     token ids ``(1, length)`` the model returns logits ``(1, length, vocab_size)``. ``texts`` are
-    token ids without padding, ``[CLS]`` first and ``[SEP]`` last, at least one text. Returns the
-    file; wrong arguments are a ValueError.
+    token ids without padding, ``[CLS]`` first and ``[SEP]`` last, at least one text. Return the
+    path of the file; wrong arguments raise a ``ValueError``.
 
     Source: chapter "BERT".
     """
@@ -292,7 +296,7 @@ def export_masked_language_model(
 
 
 def _finite_sizes(model: nn.Module) -> dict[str, torch.Size]:
-    """Return the sizes of a model's parameters, whose numbers must be finite."""
+    """Return the shapes of a model's parameters by name; reject infinite or NaN parameters."""
     for name, parameter in model.named_parameters():
         if not parameter.isfinite().all():
             raise ValueError(f"model must hold finite numbers, {name!r} has others")
@@ -300,22 +304,26 @@ def _finite_sizes(model: nn.Module) -> dict[str, torch.Size]:
 
 
 def _size(sizes: dict[str, torch.Size], name: str) -> torch.Size:
+    """Return the shape of a parameter; a missing one raises a ``ValueError``."""
     if name not in sizes:
         raise ValueError(f"model must be a Transformer, its parameter {name!r} is missing")
     return sizes[name]
 
 
 def _num_layers(sizes: dict[str, torch.Size], prefix: str = "") -> int:
+    """Count the layers whose parameters' names begin with a prefix."""
     return sum(name.startswith(prefix) and name.endswith(_UP) for name in sizes)
 
 
 def _checked_heads(num_heads: int, d_model: int) -> int:
+    """Return ``num_heads`` if it divides ``d_model``."""
     if num_heads < 1 or d_model % num_heads != 0:
         raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
     return num_heads
 
 
 def _epsilon(parts: dict[str, nn.Module], name: str) -> float:
+    """Return the ``eps`` of a normalisation, given the submodules by name."""
     epsilon = getattr(parts.get(name), "eps", None)
     if not isinstance(epsilon, float):
         raise ValueError(f"model must have a normalisation {name!r} that says its eps")
@@ -323,7 +331,10 @@ def _epsilon(parts: dict[str, nn.Module], name: str) -> float:
 
 
 def _check_words(name: str, words: Sequence[str], size: int, specials: Sequence[str]) -> None:
-    """Check that a vocabulary is the model's, and holds the special words."""
+    """Check that a vocabulary has ``size`` different words, the special ones among them.
+
+    ``name`` is the argument to name in an error.
+    """
     if len(words) != size or len(set(words)) != size:
         raise ValueError(f"{name} must hold {size} different words, got {len(words)}")
     if missing := sorted({*specials} - {*words}):
@@ -333,7 +344,10 @@ def _check_words(name: str, words: Sequence[str], size: int, specials: Sequence[
 def _encode(
     name: str, words_name: str, texts: Sequence[str], words: Sequence[str]
 ) -> list[list[int]]:
-    """Turn texts into ids; there must be one, each of words in the vocabulary."""
+    """Turn texts into ids of ``words``; reject none, empty ones and unknown words.
+
+    ``name`` and ``words_name`` are the arguments to name in an error.
+    """
     split = [text.split() for text in texts]
     if not split or not all(split):
         raise ValueError(f"{name} must hold at least 1 text, each of words, got {list(texts)}")
@@ -343,13 +357,13 @@ def _encode(
 
 
 def _row(token_ids: Sequence[int], model: nn.Module) -> Tensor:
-    """Return a text's tokens as a tensor ``(1, length)`` on the model's device."""
+    """Return token ids as a tensor ``(1, length)`` on the model's device."""
     return torch.tensor([list(token_ids)], device=next(model.parameters()).device)
 
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Put the model into evaluation mode inside a ``with`` block."""
+    """Put a model into evaluation mode inside a ``with`` block."""
     was_training = model.training
     model.eval()
     try:
@@ -361,7 +375,10 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 def _write(
     path: str | Path, file_format: str, data: dict[str, Any], runs: list[dict[str, Any]]
 ) -> Path:
-    """Write a file that a page can open; a number that is not finite is a ValueError."""
+    """Write a model's data and its ``runs``, the logits for each text; return the path.
+
+    Infinite or NaN logits raise a ``ValueError``.
+    """
     path = Path(path)
     written = {"format": file_format} | data | {"sentences": runs}
     path.write_text(json.dumps(written, allow_nan=False), encoding="ascii")

@@ -49,18 +49,17 @@ class TrainingConfig:
     Attributes:
         steps: Number of updates.
         learning_rate: Step size of AdamW, at the peak of the schedule.
-        weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate;
-            vectors, such as biases and gains, are left alone.
-        clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
-            to it.
+        weight_decay: AdamW's weight decay, for matrices only: biases and gains are not decayed.
+        clip_norm: Maximum Euclidean norm of the gradient over all parameters; a larger gradient is
+            scaled down to it.
         accumulation: Batches of one update, as if they were one large batch. Several processes
-            share them out; see ``distributed.py``.
+            divide them among each other, see ``distributed.py``.
         precision: Type of the matrix products; parameters and updates stay in float32. With
             ``float16`` the loss is scaled, so that small gradients do not vanish.
         evaluate_every: Steps between evaluations; 0 for none.
         patience: Evaluations in a row without a new best after which training stops; 0 for never.
-        checkpoint_every: Steps between checkpoints, if ``train`` is given a file; 0 for none
-            but the last.
+        checkpoint_every: Steps between checkpoints, if ``train`` has a file for them; 0 for only
+            one at the end.
     """
 
     steps: int
@@ -100,12 +99,12 @@ class TrainingHistory:
     (5, False)
 
     Attributes:
-        losses: The loss before each update, one number a step.
-        gradient_norms: Euclidean norm of the gradient over all parameters, before clipping.
-        seconds: Wall time of the whole run, earlier parts of a resumed one included.
-        cpu_seconds: Time that processors worked on it, all threads and processes together.
+        losses: The loss of each step, before its update.
+        gradient_norms: Euclidean norm of each step's gradient over all parameters, before clipping.
+        seconds: Wall time of the whole run, including the earlier parts of a resumed one.
+        cpu_seconds: CPU time of all threads and processes together, likewise.
         evaluations: Pairs of the number of steps done and the result of the evaluation.
-        stopped_early: Whether patience ran out before the steps did.
+        stopped_early: Whether training stopped for lack of ``patience``.
     """
 
     losses: tuple[float, ...]
@@ -134,40 +133,40 @@ def train(
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
 
-    Inside ``distributed.process_group`` every process calls this, with the same arguments; each
-    computes its share of an update's batches, and the losses are those of one process but for
-    rounding and for dropout, whose random numbers differ.
+    Inside ``distributed.process_group`` every process calls this with the same arguments and
+    computes its part of an update's batches. The losses equal those of one process except for
+    rounding and dropout, whose random numbers differ.
 
     Args:
         model: Trained in place, in training mode; its mode is restored at the end. With
             ``evaluate`` it ends with the weights of its best evaluation.
-        draw_batch: Returns a batch by its number, from 0, on which alone it depends, so that a run
-            can be repeated and resumed; with ``accumulation`` each step takes that many.
-        compute_loss: Maps model and batch to the loss: a scalar, the mean over what counts.
+        draw_batch: Returns a batch by its number, from 0. The batch must depend on the number
+            alone, so that a run can be repeated and resumed.
+        compute_loss: Maps model and batch to the loss, a scalar that is a mean over the batch.
         config: How long and how fast to train.
-        num_items: Counts the items of a batch, such as its tokens, over which its loss is the mean,
-            so that the loss of an update is the mean over all its batches; None counts all batches
-            alike. A loss that is a vector of means needs a count for each.
+        num_items: Counts the items, such as tokens, over which the loss of a batch is the mean, so
+            that the loss of an update is the mean over the items of all its batches; None gives
+            all batches the same weight. A loss that is a vector of means needs a vector of counts.
         schedule: Returns the share of the learning rate for a step, from 0; always 1 if None.
         evaluate: Called in evaluation mode, without gradients, every ``evaluate_every`` steps;
-            returns a number to be minimised. Of several processes the first one's counts.
-        checkpoint: File for the run's state. A run that is there is resumed with the same outcome,
-            to the bit on the CPU. Several processes need it on a shared disk, and to be as many as
-            before; more than two add gradients up in an order that may change the last bit.
-        progress: Show a progress bar; None shows it on a terminal.
+            returns a number to minimise. Of several processes only the first one's is used.
+        checkpoint: File for the run's state. If it exists the run is resumed, with the same outcome
+            to the bit on the CPU. Several processes need it on a shared disk, and the same number
+            of processes as before; with more than two the last bit may differ.
+        progress: Whether to show a progress bar; None shows it on a terminal.
 
     Returns:
-        What happened at each step.
+        The losses, evaluations and times of the run.
 
     Raises:
         DivergenceError: The loss or the gradient is infinite or NaN, or an evaluation is NaN; the
             message names the step. The parameters are those before that step.
         TypeError: An argument that must be a function is none.
         ValueError: The loss is no scalar (or not of the shape of ``num_items``),
-            ``evaluate_every`` is set without ``evaluate``, or the processes can't share
-            ``accumulation`` batches evenly.
-        CheckpointError: The file at ``checkpoint`` is of another model, of another number of
-            processes or another precision, or no checkpoint.
+            ``evaluate_every`` is set without ``evaluate``, or ``accumulation`` is not divisible by
+            the number of processes.
+        CheckpointError: The file at ``checkpoint`` is no checkpoint, or one of another model,
+            precision or number of processes.
 
     Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping;
         Micikevicius et al. (2018) for mixed precision; Li et al. (2020) for several processes.
@@ -201,10 +200,7 @@ def train(
 def build_optimizer(
     model: nn.Module, *, learning_rate: float, weight_decay: float = 0.0
 ) -> torch.optim.Optimizer:
-    """Make the optimizer that ``train`` uses: AdamW, which decays matrices alone.
-
-    Biases, the normalisations' gains and other vectors are few, and 0 is no better value for them
-    than another: BERT and GPT exempt them.
+    """Make the optimizer of ``train``: AdamW without weight decay for biases and other vectors.
 
     Source: Loshchilov and Hutter (2019), algorithm 2; the exemption as in BERT's
         ``optimization.py``.
@@ -216,12 +212,13 @@ def build_optimizer(
             {"params": [p for p in parameters if p.dim() >= 2]},
             {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
         ]
-    # On the CPU, left to itself, it makes ten calls for each parameter; fused, one for them all.
+    # On the CPU the default makes ten calls for each parameter; fused makes one for all.
     fused = True if all(p.device.type == "cpu" for p in parameters) else None
     return torch.optim.AdamW(groups, lr=learning_rate, weight_decay=weight_decay, fused=fused)
 
 
 def _check_functions(**given: object) -> None:
+    """Raise a ``TypeError`` for an argument, given by its name, that is no function."""
     hints = {"draw_batch": ", such as lambda number: batches[number % len(batches)]"}
     for name, value in given.items():
         if value is not None and not callable(value):
@@ -231,7 +228,11 @@ def _check_functions(**given: object) -> None:
 
 @dataclass(eq=False)
 class _Run(Generic[Batch]):
-    """A run that can be interrupted after any step."""
+    """A training run that can be interrupted after any step.
+
+    The first six attributes are arguments of ``train``. ``losses`` to ``best_weights`` are the
+    state of the run; the times are those of the earlier parts of a resumed run.
+    """
 
     model: nn.Module
     draw_batch: Callable[[int], Batch]
@@ -249,19 +250,20 @@ class _Run(Generic[Batch]):
     def __post_init__(self) -> None:
         self.began, self.cpu_began = time.perf_counter(), time.process_time()
         self.loss = data_parallel(self.model, self.compute_loss)
-        if rank() > 0:  # the same numbers in all would drop the same places out
+        if rank() > 0:  # with the same random numbers, dropout would be the same in all processes
             torch.manual_seed(torch.initial_seed() + rank())
         rate, decay = self.config.learning_rate, self.config.weight_decay
         self.optimizer = build_optimizer(self.model, learning_rate=rate, weight_decay=decay)
         self.parameters = list(self.model.parameters())
         self.device = self.parameters[0].device
-        # Scaling is for float16 alone: the other types reach as far down as float32.
+        # Only float16 needs scaling: the exponents of the other types are those of float32.
         self.scaler = torch.amp.GradScaler(
             self.device.type, enabled=self.config.precision == "float16"
         )
 
     @property
     def out_of_patience(self) -> bool:
+        """Whether the last ``patience`` evaluations brought no new best."""
         values = [value for _, value in self.evaluations]
         since_best = len(values) - 1 - values.index(min(values)) if values else 0
         return bool(self.config.patience) and since_best >= self.config.patience
@@ -272,7 +274,7 @@ class _Run(Generic[Batch]):
         checkpoint: str | Path | None,
         progress: bool | None,
     ) -> None:
-        """Do all updates that are left, with evaluations and checkpoints between them."""
+        """Do the remaining updates, evaluations and checkpoints; the arguments are ``train``'s."""
         config = self.config
         hide_bar = rank() > 0 or (None if progress is None else not progress)
         with tqdm(
@@ -289,7 +291,8 @@ class _Run(Generic[Batch]):
                     self.save(checkpoint)
         if checkpoint:
             self.save(checkpoint)
-        self.take_best_weights()
+        if self.best_weights:
+            self.model.load_state_dict(self.best_weights)
 
     def step(self) -> None:
         """Do one update."""
@@ -301,7 +304,7 @@ class _Run(Generic[Batch]):
         shares = [self._backward(*weighted) for weighted in self._weighted_batches(number)]
         self.scaler.unscale_(self.optimizer)
         before = nn.utils.clip_grad_norm_(self.parameters, self.config.clip_norm)
-        # Reading a number waits for the GPU, so it is done only now, when all work is queued.
+        # Reading a number waits for the GPU, so all of the step's work is queued before it.
         loss = self._sum(sum(share.item() for share in shares))
         norm = before.item()
         if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
@@ -309,18 +312,21 @@ class _Run(Generic[Batch]):
             raise DivergenceError(f"step {number}: loss {loss}, gradient norm {norm}; {hint}")
         self.losses.append(loss)
         self.gradient_norms.append(norm)
-        self.scaler.step(self.optimizer)  # leaves out an update whose scaled gradients overflow
+        self.scaler.step(self.optimizer)  # skips an update whose scaled gradients overflow
         self.scaler.update()
 
     def _overflows(self, loss: float) -> bool:
-        """Return whether an infinite norm may come from scaling the loss, for float16, alone.
+        """Return whether an infinite gradient norm may come from the loss scaling of float16 alone.
 
-        The scaler leaves such an update out and halves the scale.
+        The scaler skips such an update and halves the scale.
         """
         return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
 
     def _weighted_batches(self, number: int) -> Iterator[tuple[Batch, Tensor, bool]]:
-        """Yield this process's batches of an update: (batch, divisor of its loss, is the last)."""
+        """Yield this process's batches of update ``number``.
+
+        With each batch come the divisor of its loss and whether it is the last of the update.
+        """
         first, accumulation = number * self.config.accumulation, self.config.accumulation
         numbers = range(first + rank(), first + accumulation, world_size())
         batches: Iterable[Batch] = map(self.draw_batch, numbers)  # while the GPU computes
@@ -331,11 +337,14 @@ class _Run(Generic[Batch]):
             counts = [torch.as_tensor(self.num_items(b), device=self.device) for b in batches]
             total = all_reduce_sum(torch.stack(counts).sum(dim=0)).clamp(min=1)
         for place, batch, count in zip(numbers, batches, counts, strict=True):
-            # As a divisor: with equal counts it is a whole number, and a count of 0 gives inf.
+            # As a divisor it is an integer if counts are equal, and infinite if the count is 0.
             yield batch, total / count, place == numbers[-1]
 
     def _backward(self, batch: Batch, divisor: Tensor, last: bool) -> Tensor:
-        """Add the gradient of one batch; returns its share of the update's loss."""
+        """Add the gradient of a batch; return its loss divided by ``divisor``.
+
+        ``last`` is True for the last batch of an update, at which processes exchange gradients.
+        """
         low = self.config.precision != "float32"
         dtype = getattr(torch, self.config.precision) if low else None
         with nullcontext() if last else no_sync(self.loss):
@@ -345,29 +354,24 @@ class _Run(Generic[Batch]):
                 expected = f"of shape {tuple(divisor.shape)}" if divisor.dim() else "a scalar"
                 raise ValueError(f"the loss must be {expected}, got shape {tuple(loss.shape)}")
             share = (loss / divisor).sum()
-            # Processes' gradients are averaged, not added up.
+            # DistributedDataParallel averages gradients instead of summing them.
             self.scaler.scale(share * world_size()).backward()
         return share.detach()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
-        """Evaluate, and keep the weights if they are the best so far."""
+        """Evaluate the model, and copy its weights if the result is the best so far."""
         self.model.eval()
         with torch.no_grad():
             value = broadcast(float(evaluate(self.model)), self.device)
         self.model.train()
-        if math.isnan(value):  # no other value is less: these weights would stay the best
+        if math.isnan(value):  # no number is less than NaN, so these weights would stay the best
             raise DivergenceError(f"step {len(self.losses)}: the evaluation is NaN")
         if all(value < earlier for _, earlier in self.evaluations):
             self.best_weights = {k: v.clone() for k, v in self.model.state_dict().items()}
         self.evaluations.append((len(self.losses), value))
 
-    def take_best_weights(self) -> None:
-        """Restore the model's weights to those of the best evaluation."""
-        if self.best_weights:
-            self.model.load_state_dict(self.best_weights)
-
     def save(self, path: str | Path) -> None:
-        """Write the run's state to a file, from which ``resume`` goes on."""
+        """Write the run's state to a file that ``resume`` reads."""
         gathered = {k: all_gather(v, self.device) for k, v in random_state().items()}
         progress = {
             "losses": self.losses,
@@ -385,7 +389,7 @@ class _Run(Generic[Batch]):
         barrier()
 
     def resume(self, path: str | Path) -> None:
-        """Go on from a file that ``save`` wrote."""
+        """Restore the run's state from a file that ``save`` wrote."""
         progress = load_checkpoint(path, self.model, self.optimizer)
         random: dict[str, list[Tensor]] = progress["random"]
         if len(random["cpu"]) != world_size():

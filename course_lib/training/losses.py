@@ -1,4 +1,4 @@
-"""Loss functions for training on classes.
+"""Loss functions for classification.
 
 Dimensions: ... stands for any leading dimensions (batch, length); vocab_size (classes).
 """

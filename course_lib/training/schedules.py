@@ -1,8 +1,7 @@
-"""Learning rate schedules: how large a step to take, and when.
+"""Learning rate schedules: the share of the peak learning rate, 0 to 1, for each update.
 
-Each schedule gives the share of the peak learning rate for one update, from 0 to 1. They are pure
-functions of the number of updates done, so that a run can be taken up anywhere; for
-``torch.optim.lr_scheduler.LambdaLR`` fix the rest with ``functools.partial``.
+They are pure functions of the number of updates done, so a run can be resumed anywhere; for
+``torch.optim.lr_scheduler.LambdaLR`` fix the other arguments with ``functools.partial``.
 """
 
 import math
@@ -36,7 +35,9 @@ def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
 
 
 def constant_inverse_sqrt(step: int, *, warmup_steps: int) -> float:
-    """Begin at the peak: ``inverse_sqrt`` with its warm-up left out, T5's schedule.
+    """Begin at the peak: ``inverse_sqrt`` without its warm-up, T5's schedule.
+
+    ``step`` is the number of updates done; from ``warmup_steps`` on both schedules are the same.
 
     >>> [constant_inverse_sqrt(step, warmup_steps=2) for step in (0, 1, 7)]
     [1.0, 1.0, 0.5]
@@ -51,18 +52,13 @@ def warmup_cosine(step: int, *, warmup_steps: int, total_steps: int, floor: floa
     """Rise evenly, then fall along half a cosine: the schedule of most later language models.
 
     Args:
-        step: Updates done so far, from 0.
-        warmup_steps: The update that is the peak.
-        total_steps: The update at which the floor is reached, and kept from then on.
-        floor: Share at the end, from 0 to 1.
+        step: Number of updates done.
+        warmup_steps: Number of the update at the peak.
+        total_steps: Number of the update from which on the share is ``floor``.
+        floor: Share at the end, 0 to 1.
 
     Returns:
-        Share of the peak learning rate: ``1 / warmup_steps`` at first, 1 at the peak, ``floor`` at
-        the end.
-
-    Raises:
-        ValueError: ``step`` is negative, ``warmup_steps`` is not positive, ``total_steps`` is not
-            larger, or ``floor`` is no share.
+        Share of the peak learning rate: ``1 / warmup_steps`` at first, 1 at the peak.
 
     Source: Loshchilov and Hutter (2017), equation 5, without restarts; chapter "Training a
     Transformer".
@@ -84,6 +80,7 @@ def warmup_cosine(step: int, *, warmup_steps: int, total_steps: int, floor: floa
 
 
 def _check(step: int, warmup_steps: int) -> None:
+    """Check the range of the arguments that all schedules have."""
     if step < 0:
         raise ValueError(f"step must not be negative, got {step}")
     if warmup_steps < 1:

@@ -1,12 +1,11 @@
 """The catalogue of corpora: files, authors, licences, and the folder on this machine.
 
-Each file is downloaded when it is first asked for, held to its checksum, and kept in one folder:
+A file is downloaded at its first use, compared with its checksum, and kept as
 
     <COURSE_DATA>/<corpus>/<file>
 
 ``COURSE_DATA`` is an environment variable; without it the folder is ``seq2seq-to-bert`` in the
-cache of the user's home. Files that are there already are never fetched: a folder that somebody
-else filled serves instead of the network, and need not be writable.
+user's cache folder. Files that exist are not downloaded, so the folder may be shared and read-only.
 """
 
 import os
@@ -24,7 +23,7 @@ from course_lib.data.corpora.download import (
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """A collection of texts that somebody published.
+    """A published collection of texts.
 
     >>> TINY_SHAKESPEARE.licence
     'MIT; the text itself is in the public domain'
@@ -32,12 +31,12 @@ class Corpus:
     ['input.txt']
 
     Attributes:
-        name: Its folder's name.
-        title: A description of one line.
-        page: Where it is described, and may be cited from.
-        licence: Under what terms it may be used.
-        citation: The paper.
-        files: The files to download, by their names in the corpus's folder.
+        name: Name of its folder.
+        title: A description in one line.
+        page: Address of a page about it.
+        licence: The terms of use.
+        citation: The papers to cite.
+        files: From the name of each file in its folder to the file's address.
     """
 
     name: str
@@ -58,10 +57,9 @@ def data_folder() -> Path:
 
 
 def fetch(corpus: Corpus, file_name: str) -> Path:
-    """Return the path of a corpus's file, downloaded if it is not here, with its checksum checked.
+    """Return the path of a corpus's file after comparing its checksum; download it if missing.
 
-    A file that is missing and can't be fetched is a ``DownloadError``, one of other bytes a
-    ``WrongFileError``.
+    A failed download raises a ``DownloadError``, a wrong checksum a ``WrongFileError``.
     """
     if file_name not in corpus.files:
         raise KeyError(f"file_name must be one of {list(corpus.files)}, got {file_name!r}")
@@ -80,7 +78,7 @@ def fetch(corpus: Corpus, file_name: str) -> Path:
 
 
 def _at(base: str, table: str) -> dict[str, RemoteFile]:
-    """Read a table of the files at one address: path, size in bytes, SHA-256."""
+    """Read a table of files below an address (path, size in bytes, SHA-256), by file name."""
     rows = [line.split() for line in table.strip().splitlines()]
     return {
         path.rpartition("/")[2]: RemoteFile(address=f"{base}/{path}", size=int(size), sha256=sha256)

@@ -1,7 +1,4 @@
-"""Downloading: a file from the network, complete and with the right checksum, or none.
-
-A download gets the file's name only once it is complete and its SHA-256 is right.
-"""
+"""Downloading: a file gets its name only once it is complete and has the right checksum."""
 
 import errno
 import hashlib
@@ -17,11 +14,11 @@ _CHUNK = 1 << 16  # bytes
 
 
 class DownloadError(OSError):
-    """A file could not be downloaded; the message says which, why, and what to do."""
+    """A file could not be downloaded or read; the message has the reason, and what to do."""
 
 
 class WrongFileError(DownloadError):
-    """A file, downloaded or in the folder, has another checksum than expected."""
+    """A file has another checksum than expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +29,9 @@ class RemoteFile:
     5
 
     Attributes:
-        address: Where it is, ``https://`` or ``http://``.
-        size: Its length in bytes.
+        address: Its address, which begins with ``https://`` or ``http://``.
+        size: Its size (bytes).
         sha256: Its checksum, 64 hexadecimal digits.
-
-    Raises:
-        ValueError: ``address`` is of another kind.
     """
 
     address: str
@@ -51,9 +45,9 @@ class RemoteFile:
 
 
 def download(remote: RemoteFile, path: Path, *, timeout: float = 30.0) -> None:
-    """Fetch a file that fits into memory, with a progress bar on a terminal.
+    """Download a file to ``path`` through memory, with a progress bar on a terminal.
 
-    A failure is a ``DownloadError``; ``timeout`` is in seconds without an answer.
+    A failure, or ``timeout`` seconds without data, raises a ``DownloadError``.
     """
     content = _receive(remote, timeout)
     _check(content, remote, "the download")
@@ -72,12 +66,13 @@ def download(remote: RemoteFile, path: Path, *, timeout: float = 30.0) -> None:
 
 
 def check_file(path: Path, remote: RemoteFile) -> None:
-    """Compare a file with its checksum; other bytes are a ``WrongFileError``."""
+    """Raise a ``WrongFileError`` if a file has another checksum than ``remote``."""
     _check(path.read_bytes(), remote, str(path))
 
 
 def _receive(remote: RemoteFile, timeout: float) -> bytes:
-    request = urllib.request.Request(  # noqa: S310 -- of the web alone, see RemoteFile
+    """Return the bytes of a remote file, complete but unchecked."""
+    request = urllib.request.Request(  # noqa: S310 -- RemoteFile checks the address
         remote.address, headers={"User-Agent": "course_lib"}
     )
     name = remote.address.rpartition("/")[2]
@@ -87,7 +82,7 @@ def _receive(remote: RemoteFile, timeout: float) -> bytes:
             urllib.request.urlopen(request, timeout=timeout) as answer,  # noqa: S310
             tqdm(total=remote.size, unit="B", unit_scale=True, desc=name, disable=None) as bar,
         ):
-            # A byte more than there should be is enough to tell that this is another file.
+            # One byte more than the expected size is enough to reject a larger file.
             while chunk := answer.read(min(_CHUNK, remote.size + 1 - len(content))):
                 content += chunk
                 bar.update(len(chunk))
@@ -102,6 +97,7 @@ def _receive(remote: RemoteFile, timeout: float) -> bytes:
 
 
 def _check(content: bytes, remote: RemoteFile, origin: str) -> None:
+    """Compare bytes with a file's checksum; ``origin`` names them in the error message."""
     found = hashlib.sha256(content).hexdigest()
     if found != remote.sha256:
         raise WrongFileError(

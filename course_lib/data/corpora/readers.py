@@ -1,6 +1,6 @@
-"""Readers of the corpora: pairs of sentences, texts with labels, as plain Python.
+"""Readers of the corpora: pairs of sentences, or texts with labels, as plain Python.
 
-Each downloads a corpus that is not on this machine yet. ``catalog`` has the terms of use.
+Each downloads its corpus if it is missing; ``catalog`` has the terms of use.
 """
 
 import csv
@@ -26,9 +26,9 @@ class MinimalPair(NamedTuple):
     'Cats sleeps.'
 
     Attributes:
-        good: The grammatical one.
-        bad: The other.
-        paradigm: Which of the 67 kinds it is, such as ``adjunct_island``.
+        good: The grammatical sentence.
+        bad: The ungrammatical sentence.
+        paradigm: The kind of the pair, such as ``adjunct_island``.
     """
 
     good: str
@@ -37,7 +37,7 @@ class MinimalPair(NamedTuple):
 
 
 def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tuple[str, str]]:
-    """Read captions with their translations, as pairs of source and target.
+    """Read pairs of a caption in language ``src`` and its translation in ``tgt``.
 
     ``train`` has 29,000 pairs, ``val`` 1,014, ``test_2016_flickr`` 1,000.
 
@@ -48,16 +48,16 @@ def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tu
     for name, language in (("src", src), ("tgt", tgt)):
         _check(name, language, get_args(Language))
         packed = fetch(MULTI30K, f"{split}.{language}.gz").read_bytes()
-        # Lines end at \n alone: some hold signs that splitlines would take for ends.
+        # Some lines contain characters that splitlines takes for line ends.
         lines = gzip.decompress(packed).decode("utf-8").removesuffix("\n").split("\n")
         sides.append([line.strip() for line in lines])
     return list(zip(*sides, strict=True))
 
 
 def read_banking77(split: Literal["train", "test"]) -> list[tuple[str, str]]:
-    """Read questions to a bank with the names of their intents, one of 77.
+    """Read pairs of a question to a bank and the name of its intent, one of 77.
 
-    ``train`` has 10,003, ``test`` 3,080.
+    ``train`` has 10,003 pairs, ``test`` 3,080.
 
     Source: Casanueva et al. (2020), section 3.
     """
@@ -67,40 +67,35 @@ def read_banking77(split: Literal["train", "test"]) -> list[tuple[str, str]]:
 
 
 def read_blimp() -> list[MinimalPair]:
-    """Read 67,000 pairs of a grammatical and an ungrammatical sentence, by paradigm.
+    """Read 67,000 pairs of a grammatical and an ungrammatical sentence.
 
-    Each of the 67 paradigms, in alphabetical order, has 1,000. In 7 pairs both sentences are the
-    same: the corpus has them so, and figures of others count them.
+    There are 67 paradigms, in alphabetical order, of 1,000 pairs each. In 7 pairs both sentences
+    are the same; published results count these too.
 
     Source: Warstadt et al. (2020), section 3.
     """
     pairs = []
     with zipfile.ZipFile(fetch(BLIMP, "BLiMP.zip")) as archive:
-        # The archive also holds files of a Mac's Finder, under __MACOSX/.
+        # The archive also has files of macOS under __MACOSX/.
         names = [name for name in archive.namelist() if name.startswith("data/")]
         for name in sorted(name for name in names if name.endswith(".jsonl")):
             for line in io.TextIOWrapper(archive.open(name), encoding="utf-8"):
                 row = json.loads(line)
-                pairs.append(
-                    MinimalPair(
-                        good=row["sentence_good"],
-                        bad=row["sentence_bad"],
-                        paradigm=row["UID"],
-                    )
-                )
+                pairs.append(MinimalPair(row["sentence_good"], row["sentence_bad"], row["UID"]))
     return pairs
 
 
 def read_tiny_shakespeare() -> tuple[str, str]:
-    """Read Shakespeare's plays: 1,003,854 characters to train on, 111,540 to validate on.
+    """Read Shakespeare's plays: 1,003,854 characters for training, then 111,540 for validation.
 
     Source: Karpathy (2015), char-rnn; nanoGPT, ``data/shakespeare_char``.
     """
     text = fetch(TINY_SHAKESPEARE, "input.txt").read_text(encoding="utf-8")
-    border = int(0.9 * len(text))
-    return text[:border], text[border:]
+    end = int(0.9 * len(text))
+    return text[:end], text[end:]
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Check that the argument ``name`` has one of the known values."""
     if value not in known:
         raise ValueError(f"{name} must be one of {known}, got {value!r}")

@@ -1,12 +1,11 @@
-"""English-French sentence pairs from a grammar: drawn, parsed, with their true alignment.
+"""English-French sentence pairs, drawn from a grammar or parsed, with their true alignment.
 
-The grammar has what makes translation hard in the small: agreement across distance (*the writer of
-the books is*), gender, adjectives that change sides, *ne ... pas* around the verb, questions,
-relative clauses, pronouns, words that melt together (*du*, *l'*). It is our own, and correct French
-of the schoolbook kind. Any number of pairs can be drawn from a seed; each can be parsed again.
+The grammar covers agreement across distance (*the writer of the books is*), gender, the position of
+adjectives, *ne ... pas* around the verb, questions, relative clauses, pronouns, and contractions
+(*du*, *l'*).
 
 Modifiers belong to the nearest noun; *it* stands for the object of the main clause, *he* and *she*
-for its subject. So each English sentence has one translation.
+for its subject. So each English sentence has exactly one translation.
 """
 
 import random
@@ -15,11 +14,7 @@ from functools import cache
 
 import torch
 
-from course_lib.data.translation_grammar.lexicon import (
-    ASPIRATED,
-    CONTRACTIONS,
-    VOWELS,
-)
+from course_lib.data.translation_grammar.lexicon import ASPIRATED, CONTRACTIONS, VOWELS
 from course_lib.data.translation_grammar.phrase_rules import FEATURES, RULES
 from course_lib.data.translation_grammar.realization import realize
 from course_lib.data.translation_grammar.sentence_pair import SentencePair, join_words
@@ -29,15 +24,13 @@ from course_lib.data.translation_grammar.synchronous_grammar import SynchronousG
 ENGLISH = Language(vowels="aeiou", exceptions=frozenset(), contractions={})
 FRENCH = Language(vowels=VOWELS, exceptions=ASPIRATED, contractions=CONTRACTIONS)
 
-_MOST_TRIES = 2_000  # draws in a row that are thrown away
+_MAX_REJECTED = 2_000  # sentences in a row
 
 
 @cache
 def english_french_grammar() -> SynchronousGrammar:
-    """Build the grammar, from English to French, once."""
-    return SynchronousGrammar(
-        RULES, start="Sentence", features=FEATURES, src_language=ENGLISH, tgt_language=FRENCH
-    )
+    """Return the grammar from English to French, built at the first call."""
+    return SynchronousGrammar(RULES, start="Sentence", features=FEATURES, src_language=ENGLISH)
 
 
 def draw_pairs(
@@ -55,18 +48,17 @@ def draw_pairs(
     Args:
         count: Number of pairs.
         generator: Source of the random numbers, on the CPU.
-        max_depth: How deep noun phrases may be nested in noun phrases: *the book of the boy* is 1.
-        min_depth: How deep they must be.
-        min_length: Fewest words of the English sentence, its full stop included.
-        max_length: Most words of it; None sets no bound.
+        max_depth: Maximum nesting of noun phrases in noun phrases: *the book of the boy* has 1.
+        min_depth: Minimum nesting.
+        min_length: Minimum length of the English sentence (words, full stop included).
+        max_length: Its maximum length, or None.
         distinct: Draw no sentence twice.
 
     Returns:
-        The pairs. Short and flat ones are the likelier.
+        The pairs. Short sentences with little nesting are more likely.
 
     Raises:
-        ValueError: A bound is out of range, or sentences that keep to the bounds are too few or
-            too rare to be found.
+        ValueError: A bound is out of range, or too few sentences within the bounds were found.
 
     Source: chapter "Sequence to sequence".
     """
@@ -98,35 +90,27 @@ def draw_pairs(
                 pairs.append(pair)
                 seen.add(pair.src)
                 tries = 0
-        if tries >= _MOST_TRIES:
+        if tries >= _MAX_REJECTED:
             raise ValueError(
                 f"only {len(pairs)} of {count} sentences found with min_depth={min_depth}, "
                 f"max_depth={max_depth}, min_length={min_length}, max_length={max_length}, "
-                f"distinct={distinct}: the last {_MOST_TRIES} draws gave none"
+                f"distinct={distinct}: the last {_MAX_REJECTED} draws gave none"
             )
     return pairs
 
 
 class UngrammaticalError(ValueError):
-    """A sentence is not of the grammar."""
+    """A sentence is not in the language of the grammar."""
 
 
 def parse_pair(sentence: str | Sequence[str]) -> SentencePair:
-    """Translate an English sentence of the grammar.
+    """Translate an English sentence, given as words or as a text with spaces between words.
+
+    A sentence that the grammar does not derive raises an ``UngrammaticalError``.
 
     >>> print(parse_pair("the writer of the books is not old ."))
     the writer of the books is not old.
     l'écrivain des livres n'est pas vieux.
-
-    Args:
-        sentence: Its words; a text is split at blanks.
-
-    Returns:
-        The sentence with its translation, alignment and agreements.
-
-    Raises:
-        UngrammaticalError: It is not of the grammar, because of a word, the order of words, or
-            agreement.
     """
     words = tuple(sentence.split() if isinstance(sentence, str) else sentence)
     derivations = english_french_grammar().parse(words)

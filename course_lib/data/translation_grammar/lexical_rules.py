@@ -16,7 +16,6 @@ from course_lib.data.translation_grammar.lexicon import (
     VERBS,
     Verb,
 )
-from course_lib.data.translation_grammar.surface_form import Word
 from course_lib.data.translation_grammar.synchronous_grammar import Rule
 
 NUMBERS = ("singular", "plural")
@@ -75,7 +74,7 @@ def lexical_rules() -> Iterator[Rule]:
 
 
 def _pronouns() -> Iterator[Rule]:
-    # Where French must choose and English does not say, the masculine is the convention.
+    """Build the rules for pronouns; masculine where English does not tell the gender."""
     for agreement, gender, src, tgt in (
         ("I", "masculine", "I", "je/j'"),
         ("we", "masculine", "we", "nous"),
@@ -97,7 +96,7 @@ def _pronouns() -> Iterator[Rule]:
 
 
 def _verb_forms(verb: Verb) -> Iterator[Rule]:
-    """Build the rules for a verb: each subject, positive and negative, finite and after *do*."""
+    """Build a verb's rules for each subject, polarity, and form (finite, or after *do*)."""
     for agreement, finite in zip(AGREEMENTS, verb.tgt, strict=True):
         for polarity in ("positive", "negative"):
             for form in ("finite", "after-do"):
@@ -123,13 +122,14 @@ def _verb_forms(verb: Verb) -> Iterator[Rule]:
 
 
 def _verb_parents(verb: Verb, agreement_and_polarity: str, form: str) -> Iterator[str]:
+    """Yield the categories of a verb: one for each kind of its subject, and of its object."""
     for kind in verb.subjects:
         if not verb.objects:
             yield f"Intransitive[{kind},{agreement_and_polarity},{form}]"
         for kind2 in verb.objects:
             name = "Oblique" if verb.preposition else "Transitive"
             yield f"{name}[{kind},{kind2},{agreement_and_polarity},{form}]"
-        # who and what: a verb that is done to persons alone leaves nothing to ask with what
+        # *what* asks for an object that is no person
         asks_what = any(kind2 != "person" for kind2 in verb.objects) and not verb.preposition
         if asks_what and form == "after-do":
             yield f"AsksForObject[{kind},{agreement_and_polarity}]"
@@ -142,16 +142,17 @@ def _word(parent: str, src: str, tgt: str, weight: float = 1.0) -> Rule:
 
 
 def _text(notation: str) -> str:
-    return Word.read(notation).text
+    """Return a word's form before a consonant."""
+    return notation.partition("/")[0]
 
 
 def english_do(agreement: str) -> str:
-    """Return the form of *do* in the present."""
+    """Return the form of *do* for a subject's agreement, one of ``AGREEMENTS``."""
     return "does" if agreement == "singular" else "do"
 
 
 def english_be(agreement: str) -> str:
-    """Return the form of *be* in the present."""
+    """Return the form of *be* for a subject's agreement, one of ``AGREEMENTS``."""
     if agreement == "I":
         return AM
     return BE.src[0] if agreement == "singular" else BE.src[1]

@@ -1,9 +1,8 @@
 """Lexicon: the words of the translation grammar, as tables.
 
-Every noun stands for one kind of thing. The kind says which verbs, adjectives and prepositions go
-with it, so that sentences make some sense, and words of a kind turn up in the same surroundings.
-*small* and *little* are true synonyms, and so are the other English words that share their French.
-A slash separates the form before a consonant and that before a vowel.
+Every noun has a kind, such as person or food, which decides the verbs, adjectives and prepositions
+that it occurs with. English words that share their French, such as *small* and *little*, are
+synonyms. A slash separates a word's form before a consonant from that before a vowel.
 """
 
 from dataclasses import dataclass
@@ -20,15 +19,17 @@ _GROUPS = {
 
 
 def _kinds(text: str) -> tuple[str, ...]:
+    """Read kinds of nouns: the name of a group, or kinds separated by spaces."""
     return _GROUPS.get(text) or tuple(text.split())
 
 
 def _rows(table: str) -> list[list[str]]:
+    """Split a table into rows of cells, which ``|`` separates."""
     return [[cell.strip() for cell in line.split("|")] for line in table.strip().split("\n")]
 
 
 class Noun(NamedTuple):
-    """A noun: singular and plural in both languages, French gender, kind.
+    """A noun: singular and plural in English and in French, French gender, kind.
 
     >>> Noun(("owl", "owls"), ("hibou", "hiboux"), "masculine", "animal") in NOUNS
     True
@@ -41,10 +42,10 @@ class Noun(NamedTuple):
 
 
 class Adjective(NamedTuple):
-    """An adjective: the English word, French forms, kinds of nouns, place in French.
+    """An adjective: English word, French forms, kinds of nouns, whether French puts it first.
 
-    The forms are masculine and feminine singular, then masculine and feminine plural;
-    ``before_vowel`` is the masculine singular between article and vowel, if it is another.
+    The French forms are masculine and feminine singular, then masculine and feminine plural;
+    ``before_vowel`` is another masculine singular before a noun that begins with a vowel, or None.
 
     >>> [adjective.tgt[1] for adjective in ADJECTIVES if adjective.src == "old"]
     ['vieille']
@@ -65,12 +66,12 @@ class Verb:
     [('food',)]
 
     Attributes:
-        src: English form after *he*, and the form after all else.
-        tgt: French form after *je*, *il*, *nous* and *ils*.
-        subjects: The kinds that do it.
-        objects: The kinds that it is done to; none for a verb without object.
-        src_particle: English word that follows.
-        tgt_particle: French noun that follows, beyond *pas*.
+        src: English forms: third person singular, and all others.
+        tgt: French forms after *je*, *il*, *nous* and *ils*.
+        subjects: Kinds of nouns that can be its subject.
+        objects: Kinds of nouns that can be its object; none for an intransitive verb.
+        src_particle: English word after the verb, such as *at* in *look at*.
+        tgt_particle: French noun after the verb, and after *pas*, such as *besoin*.
         preposition: French preposition of the object, which contracts with the article.
     """
 
@@ -84,9 +85,9 @@ class Verb:
 
 
 class Preposition(NamedTuple):
-    """A preposition: both languages, the kinds of nouns before and after it.
+    """A preposition: English, French, kinds of nouns before it and after it.
 
-    ``says_where`` tells whether it can also follow a verb, to say where something happens.
+    ``says_where`` is True if it can also follow a verb, to tell where something happens.
 
     >>> Preposition("under", "sous", ("animal",), ("thing",)).says_where
     True
@@ -102,8 +103,8 @@ class Preposition(NamedTuple):
 class Determiner(NamedTuple):
     """A determiner: English singular and plural, French masculine, feminine, plural; "" for none.
 
-    ``negated`` is the French word in the object of a negated verb, if it is another, ``weight`` how
-    often it is drawn.
+    ``negated`` replaces the French forms in the object of a negated verb, unless it is empty. The
+    probability to be drawn is proportional to ``weight``.
 
     >>> Determiner(("a", ""), ("un", "une", "des"), negated="de").tgt[1]
     'une'
@@ -225,6 +226,7 @@ needs need | ai a avons ont besoin de/d' | person | all
 
 
 def _verb(src: str, tgt: str, subjects: str, objects: str) -> Verb:
+    """Make a verb of the cells of a row of ``_VERBS``."""
     third, other, *src_particle = src.split()
     first, il, nous, ils, *rest = tgt.split()
     return Verb(
@@ -241,7 +243,7 @@ def _verb(src: str, tgt: str, subjects: str, objects: str) -> Verb:
 VERBS = tuple(_verb(*row) for row in _rows(_VERBS))
 
 BE = Verb(src=("is", "are"), tgt=("suis", "est", "sommes", "sont"), subjects=KINDS)
-"""The verb of adjectives and places; English alone has *am*, see ``AM``."""
+"""The verb before adjectives and places; its English form after *I* is ``AM``."""
 
 AM = "am"
 
@@ -272,7 +274,7 @@ DETERMINERS = (
 )
 
 VOWELS = "aeiouâàéèêëîïôöûüœh"
-"""Letters before which French elides; h is mute but for ``ASPIRATED``. English uses the first 5."""
+"""First letters before which French elides; h is mute except in ``ASPIRATED``."""
 
 ASPIRATED = frozenset({"héros", "hibou", "hiboux"})
 """French words whose h counts as a consonant: *le hibou*, not *l'hibou*."""

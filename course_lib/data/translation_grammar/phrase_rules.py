@@ -1,8 +1,8 @@
 """Phrase rules: how English and French put phrases together.
 
-Features, in brackets: the kind of thing a noun stands for; ``agreement``, that of the subject (*I*,
-*we*, a singular, a plural); number; French gender; polarity of the verb; form of a verb phrase:
-``finite``, or the form after *does* or *is* in a question.
+Features, in brackets: the noun's kind; ``agreement``, what a verb agrees with (*I*, *we*, a
+singular, a plural); number; French gender; polarity of the verb; form of a verb phrase: ``finite``,
+or the form after *does* or *is* in a question.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ SUBJECTS = {
     ("person", "I"): 0.5,
     ("person", "we"): 0.5,
 }
-"""How often a sentence is about each kind, and the agreement of its verb."""
+"""Weight of each kind and agreement of the subject of a sentence."""
 
 STATEMENTS = tuple(
     Rule(
@@ -50,7 +50,7 @@ STATEMENTS = tuple(
     for (kind, agreement), weight in SUBJECTS.items()
 )
 
-# she is the subject of the main clause, a person; it is the object of the main clause, no person
+# *she* is the subject of the main clause, a person; *it* its object, no person.
 OTHER_SENTENCES = read_rules("""
 Sentence[]
     src   NounPhrase[person,number,gender,positive] Intransitive[person,number,polarity,finite]
@@ -75,7 +75,7 @@ Sentence[]
 
 
 def questions() -> Iterator[Rule]:
-    """Build the rules for questions: English moves or adds an auxiliary, French *est-ce que*."""
+    """Build the rules for questions: English begins with an auxiliary, French with *est-ce que*."""
     for (kind, agreement), weight in SUBJECTS.items():
         do, be = english_do(agreement), english_be(agreement)
         subject = f"Subject[{kind},{agreement},gender]"
@@ -119,7 +119,7 @@ VerbPhrase[kind,agreement,gender,form]
 
 
 def copula_phrases() -> Iterator[Rule]:
-    """Build the rules for *is* before an adjective or a place, with *not* and without."""
+    """Build the rules for *be* before an adjective or a place, with *not* and without."""
     for agreement, est in zip(AGREEMENTS, BE.tgt, strict=True):
         is_ = english_be(agreement)
         for complement in ("Predicate", "Where"):
@@ -129,7 +129,7 @@ def copula_phrases() -> Iterator[Rule]:
                 links = "" if polarity == "positive" else "not=ne not=pas "
                 for form, verb in (("finite", f"{is_} "), ("after-be", "")):
                     if (complement, polarity, form) == ("Where", "positive", "after-be"):
-                        continue  # is the boy near the tree under the clock? has two readings
+                        continue  # *is the boy near the tree under the clock?* has two readings
                     yield Rule(
                         parent=f"VerbPhrase[kind,{agreement},gender,{form}]",
                         src=f"{verb}{negation}{complement}[{features}]",

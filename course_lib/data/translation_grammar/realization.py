@@ -1,4 +1,4 @@
-"""Realization: a derivation written out in both languages, with word links and agreements."""
+"""Realization: from a derivation to its words in both languages, alignment and agreements."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,7 +12,7 @@ SRC, TGT = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """One occurrence of a word."""
+    """One occurrence of a word, and whether it agrees in gender too."""
 
     word: Word
     agrees_in_gender: bool = False
@@ -20,7 +20,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class _Noun:
-    """The features of a noun that decide the forms of words that agree with it."""
+    """The features of a noun with which other words agree."""
 
     number: str
     gender: str
@@ -28,7 +28,13 @@ class _Noun:
 
 @dataclass
 class _Side:
-    """A phrase in one language: its words, its head, and words that agree with an outer subject."""
+    """A phrase in one language.
+
+    Attributes:
+        leaves: Its words in order.
+        head: Its head word, with which other words agree, if it has one.
+        open: Words in it that agree with a word outside it.
+    """
 
     leaves: list[_Leaf] = field(default_factory=list)
     head: _Leaf | None = None
@@ -37,7 +43,13 @@ class _Side:
 
 @dataclass
 class _Notes:
-    """Links, nouns and agreements of a sentence, by occurrence of a word."""
+    """What was found in a sentence so far.
+
+    Attributes:
+        links: Pairs of a source word and a target word that correspond.
+        nouns: The nouns of both languages with their features.
+        agreements: For the source and for the target: pairs of a word and the word it agrees with.
+    """
 
     links: list[tuple[_Leaf, _Leaf]] = field(default_factory=list)
     nouns: dict[_Leaf, _Noun] = field(default_factory=dict)
@@ -45,9 +57,9 @@ class _Notes:
 
 
 def realize(derivation: Derivation, src_language: Language, tgt_language: Language) -> SentencePair:
-    """Write out the derivation of a whole sentence in both languages.
+    """Return the sentence of a derivation, its translation, alignment and agreements.
 
-    The category of nouns must be called ``Noun``, with number and gender as its last two features.
+    The category of nouns must be named ``Noun``, with number and gender as its last two features.
     """
     notes = _Notes()
     sides = _put_together(derivation, notes)
@@ -68,11 +80,11 @@ def realize(derivation: Derivation, src_language: Language, tgt_language: Langua
 
 
 def _put_together(derivation: Derivation, notes: _Notes) -> tuple[_Side, _Side]:
-    """Return the phrase in both languages; add its links, nouns and agreements to ``notes``."""
+    """Return a phrase in the source and in the target language; add what it has to ``notes``."""
     ground, rule = derivation.rule, derivation.rule.rule
     children = [_put_together(child, notes) for child in derivation.children]
     phrase = _Side(), _Side()
-    # For each language, what each item of the rule is: a word, or a phrase.
+    # For each language the word or the phrase of each item of the rule, by the item's name.
     items: tuple[dict[str, _Leaf | _Side], ...] = {}, {}
     for language, side, parts in ((SRC, phrase[SRC], ground.src), (TGT, phrase[TGT], ground.tgt)):
         numbers = iter(range(len(children)))
@@ -113,6 +125,7 @@ def _put_together(derivation: Derivation, notes: _Notes) -> tuple[_Side, _Side]:
 
 @cache
 def _pairs(notation: str) -> tuple[tuple[str, ...], ...]:
+    """Read pairs ``item=item``, separated by spaces."""
     return tuple(tuple(pair.split("=")) for pair in notation.split())
 
 
@@ -123,11 +136,16 @@ def _head(item: _Leaf | _Side) -> _Leaf:
 
 
 def _first_open(item: _Leaf | _Side) -> _Leaf:
+    """Return a word itself, or the first word in a phrase that agrees with a word outside."""
     return item if isinstance(item, _Leaf) else item.open[0]
 
 
 def _locate(notes: _Notes, language: int, places: dict[_Leaf, int]) -> tuple[Agreement, ...]:
-    """Return the agreements in a language, words as positions, with their attractors."""
+    """Return the agreements of a language (``SRC`` or ``TGT``) by the words' ``places``.
+
+    Attractors are the nouns between the word and its controller that differ in the features that
+    the word agrees in.
+    """
     located = []
     for leaf, controller in notes.agreements[language]:
         word, place = places[leaf], places[controller]

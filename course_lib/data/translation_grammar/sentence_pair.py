@@ -1,6 +1,6 @@
 """Sentence pairs: a sentence, its translation, their alignment and agreements.
 
-Positions count words from 0. ``src`` is the sentence, ``tgt`` its translation.
+Positions count words from 0; ``src`` is the sentence, ``tgt`` its translation.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """A word whose form another word of the sentence decides.
+    """A word whose form depends on another word of the sentence, its controller.
 
     >>> keys = Agreement(word=5, controller=1, attractors=(4,))  # the keys to the cabinet are
     >>> keys.distance
@@ -20,8 +20,8 @@ class Agreement:
     Attributes:
         word: Position of the word that agrees: a finite verb, or an adjective after *be*.
         controller: Position of the word that it agrees with: the head of its subject.
-        attractors: Positions of the nouns between the two that call for another form, in order.
-            A reader who takes the nearest noun for the subject is misled by the last of them.
+        attractors: Positions of the nouns between the two that would require another form,
+            ascending.
     """
 
     word: int
@@ -30,7 +30,7 @@ class Agreement:
 
     @property
     def distance(self) -> int:
-        """Distance between word and controller: 1 if they are neighbours."""
+        """Distance between word and controller (words), 1 if they are neighbours."""
         return abs(self.word - self.controller)
 
 
@@ -46,14 +46,11 @@ class SentencePair:
     Attributes:
         src: Words of the sentence.
         tgt: Words of the translation.
-        alignment: Links: pairs of a position in ``src`` and one in ``tgt``, in ascending order. A
+        alignment: Pairs of a position in ``src`` and a corresponding one in ``tgt``, ascending; a
             word can have several.
         src_agreements: Agreements between words of ``src``, in the order of the words that agree.
-        tgt_agreements: Likewise in ``tgt``.
-        depth: How deep noun phrases are nested in noun phrases, 0 for none.
-
-    Raises:
-        ValueError: A link names a position outside the sentences.
+        tgt_agreements: Agreements between words of ``tgt``, likewise.
+        depth: Nesting of noun phrases in noun phrases, 0 for none.
     """
 
     src: tuple[str, ...]
@@ -64,7 +61,7 @@ class SentencePair:
     depth: int = 0
 
     def __post_init__(self) -> None:
-        """Check that links are between positions inside the sentences."""
+        """Check that the alignment's positions are inside the sentences."""
         for i, j in self.alignment:
             if not (0 <= i < len(self.src) and 0 <= j < len(self.tgt)):
                 raise ValueError(
@@ -73,11 +70,11 @@ class SentencePair:
                 )
 
     def __str__(self) -> str:
-        """Return both sentences, a line each."""
+        """Return the sentence and its translation, a line each."""
         return f"{join_words(self.src)}\n{join_words(self.tgt)}"
 
     def alignment_matrix(self) -> Tensor:
-        """Return the alignment as boolean ``(tgt_len, src_len)``, True where a link is."""
+        """Return the alignment as boolean ``(tgt_len, src_len)``, True where words correspond."""
         matrix = torch.zeros(len(self.tgt), len(self.src), dtype=torch.bool)
         for i, j in self.alignment:
             matrix[j, i] = True
@@ -85,7 +82,7 @@ class SentencePair:
 
 
 def join_words(words: tuple[str, ...]) -> str:
-    """Write words as a text: nothing after an apostrophe, nothing before a full stop.
+    """Join words to a text, without a space after an apostrophe or before a full stop.
 
     >>> join_words(("l'", "oiseau", "n'", "arrive", "pas", "."))
     "l'oiseau n'arrive pas."

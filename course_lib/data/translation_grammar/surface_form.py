@@ -1,15 +1,16 @@
-"""Surface forms: from words as listed to words as written, *de le ami* to *de l'ami*.
+"""Surface forms: from words as rules list them to words as written, *de le ami* to *de l'ami*.
 
-A word may have another form before a vowel, and two neighbours may melt into one.
+A word may have another form before a vowel, and two neighbours may contract into one.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word as a rule lists it, and its form before a vowel, if it is another.
+    """A word as a rule lists it, and its form before a vowel if that differs.
 
     >>> Word("beau", before_vowel="bel").before_vowel
     'bel'
@@ -31,7 +32,7 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """The spelling rules of a language for neighbouring words.
+    """A language's rules for the forms of neighbouring words.
 
     >>> french = Language(
     ...     vowels="aeiou", exceptions=frozenset(["hibou"]), contractions={("de", "le"): "du"}
@@ -42,31 +43,25 @@ class Language:
     ('de', "l'", 'ami')
 
     Attributes:
-        vowels: Letters before which words take their other form.
-        exceptions: Words that count as beginning with a consonant all the same.
-        contractions: Pairs of neighbours, as written, and the word that takes their place.
+        vowels: First letters before which words take their form before a vowel.
+        exceptions: Words that begin with such a letter but count as beginning with a consonant.
+        contractions: From pairs of neighbours, as written, to the word that replaces them.
     """
 
     vowels: str
     exceptions: frozenset[str]
     contractions: Mapping[tuple[str, str], str]
 
-    def begins_with_vowel(self, text: str) -> bool:
-        """Return whether a word takes its form before a vowel if ``text`` follows it."""
-        return text[0] in self.vowels and text not in self.exceptions
-
     def write(self, words: Sequence[Word]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return a phrase as written, and for each of ``words`` its position in it."""
+        """Return the words of a phrase as written, and for each given word its position there."""
         written: list[str] = []
         positions: list[int] = []
-        for i, word in enumerate(words):
+        for word, following in zip_longest(words, words[1:]):
             text = word.text
-            if (
-                word.before_vowel is not None
-                and i + 1 < len(words)
-                and self.begins_with_vowel(words[i + 1].text)
-            ):
-                text = word.before_vowel
+            if word.before_vowel is not None and following is not None:
+                next_text = following.text
+                if next_text[0] in self.vowels and next_text not in self.exceptions:
+                    text = word.before_vowel
             contracted = self.contractions.get((written[-1], text)) if written else None
             if contracted is None:
                 written.append(text)

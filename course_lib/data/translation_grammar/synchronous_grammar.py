@@ -1,9 +1,9 @@
-"""Synchronous grammars: rules that write two languages at once.
+"""Synchronous grammars: rules that generate two languages at once.
 
-A rule says how a phrase is put together in the source language, and how in the target language,
-from the same smaller phrases. So each derivation gives a sentence and its translation. Phrases
-carry features, such as ``NounPhrase[person,plural]``; a rule whose features are variables stands
-for one rule for each of their values.
+A rule builds a phrase of the source language and one of the target language from the same smaller
+phrases, so each derivation gives a sentence and its translation. Phrases have features, such as
+``NounPhrase[person,plural]``; a rule whose features are variables stands for one ground rule for
+each combination of their values.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from course_lib.data.translation_grammar.surface_form import Language, Word
 
 @dataclass(frozen=True)
 class Category:
-    """A kind of phrase, with the feature values that the rules ask for.
+    """A kind of phrase: its name and its feature values.
 
     >>> Category("NounPhrase", ("person", "plural")).features
     ('person', 'plural')
@@ -31,7 +31,7 @@ class Category:
 
     @classmethod
     def read(cls, notation: str) -> "Category":
-        """Read ``Name[feature,feature]``; another notation is a ``ValueError``.
+        """Read ``Name[feature,feature]``; another notation raises a ``ValueError``.
 
         >>> Category.read("NounPhrase[person,plural]")
         Category(name='NounPhrase', features=('person', 'plural'))
@@ -44,30 +44,29 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A grammar rule: how a phrase is put together, in both languages.
+    """A grammar rule: the parts of a phrase in both languages.
 
-    Items are separated by blanks: words (``le/l'`` if the form changes before a vowel) and
-    categories. ``links`` and ``binds`` are pairs of items, written ``item=item``; a word is named
-    by its form before a consonant, a category by its name alone.
+    Items, separated by spaces, are words (``le/l'`` if the form changes before a vowel) and
+    categories. ``links`` and ``binds`` are pairs ``item=item``; there a word is named by its form
+    before a consonant, a category by its name without features.
 
     >>> rule = Rule(parent="Question[]", src="Sentence[] ?", tgt="est-ce que/qu' Sentence ?")
     >>> rule.weight
     1.0
 
     Attributes:
-        parent: The phrase, a category.
-        src: Its parts in the source language; categories with their features.
-        tgt: Its parts in the target language: the same categories, by name, and words.
-        links: Source and target items that are translations of each other; a category stands for
-            the first word in it that agrees with its subject.
-        head: The category that the phrase inherits its head word from; need not be given for a
-            phrase of one part.
+        parent: The category of the phrase.
+        src: Its items in the source language; categories with their features.
+        tgt: Its items in the target language: the same categories, by name, and words.
+        links: Pairs of a source item and a target item that are translations of each other; a
+            category stands for the first word in it that agrees with its subject.
+        head: The item whose head word is the head of the phrase; not needed if there is one item.
         src_agrees: The source word that agrees with the phrase's subject.
-        tgt_agrees: The target word that does.
-        agrees_in_gender: Whether those agree in gender too, as adjectives do.
-        binds: An item and the one that it agrees with.
-        deepens: Whether this nests a noun phrase in a noun phrase.
-        weight: How often it is drawn, beside other rules for the same phrase.
+        tgt_agrees: The target word that agrees with the phrase's subject.
+        agrees_in_gender: Whether these two words agree in gender too, as adjectives do.
+        binds: Pairs of an item and the item that it agrees with.
+        deepens: Whether the rule nests a noun phrase in a noun phrase.
+        weight: Its probability is proportional to this, among the rules for the same phrase.
     """
 
     parent: str
@@ -84,7 +83,10 @@ class Rule:
 
 
 def read_rules(notation: str) -> tuple[Rule, ...]:
-    """Read rules: a phrase, then its fields, indented; a field may go on in the next line."""
+    """Read rules: a line with the parent, then a field of ``Rule`` on each indented line.
+
+    A line with a deeper indentation continues the field before it.
+    """
     rules: list[dict[str, Any]] = []
     for line in notation.strip().split("\n"):
         match = re.fullmatch(r"    ([a-z_]+)\b *(.*)", line)
@@ -105,23 +107,17 @@ def read_rules(notation: str) -> tuple[Rule, ...]:
 class GroundRule:
     """A rule with a value for each variable.
 
-    ``children`` are the phrases in the order of the source language; in ``tgt`` a phrase is
-    replaced by its index in ``children``.
+    >>> rule = Rule(parent="Name[number]", src="Ada", tgt="Ada")
+    >>> ada = (Word("Ada"),)
+    >>> GroundRule(rule, Category.read("Name[singular]"), ada, ada, ()).parent.features
+    ('singular',)
 
-    >>> plain = Language(vowels="", exceptions=frozenset(), contractions={})
-    >>> rules = [
-    ...     Rule(parent="S[]", src="Name[number]", tgt="Name"),
-    ...     Rule(parent="Name[number]", src="Ada", tgt="Ada"),
-    ... ]
-    >>> grammar = SynchronousGrammar(
-    ...     rules,
-    ...     start="S",
-    ...     features={"number": ["singular", "plural"]},
-    ...     src_language=plain,
-    ...     tgt_language=plain,
-    ... )
-    >>> [ground.parent.features for ground in grammar.rules if ground.rule is rules[1]]
-    [('singular',), ('plural',)]
+    Attributes:
+        rule: The rule.
+        parent: The category of the phrase.
+        src: Words and categories in the source language.
+        tgt: Words, and for each category its index in ``children``, in the target language.
+        children: The categories in ``src``, in order.
     """
 
     rule: Rule
@@ -133,7 +129,7 @@ class GroundRule:
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """A rule, applied, with a derivation for each of its ``children``.
+    """A ground rule with a derivation for each of its children.
 
     >>> grammar_rule = GroundRule(Rule(parent="S[]", src="it", tgt="il"), Category("S"), (), (), ())
     >>> Derivation(grammar_rule).depth
@@ -145,18 +141,18 @@ class Derivation:
 
     @cached_property
     def depth(self) -> int:
-        """Depth to which noun phrases are nested in noun phrases, 0 for none."""
+        """Nesting of noun phrases in noun phrases, 0 for none."""
         below = max((child.depth for child in self.children), default=0)
         return below + self.rule.rule.deepens
 
 
 @dataclass
 class _Prefix:
-    """A node of a tree: the rules whose source sides begin with the same parts.
+    """A node of a prefix tree over the source items of all rules.
 
     Attributes:
-        following: For each next part, the node of the rules that go on with it.
-        rules: The rules whose source sides have no further part.
+        following: For each possible next item, a word's text or a category, the node after it.
+        rules: The rules whose source side ends here.
     """
 
     following: dict[str | Category, "_Prefix"] = field(default_factory=dict)
@@ -171,20 +167,18 @@ class SynchronousGrammar:
     ...     Rule(parent="S[]", src="the Noun[] sleeps", tgt="Noun dort"),
     ...     Rule(parent="Noun[]", src="cat", tgt="le chat"),
     ... ]
-    >>> options = {"src_language": plain, "tgt_language": plain}
-    >>> grammar = SynchronousGrammar(rules, start="S", features={}, **options)
+    >>> grammar = SynchronousGrammar(rules, start="S", features={}, src_language=plain)
     >>> len(grammar.parse("the cat sleeps".split())), len(grammar.parse("the sleeps cat".split()))
     (1, 0)
 
     Args:
-        rules: The rules. No source side may be empty, or begin with its own phrase.
-        start: Name of the category of whole sentences, which has no features.
+        rules: The rules. No source side may be empty, or begin with its own category.
+        start: Name of the category of sentences, which has no features.
         features: The values of each variable; ``kind2`` is another variable with those of ``kind``.
-        src_language: How the source language writes words that meet.
-        tgt_language: Likewise for the target language.
+        src_language: The rules for neighbouring words of the source language.
 
     Attributes:
-        rules: The ground rules from which sentences can be derived.
+        rules: The ground rules that occur in derivations of sentences.
 
     Raises:
         ValueError: A rule is malformed, or no sentence can be derived.
@@ -199,10 +193,8 @@ class SynchronousGrammar:
         start: str,
         features: Mapping[str, Sequence[str]],
         src_language: Language,
-        tgt_language: Language,
     ) -> None:
-        self.src_language = src_language
-        self.tgt_language = tgt_language
+        self._src_language = src_language
         self._start = Category(start)
         ground = [each for rule in rules for each in _ground(rule, features)]
         self._least_depth = _least_depths(ground)
@@ -226,18 +218,20 @@ class SynchronousGrammar:
             node.rules.append(rule)
 
     def draw(self, dice: random.Random, *, max_depth: int) -> Derivation:
-        """Return a random derivation of a sentence; a rule's weight makes it more likely.
+        """Return a random derivation of a sentence.
 
-        ``max_depth`` is how deep noun phrases may be nested; too small for any sentence is a
+        ``max_depth`` limits the nesting of noun phrases; if it allows no sentence, raise a
         ``ValueError``.
         """
-        self._check_depth(max_depth)
+        least = self._least_depth[self._start]
+        if max_depth < least:
+            raise ValueError(f"max_depth must be at least {least}, got {max_depth}")
         return self._draw(self._start, dice, max_depth)
 
     def parse(self, words: Sequence[str]) -> list[Derivation]:
-        """Return all derivations of a source sentence, as written."""
+        """Return all derivations of a source sentence, given as written."""
         listed = [self._listed.get(word, word) for word in words]
-        # chart[start][category]: the phrases that begin there, each with where it ends.
+        # chart[start][category]: the end and the derivation of each phrase that begins at start.
         chart: list[defaultdict[Category, list[tuple[int, Derivation]]]]
         chart = [defaultdict(list) for _ in range(len(words) + 1)]
 
@@ -259,16 +253,19 @@ class SynchronousGrammar:
             if listed[start] in self._prefixes.following:
                 extend(self._prefixes.following[listed[start]], start, start + 1, ())
         readings = [phrase for _, phrase in chart[0][self._start]]
-        return [phrase for phrase in readings if self._written(phrase) == tuple(words)]
-
-    def _written(self, derivation: Derivation) -> tuple[str, ...]:
-        return self.src_language.write(list(_src_words(derivation)))[0]
+        write = self._src_language.write
+        return [each for each in readings if write(list(_src_words(each)))[0] == tuple(words)]
 
     def _draw(self, category: Category, dice: random.Random, depth: int) -> Derivation:
+        """Return a random derivation of a phrase in which nouns are nested at most ``depth``."""
         key = (category, depth)
         if key not in self._choices:
-            rules = self._feasible(category, depth)
-            # A rule's weight is shared among its ground rules: features do not make it likelier.
+            rules = [
+                rule
+                for rule in self._rules_of[category]
+                if all(self._least_depth[c] <= depth - rule.rule.deepens for c in rule.children)
+            ]
+            # A rule's weight is divided among its ground rules: features don't make it likelier.
             number = Counter(rule.rule for rule in rules)
             shares = [rule.rule.weight / number[rule.rule] for rule in rules]
             self._choices[key] = rules, list(itertools.accumulate(shares))
@@ -277,22 +274,9 @@ class SynchronousGrammar:
         below = depth - rule.rule.deepens
         return Derivation(rule, tuple(self._draw(child, dice, below) for child in rule.children))
 
-    def _feasible(self, category: Category, depth: int) -> list[GroundRule]:
-        """Return the rules for a phrase that lead to a derivation of at most this depth."""
-        return [
-            rule
-            for rule in self._rules_of[category]
-            if all(self._least_depth[child] <= depth - rule.rule.deepens for child in rule.children)
-        ]
-
-    def _check_depth(self, max_depth: int) -> None:
-        if max_depth < self._least_depth[self._start]:
-            raise ValueError(
-                f"max_depth must be at least {self._least_depth[self._start]}, got {max_depth}"
-            )
-
 
 def _src_words(derivation: Derivation) -> Iterator[Word]:
+    """Yield the source words of a derivation."""
     children = iter(derivation.children)
     for item in derivation.rule.src:
         if isinstance(item, Word):
@@ -342,7 +326,7 @@ def _ground(rule: Rule, features: Mapping[str, Sequence[str]]) -> Iterator[Groun
 
 
 def _least_depths(rules: Sequence[GroundRule]) -> dict[Category, int]:
-    """Return the smallest depth of a derivation of each phrase that has one."""
+    """Return for each category that has a derivation the smallest nesting that it needs."""
     least: dict[Category, int] = {}
     changed = True
     while changed:
@@ -358,7 +342,7 @@ def _least_depths(rules: Sequence[GroundRule]) -> dict[Category, int]:
 
 
 def _reachable(rules: Sequence[GroundRule], start: Category) -> dict[Category, list[GroundRule]]:
-    """Return the rules for each phrase that occurs in a sentence."""
+    """Return the rules for each category that occurs in derivations of ``start``."""
     rules_of: defaultdict[Category, list[GroundRule]] = defaultdict(list)
     for rule in rules:
         rules_of[rule.parent].append(rule)

@@ -1,4 +1,4 @@
-"""Talk to SmolLM2 in the terminal; an empty line ends the conversation.
+"""Chat with SmolLM2 in the terminal; an empty line ends the conversation.
 
     python -m course_lib.recipes.chat
 
@@ -73,7 +73,10 @@ def chat(
 
 
 def begin(path: Path, system: str, temperature: float, top_p: float, seed: int) -> Conversation:
-    """Load a model from a GGUF file or a Hugging Face folder, and begin a conversation with it."""
+    """Load a model from a GGUF file or a Hugging Face folder, and begin a conversation.
+
+    An empty ``system`` message leaves the model's own; the other arguments are ``Conversation``'s.
+    """
     if path.is_dir():
         template, tokenizer = llama.read_chat_template(path), llama.read_tokenizer(path)
         model, end = llama.from_huggingface(path), read_config(path)["eos_token_id"]
@@ -98,7 +101,7 @@ def begin(path: Path, system: str, temperature: float, top_p: float, seed: int) 
 
 
 def ask() -> str:
-    """Return the next line that the user types; empty at the end of the input or by Ctrl-C."""
+    """Return the next line that the user types; an empty one at the end of input or at Ctrl-C."""
     try:
         return input("> ")
     except (EOFError, KeyboardInterrupt):

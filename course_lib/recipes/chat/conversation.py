@@ -1,7 +1,4 @@
-"""A conversation with a language model that caches the keys and values of earlier messages.
-
-Dimensions: batch is 1; length (tokens).
-"""
+"""A conversation with a language model that caches the keys and values of earlier messages."""
 
 import codecs
 import time
@@ -78,7 +75,7 @@ class Conversation:
     generator: torch.Generator | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers, and start with an empty cache."""
+        """Check ``temperature`` and ``top_p``, and make an empty cache."""
         if self.temperature < 0:
             raise ValueError(f"temperature must not be negative, got {self.temperature}")
         if not 0 < self.top_p <= 1:
@@ -123,7 +120,7 @@ class Conversation:
         self.messages = [*messages, {"role": "assistant", "content": answer}]
 
     def _encode(self, messages: list[dict[str, str]]) -> list[int]:
-        """Encode messages; only the template can add special tokens."""
+        """Return the token ids of a conversation; special tokens in messages are plain text."""
         marks = [f"\x00{number}\x00" for number in range(len(messages))]
         marked = [
             message | {"content": mark} for message, mark in zip(messages, marks, strict=True)
@@ -138,7 +135,10 @@ class Conversation:
         return ids + self.tokenizer.encode(rest)
 
     def _catch_up(self, ids: list[int], *, room: int) -> torch.Tensor:
-        """Read the tokens that the cache lacks; return the logits of the next token."""
+        """Read the tokens that are not cached; return the logits ``(1, vocab_size)`` of the next.
+
+        ``ids`` are the tokens of the conversation, ``room`` is the number of tokens to generate.
+        """
         longest = self.model.config.max_length
         if len(ids) + room > longest:
             raise ValueError(
@@ -152,6 +152,7 @@ class Conversation:
         return self._steps.advance(torch.tensor([new]))
 
     def _choose(self, logits: torch.Tensor) -> int:
+        """Return the next token's id for logits ``(1, vocab_size)``."""
         if self.temperature == 0:
             return int(logits.argmax())
         logits = keep_top_p(logits / self.temperature, self.top_p)

@@ -6,7 +6,6 @@ from torch import nn
 
 from course_lib.analysis.recorders import (
     RecordingCache,
-    RecordingOptimizer,
     count_places,
     projected_tokens,
     recorded_attention,
@@ -77,44 +76,6 @@ def test_views_of_a_buffer_share_a_place_and_what_is_joined_does_not():
     one = draw(1)
     assert count_places(GrowingCache(capacity=2), *one, updates=8) == 2 * 3  # of 2, 4 and 8 tokens
     assert count_places(RecordingCache(), *one, updates=8) == 2 * 8
-
-
-# ---- gradients ----
-
-
-def test_it_keeps_a_copy_of_the_gradients_and_updates_nothing():
-    model = nn.Linear(2, 2)
-    before = model.weight.detach().clone()
-    optimizer = RecordingOptimizer(model)
-    weights, biases = optimizer.param_groups
-    assert weights["params"] == [model.weight]
-    assert biases["params"] == [model.bias]
-    optimizer.step()
-    assert optimizer.gradients == {"weight": None, "bias": None}
-    assert optimizer.norm == 0
-    model(torch.tensor([[3.0, 0.0]])).sum().backward()
-    optimizer.step()
-    optimizer.zero_grad()
-    assert model.weight.grad is None
-    assert torch.equal(optimizer.gradients["weight"], torch.tensor([[3.0, 0.0], [3.0, 0.0]]))
-    assert optimizer.norm == pytest.approx(20**0.5)  # 9 + 9, and 1 + 1 for the bias
-    assert optimizer.steps == 2
-    assert torch.equal(model.weight, before)
-
-
-@torch.no_grad()
-def test_a_step_runs_a_closure_first_as_torchs_optimizers_do():
-    model = nn.Linear(1, 1, bias=False)
-    optimizer = RecordingOptimizer(model)
-
-    def closure():
-        loss = (3 * model(torch.ones(1, 1))).sum()
-        loss.backward()
-        return loss
-
-    assert optimizer.step(closure).item() == pytest.approx(3 * model.weight.item())
-    assert (optimizer.steps, optimizer.norm) == (1, 3.0)
-    assert optimizer.step() is None
 
 
 # ---- attention weights ----

@@ -199,7 +199,7 @@ def test_every_character_is_of_gpt2s_kind():
 
 
 def test_cache_of_earlier_texts_is_bounded(monkeypatch):
-    monkeypatch.setattr("course_lib.tokenization.bpe._MOST_KNOWN", 3)
+    monkeypatch.setattr("course_lib.tokenization.bpe._CACHE_SIZE", 3)
     encoding = BytePairEncoding(merges=((b" ", b"9"),))
     text = " ".join(map(str, range(10))) + " 9 9"
     assert b"".join(encoding.tokenize(text)).decode() == text

@@ -454,7 +454,6 @@ def small_grammar(*more, start="S"):
         start=start,
         features={"number": ("singular", "plural")},
         src_language=PLAIN,
-        tgt_language=PLAIN,
     )
 
 
@@ -537,7 +536,6 @@ def test_grammar_without_sentences_is_refused():
             start="T",
             features={"number": ("singular", "plural")},
             src_language=PLAIN,
-            tgt_language=PLAIN,
         )
 
 
