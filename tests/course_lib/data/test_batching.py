@@ -42,17 +42,14 @@ def test_batches_are_as_full_as_they_can_be_and_hold_little_padding():
     assert len(batches) < 1.1 * sum(lengths) / 400
 
 
-def test_a_batch_that_fills_the_limit_exactly_is_allowed():
+def test_without_a_generator_batches_are_in_order_of_length_up_to_the_limit():
     assert token_batches([5, 5, 5], max_tokens=10) == [[0, 1], [2]]
     assert token_batches([10, 1], max_tokens=10) == [[1], [0]]
     assert token_batches([], max_tokens=10) == []
-
-
-def test_without_a_generator_batches_are_in_order_of_length():
     assert token_batches([3, 1, 2, 1], max_tokens=4) == [[1, 3], [2], [0]]
 
 
-def test_the_generator_decides_on_the_order():
+def test_generator_decides_on_the_order():
     lengths = [1 + i % 5 for i in range(60)]
     drawn = [token_batches(lengths, max_tokens=20, generator=seeded(seed)) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1]
@@ -64,34 +61,25 @@ def test_the_generator_decides_on_the_order():
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 11])
-def test_lengths_that_fit_nowhere_are_refused(wrong):
+def test_lengths_outside_the_limits_are_rejected(wrong):
     with pytest.raises(ValueError, match=f"lie in 1 to max_tokens=10, got {wrong}"):
         token_batches([3, wrong], max_tokens=10)
 
 
-def test_a_batch_of_pairs():
+def test_batch_of_pairs_has_inputs_outputs_and_masks():
     assert BATCH.src.tolist() == [[5, 6, 7, 2], [9, 2, 0, 0]]
     assert BATCH.tgt.tolist() == [[1, 8, 2, 0, 0, 0], [1, 5, 6, 7, 8, 2]]
     assert BATCH.tgt_input.tolist() == [[1, 8, 2, 0, 0], [1, 5, 6, 7, 8]]
     assert BATCH.tgt_output.tolist() == [[8, 2, 0, 0, 0], [5, 6, 7, 8, 2]]
     assert BATCH.num_tokens == 7
-
-
-def test_masks_of_a_batch():
     assert BATCH.src_mask.tolist() == [[[[True] * 4]], [[[True, True, False, False]]]]
     expected = torch.ones(5, 5, dtype=torch.bool).tril().repeat(2, 1, 1, 1)
     expected[0, :, :, 3:] = False
     assert torch.equal(BATCH.tgt_mask, expected)
 
 
-def test_a_batch_moves_as_a_whole():
+def test_batch_moves_to_a_device():
     moved = BATCH.to("meta")
     assert moved.src.is_meta
-    assert moved.tgt.is_meta
-    assert moved.pad_id == 0
     assert moved.tgt_mask.is_meta
-
-
-def test_an_empty_batch_is_refused():
-    with pytest.raises(ValueError, match="at least one sequence"):
-        Batch.collate([], pad_id=0, bos_id=1, eos_id=2)
+    assert moved.pad_id == 0

@@ -50,9 +50,9 @@ def mask(token_ids, generator, **options):
 # --- masking -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("probability", [0.15, 0.4])
-def test_shares_are_those_of_the_recipe(probability):
-    changed, labels = mask(TOKEN_IDS, seeded(), probability=probability)
+@pytest.mark.parametrize(("probability", "options"), [(0.15, {}), (0.4, {"probability": 0.4})])
+def test_shares_are_those_of_the_recipe(probability, options):
+    changed, labels = mask(TOKEN_IDS, seeded(), **options)
     chosen = labels != NOT_MASKED
     assert_share(int(chosen.sum()), int((~SPECIAL).sum()), probability)
     # Chosen tokens that were no [MASK] before: 80 % masked, 10 % kept, 10 % replaced, and
@@ -71,40 +71,22 @@ def test_shares_are_those_of_the_recipe(probability):
             assert_share(int(counts[token]), len(other), 1 / 16)
 
 
-def test_labels_are_the_truth_where_masked_and_nothing_else_changes():
-    before = TOKEN_IDS.clone()
-    changed, labels = mask(TOKEN_IDS, seeded())
-    assert torch.equal(TOKEN_IDS, before)
-    chosen = labels != NOT_MASKED
-    assert (labels[~chosen] == -100).all()
-    assert torch.equal(labels[chosen], TOKEN_IDS[chosen])
-    assert torch.equal(changed[~chosen], TOKEN_IDS[~chosen])
-    assert not (chosen & SPECIAL).any()
-    assert changed.dtype == labels.dtype == torch.int64
-
-
-def test_by_default_15_per_cent_are_chosen():
-    default = mask(TOKEN_IDS, seeded())
-    told = mask(TOKEN_IDS, seeded(), probability=0.15)
-    assert all(torch.equal(a, b) for a, b in zip(default, told, strict=True))
-
-
 def test_all_or_nothing_can_be_chosen():
     assert (mask(TOKEN_IDS, seeded(), probability=0.0).labels == NOT_MASKED).all()
     assert torch.equal(mask(TOKEN_IDS, seeded(), probability=1.0).labels != NOT_MASKED, ~SPECIAL)
 
 
-def test_the_seed_decides_and_the_global_generator_is_left_alone():
+def test_masking_depends_on_the_given_generator_alone():
     state = torch.get_rng_state()
     first, again, other = (mask(TOKEN_IDS, seeded(seed)) for seed in (0, 0, 1))
     assert torch.equal(torch.get_rng_state(), state)
-    assert torch.equal(first.token_ids, again.token_ids)
-    assert torch.equal(first.labels, again.labels)
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
     assert not torch.equal(first.labels, other.labels)
 
 
-def test_each_fate_by_hand():
+def test_fates_and_labels_by_hand():
     token_ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
+    before = token_ids.clone()
     changed, labels = corrupt_tokens(
         token_ids,
         torch.tensor([[True, True, True, True, True, False]]),
@@ -114,6 +96,7 @@ def test_each_fate_by_hand():
     )
     assert changed.tolist() == [[MASK, MASK, 13, 14, 9, 10]]
     assert labels.tolist() == [[5, 6, 7, 8, 9, -100]]
+    assert torch.equal(token_ids, before)
 
 
 @pytest.mark.parametrize(
@@ -183,22 +166,7 @@ def test_first_sentences_are_in_order_and_the_seed_decides():
     assert pairs == next_sentence_pairs(with_empty, generator=seeded())
 
 
-def test_sentences_may_be_tokens():
-    pairs = next_sentence_pairs([[[1, 2], [3]], [[4]]], generator=seeded())
-    assert pairs[0].first == [1, 2]
-    assert pairs[0].second in ([3], [4])
-
-
 # --- joining -------------------------------------------------------------------------------------
-
-
-def test_one_sentence_and_two():
-    joined = join_sentences([5, 6], [7], cls_id=1, sep_id=2)
-    assert joined.token_ids == [1, 5, 6, 2, 7, 2]
-    assert joined.segment_ids == [0, 0, 0, 0, 1, 1]
-    single = join_sentences([5, 6], cls_id=1, sep_id=2)
-    assert single.token_ids == [1, 5, 6, 2]
-    assert single.segment_ids == [0, 0, 0, 0]
 
 
 @given(st.integers(0, 9), st.none() | st.integers(0, 9), st.integers(3, 24))
@@ -249,66 +217,42 @@ def test_pairs_of_real_sentences_are_joined_as_by_transformers(course_data):
 # --- wrong arguments -----------------------------------------------------------------------------
 
 ROW = torch.tensor([[5, 6]])
-TRUE = torch.ones(1, 2, dtype=torch.bool)
-CORRUPT = {"fate": torch.rand(1, 2), "random_ids": ROW, "mask_id": MASK}
+CORRUPT = {"chosen": ROW > 0, "fate": torch.rand(1, 2), "random_ids": ROW, "mask_id": MASK}
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("probability must lie in 0 to 1, got 1.1", {"probability": 1.1}),
+        ("probability must lie in 0 to 1, got -0.1", {"probability": -0.1}),
+        ("special ids must lie in 0 to 19, got 20", {"mask_id": 20}),
+        ("special ids must lie in 0 to 19, got -1", {"special_ids": (-1,)}),
+        ("leave some of 20 tokens", {"special_ids": tuple(range(20))}),
+    ],
+)
+def test_wrong_options_of_masking_are_rejected(options, message):
+    with pytest.raises(ValueError, match=message):
+        mask(ROW, seeded(), **options)
 
 
 @pytest.mark.parametrize(
     ("error", "message", "options"),
     [
-        (ValueError, "probability must lie in 0 to 1, got 1.1", {"probability": 1.1}),
-        (ValueError, "probability must lie in 0 to 1, got -0.1", {"probability": -0.1}),
-        (ValueError, "special ids must lie in 0 to 19, got 20", {"mask_id": 20}),
-        (ValueError, "special ids must lie in 0 to 19, got -1", {"special_ids": (-1,)}),
-        (ValueError, "leave some of 20 tokens", {"special_ids": tuple(range(20))}),
+        (TypeError, "token_ids must be int64, got torch.int32", {"token_ids": ROW.int()}),
+        (TypeError, "chosen must be boolean", {"chosen": ROW}),
+        (ValueError, "got -0.1 and 0.1", {"mask_share": -0.1}),
+        (ValueError, "got 0.8 and -1", {"random_share": -1}),
+        (ValueError, "got 0.8 and 0.3", {"random_share": 0.3}),
     ],
 )
-def test_options_that_make_no_sense_are_refused(error, message, options):
+def test_wrong_arguments_of_corruption_are_rejected(error, message, options):
     with pytest.raises(error, match=message):
-        mask(ROW, seeded(), **options)
+        corrupt_tokens(**{"token_ids": ROW} | CORRUPT | options)
 
 
-def test_token_ids_of_another_type_are_refused():
-    with pytest.raises(TypeError, match=r"token_ids must be int64, got torch.int32"):
-        mask(ROW.int(), seeded())
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "call"),
-    [
-        (TypeError, "chosen must be boolean", lambda: corrupt_tokens(ROW, ROW, **CORRUPT)),
-        (
-            ValueError,
-            "got -0.1 and 0.1",
-            lambda: corrupt_tokens(ROW, TRUE, **CORRUPT, mask_share=-0.1),
-        ),
-        (
-            ValueError,
-            "got 0.8 and -1",
-            lambda: corrupt_tokens(ROW, TRUE, **CORRUPT, random_share=-1),
-        ),
-        (
-            ValueError,
-            "got 0.8 and 0.3",
-            lambda: corrupt_tokens(ROW, TRUE, **CORRUPT, random_share=0.3),
-        ),
-        (
-            ValueError,
-            "at least two that are not empty, got 1",
-            lambda: next_sentence_pairs([["a", "b"], []], generator=seeded()),
-        ),
-        (
-            ValueError,
-            "max_length must be at least 3, got 2",
-            lambda: join_sentences([], [], cls_id=1, sep_id=2, max_length=2),
-        ),
-        (
-            ValueError,
-            "max_length must be at least 2, got 1",
-            lambda: join_sentences([], cls_id=1, sep_id=2, max_length=1),
-        ),
-    ],
-)
-def test_invalid_arguments_are_rejected(error, message, call):
-    with pytest.raises(error, match=message):
-        call()
+def test_too_few_documents_and_tokens_are_rejected():
+    with pytest.raises(ValueError, match="at least two that are not empty, got 1"):
+        next_sentence_pairs([["a", "b"], []], generator=seeded())
+    for second, least in (([], 3), (None, 2)):
+        with pytest.raises(ValueError, match=f"max_length must be at least {least}, got"):
+            join_sentences([], second, cls_id=1, sep_id=2, max_length=least - 1)

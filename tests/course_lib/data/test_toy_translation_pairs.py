@@ -12,7 +12,6 @@ from course_lib.data.toy_translation_pairs import (
     START,
     draw_batch,
     draw_sentence,
-    token_ids,
 )
 
 FEMININE = {"souris", "grenouille", "vache", "poule"}
@@ -45,9 +44,3 @@ def test_a_batch_is_padded_behind_the_end():
         assert ((rows == END).sum(dim=1) == 1).all()
         after = (rows == END).cumsum(dim=1) - (rows == END).long()
         assert torch.equal(after.bool(), rows == PAD)
-
-
-def test_words_become_their_places():
-    ids = token_ids([["a", "cat"], ["the"]], ENGLISH, start=[START])
-    a, cat, the = map(ENGLISH.index, ("a", "cat", "the"))
-    assert ids.tolist() == [[START, a, cat, END], [START, the, END, PAD]]

@@ -7,30 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.data.corpora import catalog
 from course_lib.data.corpora.catalog import CORPORA, Corpus, data_folder, fetch
 from course_lib.data.corpora.download import DownloadError, RemoteFile, WrongFileError
 
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.fixture
-def no_network(monkeypatch):
-    """Make downloads fail, so that no test with a local folder uses the network by mistake."""
-
-    def refuse(remote, path):
-        raise DownloadError(f"asked for {remote.address}")
-
-    monkeypatch.setattr(catalog, "download", refuse)
-
-
-def tiny_corpus(content=b"text", name="file.txt"):
-    remote = RemoteFile(
-        address=f"https://example.org/{name}",
-        size=len(content),
-        sha256=hashlib.sha256(content).hexdigest(),
-    )
-    return Corpus(name="tiny", title="t", page="p", licence="l", citation="c", files={name: remote})
+CHECKSUM = hashlib.sha256(b"text").hexdigest()
+REMOTE = RemoteFile(address="https://example.org/file.txt", size=4, sha256=CHECKSUM)
+TINY = Corpus(
+    name="tiny", title="t", page="p", licence="l", citation="c", files={"file.txt": REMOTE}
+)
 
 
 def test_every_file_is_pinned_to_a_commit_and_a_checksum():
@@ -44,7 +31,7 @@ def test_every_file_is_pinned_to_a_commit_and_a_checksum():
             assert len(commit) == 40, remote.address
 
 
-def test_the_folder_is_the_one_that_was_named_or_the_user_s_cache(monkeypatch, tmp_path):
+def test_data_folder_is_the_named_one_or_in_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("COURSE_DATA", str(tmp_path))
     assert data_folder() == tmp_path
     monkeypatch.delenv("COURSE_DATA")
@@ -54,32 +41,24 @@ def test_the_folder_is_the_one_that_was_named_or_the_user_s_cache(monkeypatch, t
     assert data_folder() == Path.home() / ".cache" / "seq2seq-to-bert"
 
 
-def test_a_local_file_serves_in_place_of_the_network(monkeypatch, tmp_path, no_network):
+def test_local_file_is_used_checked_and_never_removed(monkeypatch, tmp_path, no_network):
     monkeypatch.setenv("COURSE_DATA", str(tmp_path))
-    corpus = tiny_corpus()
     with pytest.raises(DownloadError, match=r"asked for https://example.org/file.txt"):
-        fetch(corpus, "file.txt")
-    (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny" / "file.txt").write_bytes(b"text")
-    assert fetch(corpus, "file.txt") == tmp_path / "tiny" / "file.txt"
-
-
-def test_a_local_file_with_other_bytes_is_refused_and_kept(monkeypatch, tmp_path, no_network):
-    monkeypatch.setenv("COURSE_DATA", str(tmp_path))
-    (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny" / "file.txt").write_bytes(b"other")
+        fetch(TINY, "file.txt")
+    file = tmp_path / "tiny" / "file.txt"
+    file.parent.mkdir()
+    file.write_bytes(b"text")
+    assert fetch(TINY, "file.txt") == file
+    file.write_bytes(b"other")
     with pytest.raises(WrongFileError, match="Remove it, and it is fetched again"):
-        fetch(tiny_corpus(), "file.txt")
-    assert (tmp_path / "tiny" / "file.txt").read_bytes() == b"other"  # it may be dear to somebody
-
-
-def test_unreadable_or_missing_file_is_reported(monkeypatch, tmp_path, no_network):
-    monkeypatch.setenv("COURSE_DATA", str(tmp_path))
-    (tmp_path / "tiny" / "file.txt").mkdir(parents=True)
+        fetch(TINY, "file.txt")
+    assert file.read_bytes() == b"other"
+    file.unlink()
+    file.mkdir()
     with pytest.raises(DownloadError, match="can't be read: Is a directory"):
-        fetch(tiny_corpus(), "file.txt")
+        fetch(TINY, "file.txt")
     with pytest.raises(KeyError, match="file_name must be one of"):
-        fetch(tiny_corpus(), "other.txt")
+        fetch(TINY, "other.txt")
 
 
 @pytest.mark.parametrize("arguments", [[], ["tinyshakespeare"], ["nothing"]])

@@ -105,15 +105,17 @@ def test_incomplete_download_leaves_nothing(server, tmp_path, answer, message):
     assert path.read_bytes() == CONTENT
 
 
-def test_no_network_is_told_with_the_way_out(tmp_path):
+def test_closed_server_and_unusable_folder_are_reported_with_a_way_out(server, tmp_path):
     with Server() as closed:
         remote = closed.remote()
     with pytest.raises(DownloadError, match=r"Connection refused.*COURSE_DATA"):
         download(remote, tmp_path / "file.bin")
-    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(DownloadError, match=r"can't be written: .*; name a folder"):
+        download(server.remote(), tmp_path / "file" / "file.bin")
 
 
-# All are OSErrors, and neither ConnectionErrors nor TimeoutErrors.
+# All but the last are OSErrors, and neither ConnectionErrors nor TimeoutErrors.
 @pytest.mark.parametrize(
     "error",
     [
@@ -124,7 +126,7 @@ def test_no_network_is_told_with_the_way_out(tmp_path):
     ids=["SSL", "no route", "incomplete"],
 )
 @pytest.mark.parametrize("place", ["HTTPResponse.read", "HTTPConnection.getresponse"])
-def test_a_network_that_fails_is_no_disk_that_fails(server, tmp_path, monkeypatch, place, error):
+def test_network_error_is_not_reported_as_a_disk_error(server, tmp_path, monkeypatch, place, error):
     def fail(*_, **__):
         raise error
 
@@ -133,13 +135,7 @@ def test_a_network_that_fails_is_no_disk_that_fails(server, tmp_path, monkeypatc
         download(server.remote(), tmp_path / "file.bin")
 
 
-def test_a_folder_that_can_not_be_made_is_told(server, tmp_path):
-    (tmp_path / "file").write_text("no folder")
-    with pytest.raises(DownloadError, match=r"can't be written: .*; name a folder"):
-        download(server.remote(), tmp_path / "file" / "file.bin")
-
-
-def test_several_at_a_time_end_with_one_whole_file(server, tmp_path):
+def test_concurrent_downloads_end_with_one_complete_file(server, tmp_path):
     path = tmp_path / "file.bin"
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: download(server.remote(), path), range(8)))
@@ -148,8 +144,7 @@ def test_several_at_a_time_end_with_one_whole_file(server, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["answer.read(", "part.replace("])
-def test_one_that_is_killed_leaves_no_file(server, tmp_path, place):
-    """Before the bytes are here, and before they have their name."""
+def test_killed_download_leaves_no_file(server, tmp_path, place):
     source = (ROOT / "course_lib" / "data" / "corpora" / "download.py").read_text("utf-8")
     assert source.count(place) == 1
     program = source.replace(place, f"die() or {place}") + (
@@ -171,7 +166,7 @@ def test_one_that_is_killed_leaves_no_file(server, tmp_path, place):
         (["--remount-ro"], "Read-only file system; name a folder"),
     ],
 )
-def test_a_full_disk_and_a_read_only_folder_are_told(server, tmp_path, mount, message):
+def test_full_disk_and_read_only_folder_are_reported(server, tmp_path, mount, message):
     program = (
         "import pathlib\n"
         "from course_lib.data.corpora.download import DownloadError, RemoteFile, download\n"
@@ -190,8 +185,7 @@ def test_a_full_disk_and_a_read_only_folder_are_told(server, tmp_path, mount, me
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
-def test_others_may_read_what_was_fetched(server, tmp_path):
-    """A folder is filled by one person for many."""
+def test_downloaded_file_has_default_mode(server, tmp_path):
     before = os.umask(0o022)
     try:
         download(server.remote(), tmp_path / "file.bin")
@@ -200,7 +194,7 @@ def test_others_may_read_what_was_fetched(server, tmp_path):
     assert (tmp_path / "file.bin").stat().st_mode & 0o777 == 0o644
 
 
-def test_a_file_on_the_disk_is_held_to_its_checksum(server, tmp_path):
+def test_file_on_the_disk_is_compared_with_its_checksum(server, tmp_path):
     path = tmp_path / "file.bin"
     path.write_bytes(CONTENT)
     check_file(path, server.remote())
@@ -209,7 +203,6 @@ def test_a_file_on_the_disk_is_held_to_its_checksum(server, tmp_path):
         check_file(path, server.remote())
 
 
-@pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://127.0.0.1/file"])
-def test_opens_addresses_of_the_web_alone(address):
+def test_address_that_is_not_http_is_rejected():
     with pytest.raises(ValueError, match="address must begin with https"):
-        RemoteFile(address=address, size=1, sha256="0" * 64)
+        RemoteFile(address="file:///etc/passwd", size=1, sha256="0" * 64)

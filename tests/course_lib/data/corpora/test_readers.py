@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from course_lib.data.corpora import catalog, readers
-from course_lib.data.corpora.download import DownloadError
+from course_lib.data.corpora import readers
 from course_lib.data.corpora.readers import (
     read_banking77,
     read_blimp,
@@ -16,13 +15,8 @@ from course_lib.data.corpora.readers import (
 
 
 @pytest.fixture
-def real_data(course_data, monkeypatch):
-    """The folder of real data, and no network: a file that it lacks is not fetched."""
-
-    def refuse(remote, path):
-        raise DownloadError(f"asked for {remote.address}")
-
-    monkeypatch.setattr(catalog, "download", refuse)
+def real_data(course_data, no_network, monkeypatch):
+    """Read the corpora from the folder of real data, without a network."""
     monkeypatch.setenv("COURSE_DATA", str(course_data))
 
 
@@ -38,7 +32,7 @@ def test_multi30k_has_its_pairs_in_every_direction(real_data, split, count):
 
 
 def test_lines_of_multi30k_end_at_line_feeds_alone(monkeypatch, tmp_path):
-    text = "one\u2028still one\x0b\n two \n"  # signs that splitlines takes for ends
+    text = "one\u2028still one\x0b\n two \n"  # characters that splitlines takes for ends
     (tmp_path / "file.gz").write_bytes(gzip.compress(text.encode()))
     monkeypatch.setattr(readers, "fetch", lambda *_: tmp_path / "file.gz")
     assert [src for src, _ in read_multi30k("val", "en", "de")] == ["one\u2028still one", "two"]
@@ -48,7 +42,7 @@ def test_lines_of_multi30k_end_at_line_feeds_alone(monkeypatch, tmp_path):
     ("arguments", "name"),
     [(("dev", "en", "de"), "split"), (("val", "cs", "de"), "src"), (("val", "en", "e"), "tgt")],
 )
-def test_multi30k_refuses_what_it_does_not_have(real_data, arguments, name):
+def test_unknown_split_or_language_is_rejected(real_data, arguments, name):
     with pytest.raises(ValueError, match=f"{name} must be one of"):
         read_multi30k(*arguments)
 

@@ -5,13 +5,11 @@ The truths are translations made by hand, and a table of genders that the gramma
 
 import itertools
 import random
-from collections import defaultdict
 
 import pytest
 import torch
 
 from course_lib.data.translation_grammar.english_french import (
-    ENGLISH,
     FRENCH,
     UngrammaticalError,
     draw_pairs,
@@ -21,111 +19,70 @@ from course_lib.data.translation_grammar.english_french import (
 from course_lib.data.translation_grammar.lexicon import ADJECTIVES, AM, BE, NOUNS, VERBS
 from course_lib.data.translation_grammar.realization import realize
 from course_lib.data.translation_grammar.sentence_pair import Agreement, SentencePair
-from course_lib.data.translation_grammar.surface_form import Language, Word
-from course_lib.data.translation_grammar.synchronous_grammar import (
-    Category,
-    Rule,
-    SynchronousGrammar,
-)
+from course_lib.data.translation_grammar.surface_form import Language
+from course_lib.data.translation_grammar.synchronous_grammar import Rule, SynchronousGrammar
 
 BY_HAND = {
-    "the boy sleeps .": "le garçon dort .",
-    "the writer of the books is old .": "l' écrivain des livres est vieux .",
     "the writers of the book are old .": "les écrivains du livre sont vieux .",
-    "the letters of the king sleep .": None,
     "a small black cat follows the birds .": "un petit chat noir suit les oiseaux .",
-    "an old actress sings .": "une vieille actrice chante .",
     "an old man sings .": "un vieil homme chante .",
     "this man is beautiful .": "cet homme est beau .",
-    "this hero is beautiful .": "ce héros est beau .",
     "these heroes are beautiful .": "ces héros sont beaux .",
     "the owl eats a red apple .": "le hibou mange une pomme rouge .",
-    "this beautiful owl eats eggs .": None,
     "this beautiful bird eats two eggs .": "ce bel oiseau mange deux œufs .",
     "my story is new .": "mon histoire est nouvelle .",
     "my new story is expensive .": "ma nouvelle histoire est chère .",
     "a new article is in the garden .": "un nouvel article est dans le jardin .",
     "the new newspapers are expensive .": "les nouveaux journaux sont chers .",
     "the bee does not see the tree .": "l' abeille ne voit pas l' arbre .",
-    "the girl does not read a letter .": "la fille ne lit pas de lettre .",
     "the girl does not read an article .": "la fille ne lit pas d' article .",
     "the girl does not need an umbrella .": "la fille n' a pas besoin d' un parapluie .",
-    "I do not listen to the boy .": "je n' écoute pas le garçon .",
     "I listen to the child .": "j' écoute l' enfant .",
     "I am not happy .": "je ne suis pas heureux .",
-    "she is tired .": "elle est fatiguée .",
     "we eat many oranges .": "nous mangeons beaucoup d' oranges .",
     "they wait in front of the church .": "ils attendent devant l' église .",
     "he needs the book .": "il a besoin du livre .",
     "she talks about the mice .": "elle parle des souris .",
     "the nurse speaks to the boy .": "l' infirmière parle au garçon .",
-    "the nurse speaks to the boys .": "l' infirmière parle aux garçons .",
-    "the nurse speaks to the woman .": "l' infirmière parle à la femme .",
     "the nurse answers the man .": "l' infirmière répond à l' homme .",
     "does the boy see the girl ?": "est-ce que le garçon voit la fille ?",
-    "does an actress sing ?": "est-ce qu' une actrice chante ?",
     "is she not intelligent ?": "est-ce qu' elle n' est pas intelligente ?",
-    "do the horses not sleep ?": "est-ce que les chevaux ne dorment pas ?",
     "why do we wait ?": "pourquoi est-ce que nous attendons ?",
     "where does the hen sleep ?": "où est-ce que la poule dort ?",
     "what does the woman buy ?": "qu' est-ce que la femme achète ?",
-    "what do they not watch ?": "qu' est-ce qu' ils ne regardent pas ?",
     "who is near the castle ?": "qui est près du château ?",
-    "who works ?": "qui travaille ?",
     "the boy that sees the girls sleeps .": "le garçon qui voit les filles dort .",
-    "the girls that the boy sees are happy .": "les filles que le garçon voit sont heureuses .",
     "the girl that he hears laughs .": "la fille qu' il entend rit .",
-    "the cake that the child hides is in the house .": (
-        "le gâteau que l' enfant cache est dans la maison ."
-    ),
-    "the houses near the garden of the queen are white .": (
-        "les maisons près du jardin de la reine sont blanches ."
-    ),
-    "the boy looks at the clock because it is strange .": (
-        "le garçon regarde l' horloge parce qu' elle est étrange ."
-    ),
-    "the boys hide two cakes because they are heavy .": (
-        "les garçons cachent deux gâteaux parce qu' ils sont lourds ."
-    ),
-    "the women laugh because they are happy .": (
-        "les femmes rient parce qu' elles sont heureuses ."
-    ),
-    "the child does not sleep because he hears the dog .": (
-        "l' enfant ne dort pas parce qu' il entend le chien ."
-    ),
+    "the houses near the tree are white .": "les maisons près de l' arbre sont blanches .",
+    "I hide two cakes because they fall .": "je cache deux gâteaux parce qu' ils tombent .",
+    "the women laugh because they sing .": "les femmes rient parce qu' elles chantent .",
 }
 
 UNGRAMMATICAL = [
     "the boy sleep .",
     "the boys sleeps .",
     "the writer of the books are old .",
-    "the writers of the book is old .",
-    "the boy that see the girl sleeps .",
     "the boy that the girls sees sleeps .",
     "do the boy sleep ?",
     "is the boys tired ?",
-    "I sleeps .",
     "I is tired .",
     "he do not sleep .",
     "a apple falls .",
     "an book falls .",
-    "a boys sleep .",
     "this boys sleep .",
     "two boy sleep .",
     "boy sleeps .",
-    "the boy black sleeps .",
     "the black small cat sleeps .",
+    "the letters of the king sleep .",
+    "she is in front of it .",
     "the boy sleeps",
-    "the boy sleeps ?",
     "does the boy sleep .",
     "does the boy sleeps ?",
     "the boy not sleeps .",
     "the boy sees .",
-    "the boy sleeps the girl .",
     "the boy laughs because she is happy .",
     "the boy reads a letter because they are new .",
     "the table sees the boy .",
-    "the boy looks the girl .",
     "the zebra sleeps .",
     "",
 ]
@@ -164,11 +121,7 @@ def pairs(request):
 
 @pytest.mark.parametrize("sentence", BY_HAND)
 def test_translations_are_those_made_by_hand(sentence):
-    expected = BY_HAND[sentence]
-    if expected is None:
-        assert not is_grammatical(sentence.split())
-    else:
-        assert parse_pair(sentence).tgt == tuple(expected.split())
+    assert parse_pair(sentence).tgt == tuple(BY_HAND[sentence].split())
 
 
 @pytest.mark.parametrize("sentence", UNGRAMMATICAL)
@@ -177,22 +130,12 @@ def test_ungrammatical_sentence_is_rejected(sentence):
         parse_pair(sentence)
 
 
-def test_every_pair_is_parsed_again_in_one_way_and_gives_the_same(pairs):
+def test_every_pair_is_parsed_again_and_links_each_word_of_both_sides(pairs):
     for pair in pairs:
-        assert len(english_french_grammar().parse(pair.src)) == 1, pair
         assert parse_pair(pair.src) == pair
-
-
-def test_each_word_of_both_sides_is_linked(pairs):
-    for pair in pairs:
         assert {i for i, _ in pair.alignment} == set(range(len(pair.src))), pair
         assert {j for _, j in pair.alignment} == set(range(len(pair.tgt))), pair
         assert list(pair.alignment) == sorted(set(pair.alignment))
-
-
-def links(sentence):
-    pair = parse_pair(sentence)
-    return " ".join(f"{pair.src[i]}={pair.tgt[j]}" for i, j in pair.alignment)
 
 
 @pytest.mark.parametrize(
@@ -207,14 +150,9 @@ def links(sentence):
             "he does not need the tree .",
             "he=il does=a not=n' not=pas need=a need=besoin need=de the=l' tree=arbre .=.",
         ),
-        ("she is in front of it .", None),
         (
             "he is not in front of the hen .",
             "he=il is=est not=n' not=pas in=devant front=devant of=devant the=la hen=poule .=.",
-        ),
-        (
-            "what do they watch ?",
-            "what=qu' do=est-ce do=qu' do=regardent they=ils watch=regardent ?=?",
         ),
         (
             "is the boy not old ?",
@@ -232,10 +170,8 @@ def links(sentence):
     ],
 )
 def test_alignments_are_those_made_by_hand(sentence, expected):
-    if expected is None:
-        assert not is_grammatical(sentence.split())
-    else:
-        assert links(sentence) == expected
+    pair = parse_pair(sentence)
+    assert " ".join(f"{pair.src[i]}={pair.tgt[j]}" for i, j in pair.alignment) == expected
 
 
 def test_alignment_matrix_asks_from_the_target():
@@ -296,17 +232,12 @@ def test_french_elides_and_contracts_wherever_it_must(pairs):
     assert seen >= {*elided, "cet", "bel", "vieil", "nouvel", "du", "des"}
 
 
-def test_verbs_end_as_french_verbs_do():
+def test_verbs_and_adjectives_follow_the_patterns_of_french():
     regular = {"e": ("e", "e", "ons", "ent"), "s": ("s", "t", "ons", "ent")}
     for verb in VERBS:
-        if verb.tgt[0] == "ai":
-            assert verb.tgt == ("ai", "a", "avons", "ont")
-            continue
-        for form, ending in zip(verb.tgt, regular[verb.tgt[0][-1]], strict=True):
-            assert form.endswith(ending) or form in ("attend", "entend", "répond"), form
-
-
-def test_adjectives_follow_the_patterns_of_french():
+        if verb.tgt != ("ai", "a", "avons", "ont"):
+            for form, ending in zip(verb.tgt, regular[verb.tgt[0][-1]], strict=True):
+                assert form.endswith(ending) or form in ("attend", "entend", "répond"), form
     for adjective in ADJECTIVES:
         masculine, feminine, masculine_plural, feminine_plural = adjective.tgt
         assert feminine.endswith("e")
@@ -314,12 +245,6 @@ def test_adjectives_follow_the_patterns_of_french():
         in_x = {"beau": "beaux", "nouveau": "nouveaux", "vieux": "vieux", "heureux": "heureux"}
         assert masculine_plural == in_x.get(masculine, masculine + "s")
         assert (adjective.before_vowel is not None) == (masculine in ("beau", "nouveau", "vieux"))
-
-
-def test_synonyms_share_their_translation():
-    assert parse_pair("my little dog sleeps close to a big tree .").tgt == (
-        parse_pair("my small dog sleeps near a large tree .").tgt
-    )
 
 
 # agreement ----------------------------------------------------------------------------------------
@@ -344,11 +269,6 @@ def test_agreement_is_noted_with_its_distance_and_what_misleads():
             "the boy near the chair is old .",
             [(5, 1, ())],
             [(6, 1, ()), (7, 1, (5,))],
-        ),
-        (  # le garçon voit les filles: nouns after the verb are no attractors
-            "the boy sees the girls .",
-            [(2, 1, ())],
-            [(2, 1, ())],
         ),
         (  # les filles que le garçon voit sont heureuses
             "the girls that the boy sees are happy .",
@@ -378,14 +298,6 @@ def test_agreements_are_those_found_by_hand(sentence, src, tgt):
         assert [(a.word, a.controller, a.attractors) for a in agreements] == expected
 
 
-def test_each_finite_verb_agrees_with_something(pairs):
-    finite = {form for verb in VERBS for form in verb.tgt} | {"est", "sont", "suis", "sommes"}
-    for pair in pairs:
-        agreeing = {agreement.word for agreement in pair.tgt_agreements}
-        for place, word in enumerate(pair.tgt):
-            assert word not in finite or place in agreeing, (pair, word)
-
-
 def test_breaking_an_agreement_leaves_the_grammar(pairs):
     broken, sample = 0, pairs[len(pairs) // 5 : 3 * len(pairs) // 5]
     for pair in sample:
@@ -398,33 +310,6 @@ def test_breaking_an_agreement_leaves_the_grammar(pairs):
 
 
 # drawing ------------------------------------------------------------------------------------------
-
-
-def test_more_than_a_hundred_thousand_different_sentences_are_derived():
-    """Even without nesting, and without questions or pronouns, by listing them."""
-    rules_of = defaultdict(list)
-    for rule in english_french_grammar().rules:
-        rules_of[rule.parent].append(rule)
-
-    def phrases(category):
-        for rule in rules_of[category]:
-            if not rule.rule.deepens:
-                yield from sequences(rule.src)
-
-    def sequences(items):
-        if not items:
-            yield ()
-            return
-        first, rest = items[0], items[1:]
-        for words in [(first.text,)] if isinstance(first, Word) else phrases(first):
-            for more in sequences(rest):
-                yield words + more
-
-    listed = list(itertools.islice(phrases(Category("Sentence")), 100_001))
-    assert len(set(listed)) == 100_001  # each is listed once: no sentence has two derivations
-    for words in listed[::5000]:
-        written, _ = ENGLISH.write([Word(w, "an" if w == "a" else None) for w in words])
-        assert is_grammatical(written)
 
 
 SMALL_RULES = (
@@ -475,10 +360,6 @@ def test_depth_that_every_sentence_needs_must_be_granted():
     assert grammar.draw(random.Random(0), max_depth=1).depth == 1
     with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
         grammar.draw(random.Random(0), max_depth=0)
-
-
-def test_depth_that_a_sentence_needs_is_that_of_its_deepest_part():
-    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", deepens=True)
     both = Rule(parent="Both[]", src="V[plural] Nested[]", tgt="Nested V")
     with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
         small_grammar(nested, both, start="Both").draw(random.Random(0), max_depth=0)
@@ -518,7 +399,6 @@ def test_rules_are_drawn_as_often_as_their_weights_say():
     [
         (Rule(parent="S", src="a", tgt="b"), "a category must be written"),
         (Rule(parent="S[]", src="V[plural]", tgt="u"), "the same categories"),
-        (Rule(parent="S[]", src="V[plural] V[plural]", tgt="V"), "the same categories"),
         (Rule(parent="S[]", src="", tgt=""), "the same categories"),
         (Rule(parent="S[]", src="a a", tgt="u"), "no word twice"),
         (Rule(parent="S[]", src="a", tgt="u", links="b=u"), "must name items, got 'b=u'"),
@@ -527,25 +407,13 @@ def test_rules_are_drawn_as_often_as_their_weights_say():
 def test_badly_written_rules_are_refused(rule, message):
     with pytest.raises(ValueError, match=message):
         small_grammar(rule)
-
-
-def test_grammar_without_sentences_is_refused():
     with pytest.raises(ValueError, match="none derives 'T'"):
-        SynchronousGrammar(
-            SMALL_RULES,
-            start="T",
-            features={"number": ("singular", "plural")},
-            src_language=PLAIN,
-        )
+        small_grammar(start="T")
 
 
-def test_same_seed_same_pairs():
+def test_drawn_pairs_are_distinct_unless_asked_otherwise_and_depend_on_the_seed():
     first, again, other = (draw_pairs(20, generator=seeded(seed)) for seed in (3, 3, 4))
-    assert first == again
-    assert first != other
-
-
-def test_drawn_pairs_are_distinct_unless_asked_otherwise():
+    assert first == again != other
     # Sentences of three words: five pronouns or who, and one of seven verbs.
     short = {"max_depth": 0, "max_length": 3, "generator": seeded()}
     pairs = draw_pairs(15, **short)
@@ -555,7 +423,7 @@ def test_drawn_pairs_are_distinct_unless_asked_otherwise():
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
-def test_depth_and_length_are_kept_to(depth):
+def test_drawn_pairs_have_the_depth_and_the_lengths_asked_for(depth):
     pairs = draw_pairs(
         40, generator=seeded(), min_depth=depth, max_depth=depth, min_length=8, max_length=30
     )
@@ -593,14 +461,3 @@ def test_links_outside_the_sentences_are_refused():
         SentencePair(src=("a",), tgt=("b", "c"), alignment=((0, 2),))
     with pytest.raises(ValueError, match=r"got \(-1, 0\)"):
         SentencePair(src=("a",), tgt=("b",), alignment=((-1, 0),))
-
-
-def test_words_are_read_with_their_form_before_a_vowel():
-    assert Word.read("le/l'") == Word("le", "l'")
-    assert Word.read("les") == Word("les", None)
-
-
-def test_pairs_print_as_text():
-    assert str(parse_pair("I do not hear the owl .")) == (
-        "I do not hear the owl.\nje n'entends pas le hibou."
-    )
