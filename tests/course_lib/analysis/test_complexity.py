@@ -52,21 +52,18 @@ def ids(length):
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def test_parameters_of_attention():
-    layer = MultiHeadAttention(D_MODEL, HEADS)
-    assert complexity.attention_parameters(D_MODEL) == parameters_of(layer)
-
-
-def test_parameters_of_layers():
-    sizes = (D_MODEL, HEADS, D_FF)
-    assert complexity.feed_forward_parameters(D_MODEL, D_FF) == parameters_of(
-        FeedForward(D_MODEL, D_FF)
-    )
-    encoder_layer = complexity.encoder_layer_parameters(D_MODEL, D_FF)
-    assert (
-        encoder_layer == parameters_of(EncoderLayer(*sizes)) == parameters_of(DecoderBlock(*sizes))
-    )
-    assert complexity.decoder_layer_parameters(D_MODEL, D_FF) == parameters_of(DecoderLayer(*sizes))
+@pytest.mark.parametrize(
+    ("formula", "layer"),
+    [
+        (complexity.attention_parameters(D_MODEL), MultiHeadAttention(D_MODEL, HEADS)),
+        (complexity.feed_forward_parameters(D_MODEL, D_FF), FeedForward(D_MODEL, D_FF)),
+        (complexity.encoder_layer_parameters(D_MODEL, D_FF), EncoderLayer(D_MODEL, HEADS, D_FF)),
+        (complexity.encoder_layer_parameters(D_MODEL, D_FF), DecoderBlock(D_MODEL, HEADS, D_FF)),
+        (complexity.decoder_layer_parameters(D_MODEL, D_FF), DecoderLayer(D_MODEL, HEADS, D_FF)),
+    ],
+)
+def test_parameters_of_layers(formula, layer):
+    assert formula == parameters_of(layer)
 
 
 @pytest.mark.parametrize("norm_position", ["pre", "post"])
@@ -74,34 +71,24 @@ def test_parameters_of_layers():
 @pytest.mark.parametrize("tied", ["none", "output", "all"])
 @pytest.mark.parametrize("output_bias", [False, True])
 def test_parameters_of_the_transformer(tied, positions, norm_position, output_bias):
-    sizes = TRANSFORMER | ({"src_vocab_size": 19} if tied == "all" else {})
-    config = TransformerConfig(
-        **sizes,
-        tied=tied,
-        positions=positions,
-        max_length=9,
-        norm_position=norm_position,
-        output_bias=output_bias,
-    )
+    sizes = TRANSFORMER | ({"src_vocab_size": 19} if tied == "all" else {}) | {"max_length": 9}
+    options = {"positions": positions, "norm_position": norm_position, "output_bias": output_bias}
+    config = TransformerConfig(**sizes, **options, tied=tied)
     assert complexity.transformer_parameters(config) == parameters_of(Transformer(config))
 
 
 # --- operations ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("return_weights", [False, True], ids=["fused", "formula"])
-def test_flops_of_attention(return_weights):
-    layer = MultiHeadAttention(D_MODEL, HEADS)
+def test_flops_of_layers_and_bytes_of_attention_weights():
+    layer, feed_forward = MultiHeadAttention(D_MODEL, HEADS), FeedForward(D_MODEL, D_FF)
     query, key = torch.zeros(BATCH, TGT_LEN, D_MODEL), torch.zeros(BATCH, SRC_LEN, D_MODEL)
-    counted = counted_flops(lambda: layer(query, key, key, return_weights=return_weights))
+    counted = counted_flops(lambda: layer(query, key, key))
     assert complexity.attention_flops(BATCH, TGT_LEN, SRC_LEN, D_MODEL) == counted
-
-
-def test_flops_of_feed_forward():
-    layer, x = FeedForward(D_MODEL, D_FF), torch.zeros(BATCH, SRC_LEN, D_MODEL)
-    assert complexity.feed_forward_flops(BATCH, SRC_LEN, D_MODEL, D_FF) == counted_flops(
-        lambda: layer(x)
-    )
+    counted = counted_flops(lambda: feed_forward(key))
+    assert complexity.feed_forward_flops(BATCH, SRC_LEN, D_MODEL, D_FF) == counted
+    _, weights = layer(query, key, key, return_weights=True)
+    assert weights.nbytes == complexity.attention_weights_bytes(BATCH, HEADS, TGT_LEN, SRC_LEN)
 
 
 @pytest.mark.parametrize(("kind", "gates"), [(nn.RNNCell, 1), (nn.GRUCell, 3), (nn.LSTMCell, 4)])
@@ -129,25 +116,6 @@ def test_flops_of_the_language_model_with_and_without_a_cache():
     steps.advance(ids(SRC_LEN))
     counted = counted_flops(lambda: steps.advance(ids(1)))
     assert complexity.decoder_lm_flops(config, BATCH, 1, past=SRC_LEN) == counted
-
-
-def test_flops_of_the_language_model_are_about_two_a_parameter():
-    config = DecoderLMConfig()
-    per_token = complexity.decoder_lm_flops(config, 1, 128) / 128
-    with torch.device("meta"):
-        parameters = parameters_of(DecoderLM(config))
-    matrices = parameters - config.max_length * config.d_model
-    assert per_token == pytest.approx(2 * matrices, rel=0.02)
-
-
-# --- bytes ---------------------------------------------------------------------------------------
-
-
-def test_bytes_of_attention_weights():
-    layer = MultiHeadAttention(D_MODEL, HEADS)
-    query, key = torch.zeros(BATCH, TGT_LEN, D_MODEL), torch.zeros(BATCH, SRC_LEN, D_MODEL)
-    _, weights = layer(query, key, key, return_weights=True)
-    assert weights.nbytes == complexity.attention_weights_bytes(BATCH, HEADS, TGT_LEN, SRC_LEN)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

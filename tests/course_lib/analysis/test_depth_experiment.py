@@ -46,7 +46,7 @@ def test_each_stacking_is_its_formula(stacking):
 
 
 @with_each
-def test_the_profile_is_measured_on_the_way_there_and_back(stacking):
+def test_profile_equals_direct_measurements(stacking):
     reader = make(stacking, num_layers=4)
     profile = measure_depth(reader, TOKENS, loss)
     stream = reader.stream(TOKENS)
@@ -56,14 +56,6 @@ def test_the_profile_is_measured_on_the_way_there_and_back(stacking):
     loss(reader(TOKENS)).backward()
     gradients = [float(f.up_projection.weight.grad.norm()) for f in list(reader.sublayers)[1::2]]
     assert profile.gradients == pytest.approx(gradients, rel=1e-5)
-
-
-def test_the_four_behave_as_the_chapter_says():
-    profiles = {s: measure_depth(make(s, 12), TOKENS, loss) for s in FORMULAS}
-    assert profiles["plain"].sizes[-1] < 0.01 * profiles["plain"].sizes[0]
-    assert profiles["residual"].sizes[-1] > 50 * profiles["residual"].sizes[0]
-    assert profiles["post"].sizes[-1] == pytest.approx(1, rel=0.01)
-    assert 1 < profiles["pre"].sizes[-1] < 10
 
 
 @pytest.mark.parametrize(
@@ -77,11 +69,6 @@ def test_the_four_behave_as_the_chapter_says():
 def test_invalid_arguments_are_rejected(changes, message):
     with pytest.raises(ValueError, match=message):
         DeepReader(DeepReaderConfig(**{"stacking": "pre", "num_layers": 2} | changes))
-
-
-def test_a_sequence_that_is_too_long_is_refused():
-    with pytest.raises(ValueError, match="max_length=8"):
-        make("pre")(torch.zeros(1, 9, dtype=torch.int64))
 
 
 def test_small_steps_shrink_the_last_matrix_of_each_sublayer_alone():

@@ -14,14 +14,7 @@ def test_measures_by_hand():
     assert unaligned_attention(WEIGHTS, alignment) == pytest.approx((0.4 + 0.65 + 0.2) / 3)
 
 
-def test_positions_and_links_are_two_ways_to_say_the_same():
-    alignment = torch.tensor([[0, 1], [2, -1]])
-    links = alignment[..., None] == torch.arange(3)
-    for measure in (alignment_error, unaligned_attention):
-        assert measure(WEIGHTS, links) == pytest.approx(measure(WEIGHTS, alignment))
-
-
-def test_with_several_sources_any_of_them_is_right():
+def test_with_several_keys_any_of_them_is_right():
     links = torch.tensor([[[True, True, False], [False, True, True]]])
     assert alignment_error(WEIGHTS[:1], links) == pytest.approx(1 / 2)
     assert unaligned_attention(WEIGHTS[:1], links) == pytest.approx((0.1 + 0.4) / 2)

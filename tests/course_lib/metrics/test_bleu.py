@@ -35,8 +35,6 @@ SMOOTHINGS = [
     ("add-k", 0),
     ("exp", None),
 ]
-with_each_smoothing = pytest.mark.parametrize(("smoothing", "value"), SMOOTHINGS)
-in_either_order = pytest.mark.parametrize("effective_order", [False, True])
 
 
 def peer(candidates, references, *, tokenize="13a", **options) -> TheirScore:
@@ -58,7 +56,7 @@ def assert_same(ours: BLEUScore, theirs: TheirScore) -> None:
 
 
 def draw_sentence(rng: random.Random) -> str:
-    # Few words, and short: n-grams repeat, clip, and are missing at high orders.
+    # Few different words: n-grams repeat, clip, and are missing at high orders.
     words = rng.choices(["a", "b", "c,", "3.5", "-"], k=rng.randrange(0, 12))
     return " ".join(words)
 
@@ -66,8 +64,8 @@ def draw_sentence(rng: random.Random) -> str:
 # --- parity --------------------------------------------------------------------------------------
 
 
-@with_each_smoothing
-@in_either_order
+@pytest.mark.parametrize(("smoothing", "value"), SMOOTHINGS)
+@pytest.mark.parametrize("effective_order", [False, True])
 @pytest.mark.parametrize("max_order", with_proofs([1, 2, 4, 6], [1, 2, 6]))
 def test_random_corpora_score_as_sacrebleu_scores_them(
     smoothing, value, effective_order, max_order
@@ -80,43 +78,24 @@ def test_random_corpora_score_as_sacrebleu_scores_them(
         references = [[draw_sentence(rng) for _ in range(rng.randint(1, 3))] for _ in range(size)]
         if rng.random() < 0.3:  # else there are hardly ever long matches
             candidates[0] = f"{references[0][-1]} {draw_sentence(rng)}"
-        ours = corpus_bleu(
-            candidates,
-            references,
-            max_order=max_order,
-            smoothing=smoothing,
-            smoothing_value=value,
-            effective_order=effective_order,
-        )
-        theirs = peer(
-            candidates,
-            references,
-            smooth_method=smoothing,
-            smooth_value=value,
-            effective_order=effective_order,
-            max_ngram_order=max_order,
-        )
+        options = {"max_order": max_order, "smoothing": smoothing, "smoothing_value": value}
+        ours = corpus_bleu(candidates, references, **options, effective_order=effective_order)
+        options = {"max_ngram_order": max_order, "smooth_method": smoothing, "smooth_value": value}
+        theirs = peer(candidates, references, **options, effective_order=effective_order)
         assert_same(ours, theirs)
         assert str(ours) == str(theirs)
         scores.append(ours.score)
     assert len({score for score in scores if score > 0}) >= 3  # zeros alone would prove little
 
 
-@pytest.mark.parametrize(
-    ("smoothing", "value"),
-    [
-        pytest.param(*smoothing, marks=[] if smoothing[1] is None else pytest.mark.proof)
-        for smoothing in SMOOTHINGS
-    ],
-)
+@pytest.mark.parametrize(("smoothing", "value"), SMOOTHINGS[::3])
 def test_single_sentences_score_as_sacrebleu_scores_them(smoothing, value):
     rng = random.Random(smoothing)
     for _ in range(200):
         candidate = draw_sentence(rng)
         references = [draw_sentence(rng) for _ in range(rng.randint(1, 3))]
-        theirs = sacrebleu.sentence_bleu(
-            candidate, references, smooth_method=smoothing, smooth_value=value
-        )
+        options = {"smooth_method": smoothing, "smooth_value": value}
+        theirs = sacrebleu.sentence_bleu(candidate, references, **options)
         ours = sentence_bleu(candidate, references, smoothing=smoothing, smoothing_value=value)
         assert_same(ours, theirs)
 
@@ -175,33 +154,15 @@ def test_each_sign_is_split_as_sacrebleu_splits_it():
 # --- the definition, by hand ---------------------------------------------------------------------
 
 
-def test_brevity_penalty_by_hand():
-    assert brevity_penalty(7, 7) == 1.0
-    assert brevity_penalty(8, 7) == 1.0
+def test_brevity_penalty_and_worked_example_by_hand():
     assert brevity_penalty(6, 7) == pytest.approx(math.exp(-1 / 6))
-    assert brevity_penalty(1, 3) == pytest.approx(math.exp(-2))
     assert brevity_penalty(0, 3) == 0.0
-    assert brevity_penalty(0, 0) == 1.0
-
-
-def test_the_worked_example_as_a_whole():
+    assert brevity_penalty(0, 0) == brevity_penalty(7, 7) == brevity_penalty(8, 7) == 1.0
     score = sentence_bleu(CANDIDATE, REFERENCES, smoothing="none", max_order=3)
     # 1-grams: the 2, cat 1, on, mat; 2-grams: 4 of 6; 3-grams: cat on the, on the mat
     assert score.precisions == (5 / 7, 4 / 6, 2 / 5)
     assert score.brevity_penalty == 1.0  # 7 tokens against 6 and 7: the closest has 7
     assert score.score == pytest.approx(100 * (5 / 7 * 4 / 6 * 2 / 5) ** (1 / 3))
-
-
-def test_smoothing_by_hand():
-    counted = BLEUStatistics(
-        matches=(3, 0, 0, 0), totals=(4, 3, 2, 1), candidate_length=4, reference_length=4
-    )
-    assert smoothed_precisions(counted, "none") == (3 / 4, 0, 0, 0)
-    assert smoothed_precisions(counted, "floor") == (3 / 4, 0.1 / 3, 0.1 / 2, 0.1)
-    assert smoothed_precisions(counted, "floor", 0.5) == (3 / 4, 0.5 / 3, 0.5 / 2, 0.5)
-    assert smoothed_precisions(counted, "add-k") == (3 / 4, 1 / 4, 1 / 3, 1 / 2)
-    assert smoothed_precisions(counted, "add-k", 2) == (3 / 4, 2 / 5, 2 / 4, 2 / 3)
-    assert smoothed_precisions(counted) == (3 / 4, 1 / 6, 1 / 8, 1 / 8)
 
 
 def test_orders_without_ngrams_have_no_precision_but_count_as_zero_in_a_score():
@@ -214,19 +175,12 @@ def test_orders_without_ngrams_have_no_precision_but_count_as_zero_in_a_score():
     assert score_statistics(counted, effective_order=True).score == 100
 
 
-def test_a_perfect_translation_scores_100_and_one_without_a_common_word_0():
-    assert sentence_bleu("a b c d e", ["x", "a b c d e"]).score == pytest.approx(100)
+def test_candidates_without_a_common_word_and_empty_ones_score_0():
     for smoothing, value in SMOOTHINGS:
         score = sentence_bleu("a b c d", ["e f g h"], smoothing=smoothing, smoothing_value=value)
         assert score.score == 0
         assert score.precisions == (0, 0, 0, 0)
-
-
-def test_an_empty_candidate_scores_0_against_anything():
-    for references in (["a b"], [""]):
-        score = sentence_bleu("", references)
-        assert score.score == 0
-    assert sentence_bleu("", ["a b"]).brevity_penalty == 0
+    assert sentence_bleu("", [""]).score == sentence_bleu("", ["a b"]).score == 0
 
 
 # --- wrong arguments -----------------------------------------------------------------------------
@@ -239,31 +193,12 @@ def test_an_empty_candidate_scores_0_against_anything():
         (TypeError, "both be strings or both be tokens", lambda: sentence_bleu(["a"], ["a"])),
         (TypeError, "both be strings or both be tokens", lambda: sentence_bleu("a", [["a"]])),
         (ValueError, "at least one", lambda: sentence_bleu("a", [])),
-        (
-            ValueError,
-            "max_order must be at least 1, got 0",
-            lambda: sentence_bleu("a", ["a"], max_order=0),
-        ),
-        (
-            ValueError,
-            "smoothing must be one of .* got 'laplace'",
-            lambda: sentence_bleu("a", ["a"], smoothing="laplace"),
-        ),
-        (
-            ValueError,
-            "must not be negative, got -1",
-            lambda: sentence_bleu("a", ["a"], smoothing="add-k", smoothing_value=-1),
-        ),
-        (
-            ValueError,
-            "must not be negative, got nan",
-            lambda: sentence_bleu("a", ["a"], smoothing_value=math.nan),
-        ),
+        (ValueError, "one of .* 'laplace'", lambda: sentence_bleu("a", ["a"], smoothing="laplace")),
+        (ValueError, "negative, got -1", lambda: sentence_bleu("a", ["a"], smoothing_value=-1)),
+        (ValueError, "got nan", lambda: sentence_bleu("a", ["a"], smoothing_value=math.nan)),
         (TypeError, "candidates must be a sequence", lambda: corpus_bleu("ab", [["a"], ["b"]])),
-        (TypeError, "references must be a list", lambda: corpus_bleu(["a"], ["a"])),
         (ValueError, "candidates must hold at least one", lambda: corpus_bleu([], [])),
         (ValueError, "got 1 for 2 candidates", lambda: corpus_bleu(["a", "b"], [["a"]])),
-        (ValueError, "at least one", lambda: corpus_bleu(["a"], [[]])),
         (ValueError, "candidate_length=-1", lambda: brevity_penalty(-1, 2)),
         (ValueError, "reference_length=-2", lambda: brevity_penalty(1, -2)),
     ],

@@ -29,23 +29,15 @@ def test_ngrams_are_those_of_sacrebleu(tokens, n):
 
 
 def test_matches_of_the_worked_example():
-    assert count_matches(CANDIDATE, REFERENCES, 2, clip=False) == (5, 6)
-    assert count_matches(CANDIDATE, REFERENCES, 2) == (4, 6)
-    assert count_matches(CANDIDATE, REFERENCES, 1) == (5, 7)
     assert count_matches(CANDIDATE, REFERENCES, 7) == (0, 1)
     assert count_matches(CANDIDATE, REFERENCES, 8) == (0, 0)
     assert count_matches([], REFERENCES, 3) == (0, 0)
 
 
-def test_clipping_goes_by_the_reference_that_has_most():
+def test_clipping_takes_the_largest_count_among_the_references():
     references = [["a", "b"], ["a", "a", "c"], ["b", "c"]]
     assert count_matches(["a"] * 4 + ["b"] * 3, references, 1) == (2 + 1, 7)
-
-
-def test_references_stay_as_they_were():
-    references = [["a", "b"], ["a", "a"]]
-    count_matches(["a"], references, 1)
-    assert references == [["a", "b"], ["a", "a"]]
+    assert count_matches(["a"] * 4 + ["b"] * 3, references, 1, clip=False) == (7, 7)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +66,6 @@ def test_statistics_of_a_sentence_and_of_a_corpus():
         ("at least one reference", lambda: count_matches(["a"], [], 1)),
         ("at least one length", lambda: closest_reference_length(1, [])),
         ("max_order must be at least 1, got 0", lambda: sentence_statistics(["a"], [["a"]], 0)),
-        ("at least one reference", lambda: sentence_statistics(["a"], [])),
         ("of one max_order, got \\[\\]", lambda: sum_statistics([])),
         (
             "of one max_order, got \\[2, 3\\]",

@@ -1,4 +1,4 @@
-"""Small pictures of every kind, for the tests of all of them."""
+"""Functions that draw a small picture of each kind, with or without options."""
 
 from xml.etree import ElementTree
 
@@ -46,5 +46,6 @@ PICTURES = {
 
 
 def parse(picture):
+    """Return the root element of a picture's SVG."""
     head = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"'
     return ElementTree.fromstring(picture.svg.replace("<svg", head, 1))

@@ -1,4 +1,4 @@
-"""Does a tree show the words and where they lead?"""
+"""Does a tree show words, log-probabilities and branches?"""
 
 from dataclasses import replace
 
@@ -11,14 +11,14 @@ from course_lib.plotting.beams import plot_beams
 from tests.course_lib.plotting.examples import KEYS, TREE, parse
 
 
-def test_a_tree_names_its_tokens_and_their_log_probabilities():
+def test_tree_shows_its_tokens_and_their_log_probabilities():
     texts = "".join(parse(plot_beams(TREE, KEYS, alt="x")).itertext())
     for expected in ("start", "the  (1)", "-0.25", "old", "-1.50"):
         assert expected in texts.replace("\N{MINUS SIGN}", "-")
 
 
 @pytest.mark.parametrize("word", ["mimimi", "illi"])
-def test_a_branch_begins_where_its_heavy_word_ends(word):
+def test_branch_begins_at_the_end_of_its_bold_word(word):
     following = BeamNode(parent=1, token=1, length=2, log_probability=-0.5, fate="result", rank=0)
     root = parse(
         plot_beams([*TREE[:1], replace(TREE[1], rank=None), following], [word, "x"], alt="x")

@@ -17,7 +17,7 @@ from tests.course_lib.plotting.examples import curves, parse
         ([0.5, 2000.0], {"2", "3"}),  # the exponents of powers of ten
     ],
 )
-def test_a_logarithmic_axis_has_labels_that_can_be_read(heights, labels):
+def test_logarithmic_axis_has_readable_labels(heights, labels):
     picture = plot_curves({"one": heights}, x_label="step", y_label="ms", alt="a", log_y=True)
     elements = parse(picture).iter()
     numbers = {e.text.strip() for e in elements if e.text and e.text.strip().isdigit()}
@@ -38,7 +38,5 @@ def curves_at(positions):
 
 
 def test_curves_differ_by_more_than_colour():
-    svg = curves().svg
-    assert "stroke-dasharray" in svg
-    styles = [str(LINE_STYLES[role]) for role in ("query", "key", "value", "mask")]
-    assert len(set(styles)) == 4
+    assert "stroke-dasharray" in curves().svg
+    assert len({str(LINE_STYLES[role]) for role in ("query", "key", "value", "mask")}) == 4

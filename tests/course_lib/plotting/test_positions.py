@@ -22,5 +22,6 @@ def test_positions_show_signs_by_colour_and_size_by_opacity():
 
 
 def read_image(svg):
+    """Return the pixels of the PNG in an SVG: red, green, blue and opacity, 0 to 255."""
     data = re.search(r'data:image/png;base64,([^"]+)"', svg)[1]
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))

@@ -1,4 +1,4 @@
-"""Random texts of all that a tokenizer may meet, for comparison with `tokenizers`."""
+"""Random texts of all kinds of characters, for comparison with `tokenizers`."""
 
 import random
 import unicodedata
@@ -11,7 +11,7 @@ PLANES = tuple(range(0x11))
 
 @cache
 def assigned(plane: int) -> tuple[str, ...]:
-    """Return the characters of a plane that this Python's Unicode knows; versions differ."""
+    """Return the characters of a Unicode plane that are assigned in this version of Python."""
     codes = range(plane << 16, plane + 1 << 16)
     return tuple(c for c in map(chr, codes) if unicodedata.category(c) not in ("Cn", "Cs"))
 

@@ -20,6 +20,7 @@ def pair(request):
 
 
 def assert_alike(ours, peer, count: int) -> None:
+    """Check that two tokenizers encode and decode a number of random texts alike."""
     rng = random.Random(count)
     for number in range(count):
         text = draw_text(rng)
@@ -59,7 +60,7 @@ def test_long_run_takes_less_than_a_second(pair, text):
     assert ids == peer.encode(text, add_special_tokens=False).ids
 
 
-def test_special_tokens_are_text_where_told(pair):
+def test_special_tokens_are_plain_text_on_request(pair):
     ours, _ = pair
     text = "a<|im_start|>user b<|im_end|>"
     ids = ours.encode(text)
@@ -76,7 +77,6 @@ def test_special_tokens_are_text_where_told(pair):
     ("change", "error", "message"),
     [
         ({"specials": ("<x>",)}, ValueError, "tokens must hold all specials, '<x>' is missing"),
-        ({"merges": (("a", "c"),)}, ValueError, r"of tokens to a token, got \('a', 'c'\)"),
         ({"merges": (("b", "a"),)}, ValueError, r"of tokens to a token, got \('b', 'a'\)"),
         ({"pre_tokenizer": "gpt2"}, ValueError, "pre_tokenizer must be one of .* got 'gpt2'"),
         ({"tokens": "ab"}, TypeError, "tokens must hold strings"),
@@ -86,9 +86,6 @@ def test_invalid_arguments_are_rejected(change, error, message):
     given = {"tokens": ("a", "b", "ab"), "merges": (("a", "b"),)}
     with pytest.raises(error, match=message):
         ByteLevelTokenizer(**(given | change))
-
-
-def test_id_out_of_range_is_rejected(pair):
-    for wrong in (-1, len(pair[0])):
+    for wrong in (-1, 3):
         with pytest.raises(IndexError, match=f"got {wrong}"):
-            pair[0].decode([wrong])
+            ByteLevelTokenizer(**given).decode([wrong])

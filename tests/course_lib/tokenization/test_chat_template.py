@@ -27,6 +27,7 @@ TEMPLATES = {
 
 
 def peers(template, messages, add_generation_prompt):
+    """Return the text that ``transformers`` renders."""
     (text,), _ = render_jinja_template(
         conversations=[messages],
         chat_template=template,
@@ -46,7 +47,7 @@ def test_conversation_is_written_as_by_transformers(template, add_generation_pro
 
 
 @pytest.mark.parametrize("messages", [MESSAGES, MESSAGES[1:2]])
-def test_smollm2_is_told_its_name_unless_there_is_a_system_message(smollm2, messages):
+def test_smollm2s_template_adds_a_system_message_if_there_is_none(smollm2, messages):
     template = GGUFFile(smollm2).settings["tokenizer.chat_template"]
     text = render_chat(template, messages)
     assert text == peers(template, messages, True)

@@ -1,4 +1,4 @@
-"""Pairs of our byte-level tokenizer and that of `tokenizers`, trained on random texts."""
+"""Pairs of our byte-level tokenizer and the same one of `tokenizers`, trained on random texts."""
 
 import json
 import random
@@ -19,6 +19,7 @@ NO_REGEX = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
 def modern(digits: str):
+    """Return a pre-tokenizer of `tokenizers`, given its pattern for digits."""
     split = pre_tokenizers.Split(Regex(MODERN.replace("DIGITS", digits)), behavior="isolated")
     return pre_tokenizers.Sequence([split, NO_REGEX])
 
@@ -32,6 +33,7 @@ PEERS = {
 
 
 def peer_of(tokens, merges, specials, pre_tokenizer) -> Tokenizer:
+    """Return the tokenizer of `tokenizers` with the arguments of ``ByteLevelTokenizer``."""
     ids = {token: number for number, token in enumerate(tokens)}
     peer = Tokenizer(models.BPE(vocab=ids, merges=list(merges)))
     peer.pre_tokenizer, peer.decoder = PEERS[pre_tokenizer], decoders.ByteLevel()
@@ -41,7 +43,7 @@ def peer_of(tokens, merges, specials, pre_tokenizer) -> Tokenizer:
 
 @cache
 def trained_pair(name: str) -> tuple[ByteLevelTokenizer, Tokenizer]:
-    """Train a tokenizer; return it as ours and as the peer's.
+    """Train a tokenizer for a pre-tokenizer; return it as ours and as one of `tokenizers`.
 
     Its vocabulary is shuffled and lacks some bytes.
     """

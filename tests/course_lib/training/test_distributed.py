@@ -1,7 +1,4 @@
-"""Do several processes train as one does, and go on to the bit where they were cut off?
-
-Two processes on the CPU; ``torchrun`` starts them as it would on two machines.
-"""
+"""Do two processes of ``torchrun`` on the CPU train like one, and resume exactly?"""
 
 import json
 import os
@@ -26,6 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """A folder with the results of one process, and of two."""
     path = tmp_path_factory.mktemp("processes")
     main(path)  # one process, here
     subprocess.run(
@@ -42,6 +40,7 @@ def folder(tmp_path_factory):
 
 
 def read(folder, name):
+    """Read a result by its number of processes and its rank, such as ``2-0``."""
     return json.loads((folder / f"{name}.json").read_text())
 
 
@@ -71,7 +70,7 @@ def test_batches_of_different_sizes_count_by_their_tokens(folder):
     assert together["counted"]["losses"][0] == pytest.approx(first, rel=1e-6)
 
 
-def test_all_processes_end_alike_and_drop_other_places_out(folder):
+def test_processes_have_the_same_history_but_different_dropout(folder):
     first, second, alone = (read(folder, name) for name in ("2-0", "2-1", "1-0"))
     assert first == second
     assert first["dropout"]["losses"] != pytest.approx(alone["dropout"]["losses"], rel=1e-3)
@@ -79,7 +78,7 @@ def test_all_processes_end_alike_and_drop_other_places_out(folder):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, count):
+def test_interrupted_run_resumes_to_the_bit(folder, count):
     runs = read(folder, f"{count}-0")
     assert runs["resumed"] == runs["dropout"]
 

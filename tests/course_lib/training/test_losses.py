@@ -1,6 +1,7 @@
 """Is the loss PyTorch's, and does smoothing ask for what it says?"""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -40,22 +41,10 @@ def test_equals_torch_forward_and_backward(smoothing, reduction, dtype):
     assert (ours.grad[1, 0] == 0).all()
 
 
-def test_defaults_are_a_mean_a_tenth_and_nothing_ignored():
+def test_defaults_are_a_mean_a_tenth_and_nothing_ignored_over_any_leading_dimensions():
     logits, targets = draw_logits(), torch.zeros(2, 3, dtype=torch.int64)
     expected = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1)
     torch.testing.assert_close(label_smoothed_cross_entropy(logits, targets), expected)
-
-
-def test_ignoring_a_class_is_as_if_it_were_not_there():
-    logits, targets = draw_logits()[0], torch.tensor([3, 0, 4])
-    torch.testing.assert_close(
-        label_smoothed_cross_entropy(logits, targets, ignore_index=0),
-        label_smoothed_cross_entropy(logits[[0, 2]], targets[[0, 2]]),
-    )
-
-
-def test_takes_any_leading_dimensions():
-    logits = draw_logits()
     single = label_smoothed_cross_entropy(logits[0, 0], torch.tensor(3), reduction="none")
     assert single.shape == ()
     torch.testing.assert_close(
@@ -63,32 +52,21 @@ def test_takes_any_leading_dimensions():
     )
 
 
-def test_a_class_ruled_out_costs_nothing_without_smoothing():
+def test_infinite_logits_and_only_ignored_targets():
     logits = torch.tensor([[0.0, 0.0, -math.inf]])
     loss = label_smoothed_cross_entropy(logits, torch.tensor([1]), smoothing=0.0)
     assert loss.item() == pytest.approx(math.log(2))
-
-
-def test_nothing_to_count_is_a_mean_of_nothing():
-    targets = torch.full((2, 3), IGNORED)
-    assert label_smoothed_cross_entropy(draw_logits(), targets, ignore_index=IGNORED).isnan()
-    assert (
-        label_smoothed_cross_entropy(draw_logits(), targets, ignore_index=IGNORED, reduction="sum")
-        == 0
-    )
+    ignored = partial(label_smoothed_cross_entropy, logits, torch.tensor([IGNORED]))
+    assert ignored(ignore_index=IGNORED).isnan()
+    assert ignored(ignore_index=IGNORED, reduction="sum") == 0
 
 
 @pytest.mark.parametrize("wrong", [-1, VOCAB])
-def test_targets_that_are_no_class_are_refused(wrong):
+def test_targets_that_are_no_class_are_rejected(wrong):
     targets = torch.tensor([[0, 0, wrong], [0, 0, 0]])
     with pytest.raises(IndexError, match="targets must lie in 0 to 4, got"):
         label_smoothed_cross_entropy(draw_logits(), targets)
     label_smoothed_cross_entropy(draw_logits(), targets, ignore_index=wrong)
-
-
-def test_targets_that_are_no_integers_are_refused_by_torch():
-    with pytest.raises(RuntimeError, match="int64"):
-        label_smoothed_cross_entropy(draw_logits(), torch.zeros(2, 3))
 
 
 @pytest.mark.parametrize(
@@ -99,16 +77,16 @@ def test_targets_that_are_no_integers_are_refused_by_torch():
         ({"reduction": "max"}, "reduction must be 'mean', 'sum' or 'none', got 'max'"),
     ],
 )
-def test_bad_settings_are_refused(settings, message):
+def test_invalid_settings_are_rejected(settings, message):
     with pytest.raises(ValueError, match=message):
-        label_smoothed_cross_entropy(
-            draw_logits(), torch.zeros(2, 3, dtype=torch.int64), **settings
-        )
+        label_smoothed_cross_entropy(draw_logits(), TARGETS, **settings)
 
 
-@pytest.mark.parametrize("shape", [(2,), (2, 2), (6,), (2, 3, 1)])
-def test_shapes_must_fit(shape):
+@pytest.mark.parametrize("shape", [(2,), (2, 2), (2, 3, 1)])
+def test_wrong_types_and_shapes_are_rejected(shape):
     with pytest.raises(ValueError, match="targets must have the shape of logits without its last"):
         label_smoothed_cross_entropy(draw_logits(), torch.zeros(shape, dtype=torch.int64))
     with pytest.raises(ValueError, match="targets must have the shape"):
         label_smoothed_cross_entropy(torch.tensor(1.0), torch.tensor(0))
+    with pytest.raises(RuntimeError, match="int64"):
+        label_smoothed_cross_entropy(draw_logits(), torch.zeros(2, 3))
