@@ -60,7 +60,10 @@ class Course:
         return _modules_of(self.homework)
 
     def digest_for(self, notebook: bytes) -> str:
-        """Return a hash of all that a notebook's marks depend on, besides the notebook."""
+        """Return a hash of all that the marks of a notebook, given by its bytes, also depend on.
+
+        That is the digest, and the code of other modules of ``course_lib`` that the notebook names.
+        """
         named = {name.decode() for name in re.findall(_DOTTED.encode(), notebook)}
         folders = tuple(f"{name.replace('.', '/')}/" for name in named)  # of packages
         named |= {_module_name(path) for path in self.library if path.startswith(folders)}
@@ -102,7 +105,10 @@ def _modules_of(homework: Homework) -> set[str]:
 
 
 def _code(library: Mapping[str, str], modules: Iterable[str]) -> dict[str, str]:
-    """Return the code of modules and of all that they import, and their data files, by path."""
+    """Return the code of modules and of all that they import, and their data files, by path.
+
+    ``library`` is as in ``Course``; ``modules`` are full names, also of names inside modules.
+    """
     found: dict[str, str] = {}
     waiting = {PACKAGE, *modules}
     while waiting:
@@ -123,7 +129,7 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-@functools.lru_cache(maxsize=1_000)  # of two editions of each module, for a whole class
+@functools.lru_cache(maxsize=1_000)  # modules of both libraries, for a whole class
 def _read_module(text: str, folder: str) -> tuple[str, frozenset[str]]:
     """Return a module's code without comments and docstrings, and its imports."""
     tree = ast.parse(text)

@@ -24,15 +24,24 @@ Graded = tuple[SubmissionResult, str]
 """A result and its fingerprint; the fingerprint is empty if the notebook must be graded again."""
 
 _Same = tuple[str, str]
-"""A team and the fingerprint of its notebook; or a student without a team, and nothing."""
+"""The key of students who share a result: their team and their notebook's fingerprint.
+
+A student without a team has the key (student, "").
+"""
 
 
 class Due:
     """The notebooks of a class that are not graded yet.
 
-    The one notebook of a team is graded once, and each member has the same marks. ``teams`` maps
-    students to teams; it may change between two calls. ``class_seed`` draws the hidden inputs where
-    neither the options nor an earlier result gives a seed.
+    The one notebook of a team is graded once, and each member has the same marks.
+
+    Args:
+        course: The homework and its libraries.
+        options: How to grade.
+        store: Results of earlier runs; new ones are added.
+        teams: Team of each student who is in one; may change between two calls.
+        class_seed: Seed of the hidden inputs where neither the options nor an earlier result gives
+            one.
     """
 
     def __init__(
@@ -50,7 +59,10 @@ class Due:
         self._class_seed = class_seed
 
     def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
-        """Yield the results of notebooks that need no grading; keep the others for ``missing``."""
+        """Yield the results of notebooks that need no grading; keep the others for ``missing``.
+
+        ``notebooks`` maps students to files.
+        """
         mates: dict[str, list[str]] = defaultdict(list)
         for student, team in self._teams.items():
             mates[team].append(student)
@@ -79,7 +91,10 @@ class Due:
         return missing
 
     def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
-        """Store and yield a new result for each student who handed in the graded notebook."""
+        """Store and yield the result ``found`` for each student who handed in the graded notebook.
+
+        ``made_from`` is its fingerprint, or empty, as in ``Graded``.
+        """
         for student, path in self._waiting.pop(self._leads.pop(found.student)):
             result = _handed_in(dataclasses.replace(found, student=student), path)
             if self._store and made_from:
@@ -87,7 +102,7 @@ class Due:
             yield result
 
     def _known(self, student: str, made_from: str, mates: Iterable[str]) -> SubmissionResult | None:
-        """Return the stored result of a notebook, the student's or a teammate's, or None."""
+        """Return the student's or a teammate's stored result with this fingerprint, or None."""
         if not self._store or self._options.force:
             return None
         for one in (student, *mates):

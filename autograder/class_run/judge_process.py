@@ -42,7 +42,13 @@ _TRIES = 3  # after a judge ends by itself: it may have been killed from outside
 
 @dataclass(frozen=True)
 class Started:
-    """A judge that waits for work; it may hold ``most_bytes`` of memory."""
+    """A judge's process that has just started.
+
+    Attributes:
+        connection: Takes its work and returns its results, see ``judge_server``.
+        process: The process.
+        most_bytes: The memory that it may hold.
+    """
 
     connection: "Connection[Any, Any]"
     process: psutil.Process
@@ -50,9 +56,12 @@ class Started:
 
 
 class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
-    """A judge stopped: ``by_us`` because it was too expensive or silent, else on its own.
+    """A judge's process has ended.
 
-    Either ``check`` names the check that it worked on, or ``cell`` the student's cell that ran.
+    Attributes:
+        check: The check that it worked on; empty if none.
+        cell: The student's cell that ran; empty if none.
+        by_us: Whether ``JudgeProcess`` stopped it, because it was too expensive or silent.
     """
 
     def __init__(self, check: str, cell: str, *, by_us: bool, cause: str = "") -> None:
@@ -64,7 +73,7 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
 
 
 class JudgeProcess:
-    """Grades submissions one after the other as ``Judge`` does; ``start`` starts a judge."""
+    """Has submissions graded by a ``Judge`` in another process, which ``start`` starts."""
 
     def __init__(
         self, homework: Homework, options: GradingOptions, start: Callable[[], Started]

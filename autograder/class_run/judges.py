@@ -38,9 +38,10 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 class JudgePool:
-    """Starts judges and gives them out; their servers run until ``close``, or the process ends.
+    """Starts judges, and the servers that fork them; all run until ``close``, or the program ends.
 
-    Libraries of students are unpacked into ``scratch``, or the system's temporary folder.
+    Args:
+        scratch: Folder for the students' libraries; the system's temporary folder if None.
 
     Attributes:
         seed: Seed of the hidden inputs of all students without a seed of their own; drawn once.
@@ -54,7 +55,7 @@ class JudgePool:
         atexit.register(self.close)
 
     def prepare(self, *, isolated: bool, device: str) -> None:
-        """Start a server for the next judges, without waiting for it."""
+        """Start a server for judges that will be requested later, without waiting for it."""
         self._server("", isolated=isolated, device=device)
 
     def preload(self, homework: Homework) -> None:
@@ -90,7 +91,10 @@ class JudgePool:
     def acquire(
         self, count: int, course: "Course", options: GradingOptions, *, others: int
     ) -> list[JudgeProcess]:
-        """Return ``count`` judges: the last call's, or new ones if an argument is different."""
+        """Return ``count`` judges: the last call's, or new ones if an argument is different.
+
+        ``others`` is how many more judges share the machine's memory with each.
+        """
         key = (count, course, options, others)
         if self._last[0] != key:
             for judge in self._last[1]:
@@ -145,7 +149,7 @@ class _Server:
             )  # fmt: skip
 
     def fill(self, library: dict[str, str]) -> None:
-        """Write the students' library, unless it is there."""
+        """Write the files of the students' library, by path, that are not there yet."""
         self._is_used = True
         for name, text in library.items():
             path = self._library / name

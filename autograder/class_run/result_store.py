@@ -31,8 +31,11 @@ def fingerprint(course: "Course", notebook: bytes) -> str:
     return "".join(hashlib.sha256(part).hexdigest()[:_HALF] for part in parts)
 
 
-def made_by_other_tests(before: str, after: str) -> bool:
-    """Return whether two fingerprints have the same notebook and different courses."""
+def only_course_differs(before: str, after: str) -> bool:
+    """Return whether two fingerprints are of the same notebook, graded by different tests.
+
+    An interrupted grading has no tests, so it differs from none.
+    """
     courses = {before[:_HALF], after[:_HALF]}
     return before[_HALF:] == after[_HALF:] and len(courses) == 2 and _NO_COURSE not in courses
 
@@ -55,9 +58,10 @@ class _Kept:
 
 
 def _load(path: Path, on_unreadable: Callable[[Path], None] = lambda path: None) -> _Kept | None:
-    """Read a file of the store; None if it is missing or unreadable.
+    """Read a file of the store; return None if it is missing or unreadable.
 
-    A damaged file, or one named after another student, is unreadable.
+    A damaged file, or one named after another student, is unreadable; ``on_unreadable`` gets its
+    path.
     """
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -87,7 +91,7 @@ class ResultStore:
         self.left = folder / "left"
 
     def keep(self, result: SubmissionResult, made_from: str) -> None:
-        """Write a result with its fingerprint ``made_from``; a killed run leaves no half of it."""
+        """Write a result with its fingerprint ``made_from``; a killed run leaves no part of it."""
         self._folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"made_from": made_from, "result": result.to_json()})
         write_atomically(self._path(result.student), text)
@@ -132,7 +136,10 @@ class ResultStore:
         *,
         on_unreadable: Callable[[Path], None] = lambda path: None,
     ) -> list[SubmissionResult]:
-        """Return all results, or those of some students, sorted by student."""
+        """Return all results, or those of some students, sorted by student.
+
+        ``on_unreadable`` is called with the path of each file that can't be read.
+        """
         paths = self._folder.glob("*.json") if students is None else map(self._path, students)
         results = [kept.result for path in paths if (kept := _load(path, on_unreadable))]
         return sorted(results, key=lambda result: result.student)

@@ -37,7 +37,7 @@ _ASK_SECONDS = 0.5  # between two looks for further notebooks
 _MOST_NAMED = 5  # failed checks of the reference solution in a message
 
 Elsewhere = Callable[[Course, Mapping[str, Given], GradingOptions], Iterator[list[Graded]]]
-"""Grades notebooks on other machines: see the room ``cluster``."""
+"""Grades notebooks, given by student, on other machines: see the package ``cluster``."""
 
 
 def grade_class(

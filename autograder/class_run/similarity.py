@@ -169,7 +169,7 @@ def _flag(words: str, group: Sequence[Similar]) -> Flag:
 
 
 def _groups(pairs: Sequence[Similar]) -> dict[str, list[Similar]]:
-    """Return each student's group: all pairs linked to the student, directly or through others."""
+    """Return for each student all pairs linked to the student, directly or through others."""
     groups: dict[str, list[Similar]] = {}  # students of one group share a list
     for pair in pairs:
         one, other = groups.get(pair.student_a, []), groups.get(pair.student_b, [])
@@ -221,7 +221,7 @@ def _solution_cells(folder: Path, homework: Homework) -> dict[str, str]:
 
 
 def _cut(source: str) -> frozenset[int]:
-    """Return checksums of a sample of a source's pieces; equal pieces are always or never in it."""
+    """Return the checksums of a sample of a source's pieces, drawn by their text alone."""
     reduced = "".join(_reduced(source)).encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
@@ -247,7 +247,9 @@ def _reduced(source: str) -> Iterator[str]:
 
 
 def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
-    """Return how many submissions have each piece; a group of near copies counts once.
+    """Return how many submissions have each piece, given by its checksum.
+
+    ``own`` has the pieces of each submission. A group of near copies counts as one submission.
 
     Otherwise a piece would seem common because many copied it. A group of half the class or more
     counts fully: then the exercise has one natural solution.
@@ -268,7 +270,10 @@ def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
 
 
 def _count_shared(own: Sequence[frozenset[int]]) -> np.ndarray:
-    """Return how many pieces each two submissions share, as an array ``(students, students)``."""
+    """Return how many pieces each two submissions share, as an array ``(students, students)``.
+
+    ``own`` has the pieces of each submission, given by their checksums.
+    """
     held = Counter(piece for pieces in own for piece in pieces)
     pieces = [piece for piece, count in held.items() if count > 1]
     shared = np.zeros((len(own), len(own)), dtype=np.float32)

@@ -32,17 +32,23 @@ _MAX_LINE = 2_000  # characters; longer lines are not parsed
 
 @dataclass(frozen=True, kw_only=True)
 class Added:
-    """The text that a student added to a cell."""
+    """The text that a student added to a cell.
 
-    code: str  # parts that can run without the locked cells that only run in the judge
-    words: str  # comments, strings and prose
+    Attributes:
+        code: Parts that can run in the student's process: they use no variables of a locked cell
+            that only runs in the judge.
+        words: Comments, strings and prose.
+    """
+
+    code: str
+    words: str
 
 
 NOTHING_ADDED = Added(code="", words="")
 
 
 def find_added(source: str, cell: Cell, homework: Homework) -> Added:
-    """Find the text in ``source`` that a student added to a locked cell."""
+    """Find the text that a student added to ``cell``, a locked one, in its submitted ``source``."""
     official = _parts_of(cell) | _parts_of_all(homework.cells)
     parts = [part for part in _parts(source) if bare(part) not in official]
     made = frozenset() if cell.kind is CellKind.SETUP else names_made(students_text(cell))
@@ -59,7 +65,7 @@ def added_lines(text: str, homework: Homework) -> set[str]:
 
 
 def added_code(text: str, homework: Homework) -> str:
-    """Return the code in a text, without prose and without the instructor's parts."""
+    """Return the code in a text, without prose and without the parts of the instructor's cells."""
     parts = (part for part in _parts(text) if bare(part) not in _parts_of_all(homework.cells))
     return "\n".join(part for part in parts if not _is_words(part))
 

@@ -90,10 +90,14 @@ def _explained(variant: Variant, failed: Mapping[str, Transcript], run: Run) -> 
 def _best(
     explained: Mapping[Variant, set[str]], left: set[str], paid: Collection[str] = ()
 ) -> list[Variant]:
-    """Return the variants that explain the most failed checks.
+    """Return the variants that explain the most failed checks, and cost the same checks.
 
-    A variant is considered if each check that it names is explained by it or already ``paid``. All
-    that are returned explain the same checks of those in ``left``, and lose the same ones.
+    A variant is considered if it explains each check that it names, apart from those ``paid``.
+
+    Args:
+        explained: The failed checks that each variant explains.
+        left: Failed checks that no chosen variant explains yet.
+        paid: Checks whose points an earlier chosen variant has cost.
     """
     fitting = {
         variant: checks & left

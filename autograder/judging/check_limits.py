@@ -42,7 +42,8 @@ class CheckLimits:
 
     Args:
         most_seconds: Maximum limit of a check.
-        reference_seconds: Returns the time that a check takes with the reference solution.
+        reference_seconds: Returns the time that a check, given by grade_id, takes with the
+            reference solution.
 
     Attributes:
         is_second_try: Whether a stopped check leaves the limits of other exercises unchanged.

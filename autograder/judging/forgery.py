@@ -17,7 +17,11 @@ def changed_cell(
 ) -> Iterator[Flag]:
     """Compare a submitted cell with the instructor's; yield a flag for each difference.
 
-    ``runs`` states whether the student added code to it that runs in a cell of its own.
+    Args:
+        official: The instructor's cell.
+        source: The submitted text.
+        metadata: The submitted metadata, which may be anything.
+        runs: Whether the student added code to the text, which runs in a cell of its own.
     """
     if runs:
         yield _forged(

@@ -122,7 +122,7 @@ class StudentProcess:
             self.ask("course_worker.recorder:begin", list(names))
 
     def recorded(self, names: Sequence[str]) -> list[str]:
-        """Return the names that ran since ``record``; none if the process has ended."""
+        """Return those of the names that ran since ``record``; none if the process has ended."""
         if self._peer is None:
             return []
         try:

@@ -23,7 +23,7 @@ _IN_LOCKED = (
 
 
 def name_place(found: CheckResult, locked: Mapping[str, str]) -> CheckResult:
-    """Return the result, with a hint if a name that the check did not find is in a locked cell.
+    """Return a check's result, with a hint if it misses a name that a locked cell defines.
 
     ``locked`` is the submitted text of the locked cells, by grade_id.
     """

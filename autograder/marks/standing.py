@@ -14,7 +14,7 @@ class Lateness:
     Attributes:
         words: Shown beside the mark; empty if the submission is in time or no date is set.
         share: Deduction as a share of the maximum points, from 0 to 1.
-        days: Days begun after the student's own deadline.
+        days: Days late, each begun day counted, after the student's own deadline.
     """
 
     words: str = ""
@@ -44,7 +44,7 @@ class Standing:
     """A submission's marks after hand grading and lateness.
 
     Attributes:
-        result: The judge's result, with points given by hand in their places.
+        result: The judge's result, in which points given by hand replace the judge's.
         by_hand: Checks whose points a person gave.
         unanswered: Written answers among ``by_hand`` that were left blank, so nobody graded them.
         waiting: Whether a person still has to grade something.
@@ -166,7 +166,7 @@ def unequal_teams(standings: Sequence[Standing]) -> list[list[Standing]]:
 
 
 def _graded(check: CheckResult, grades: HandGrades) -> CheckResult:
-    """Return a check with the points that a person gave; the same object if nobody did."""
+    """Return a check with the points that a person gave; the same object if there are none."""
     given, extra = grades.points.get(check.check), grades.extra.get(check.check, 0.0)
     read = check.status is Status.MANUAL and check.check not in grades.waiting
     if given is None and not extra and not read:

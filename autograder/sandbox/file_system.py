@@ -50,7 +50,10 @@ def device_mounts(device: str) -> list[str]:
 
 
 def readable_mount(source: str, target: str) -> list[str]:
-    """Return bubblewrap's arguments that mount a folder read-only, below parents open to all."""
+    """Return bubblewrap's arguments that mount ``source`` read-only at ``target``.
+
+    All users may enter the parents of ``target``.
+    """
     return [*_parents(Path(target)), "--ro-bind", source, target]
 
 
@@ -99,7 +102,7 @@ def _settings(prefix: Path) -> list[str]:
 
 
 def _shown_folders() -> set[Path]:
-    """Return the folders to mount for workers, except for those inside others."""
+    """Return the folders to mount for workers, without those inside other ones."""
     folders = _all_folders()
     return {folder for folder in folders if folders.isdisjoint(folder.parents)}
 
@@ -145,6 +148,9 @@ def _course_covers() -> list[str]:
     """Return bubblewrap's arguments that hide the course inside the mounted folders.
 
     ``pip install`` puts ``course_lib``, with every solution, into the same folder as torch.
+
+    Raises:
+        SandboxError: Python is installed among the course's files.
     """
     shown = _all_folders()
     covered: set[Path] = set()

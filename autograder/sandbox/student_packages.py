@@ -25,9 +25,10 @@ _Packages = Mapping[str, tuple[list[str], Distribution]]
 def show_packages(
     folders: tuple[str, ...], wanted: tuple[str, ...] = STUDENT_PACKAGES
 ) -> tuple[str, ...]:
-    """Return bubblewrap's arguments that hide all packages but the wanted and their requirements.
+    """Return bubblewrap's arguments that hide all packages in ``folders`` that students lack.
 
-    A folder with a needed package that was not installed by pip stays as it is.
+    Visible stay the ``wanted`` packages, their requirements, and the worker's own. A folder with a
+    needed package that was not installed by pip stays as it is.
     """
     installed = {folder: _installed(folder) for folder in folders}
     everywhere = {name: package for each in installed.values() for name, package in each.items()}

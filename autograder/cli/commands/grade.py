@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from autograder.class_folders import FEEDBACK, GRADEBOOK, GRADES, LOG, NBGRADER, REPORT
-from autograder.class_run.result_store import made_by_other_tests
+from autograder.class_run.result_store import only_course_differs
 from autograder.clean_text import one_line
 from autograder.cli.errors import BadInputError, alone_in, told_in_one_line
 from autograder.cli.grading import (
@@ -115,10 +115,16 @@ def telling_what_is_kept(plan: Plan) -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Before:
-    """The class's results before this grading.
+    """The class's results before this grading, to compare the new ones with.
 
     A regrade compares all of them; ``grade`` only notebooks that are graded again because the
     tests, the solution or the library have changed.
+
+    Attributes:
+        results: The stored results.
+        made_from: The fingerprint of each, by student, see ``result_store``.
+        is_regrade: Whether the command is ``regrade``.
+        has_copy: Whether the results are also in a copy of the store, which a regrade makes.
     """
 
     results: Sequence[SubmissionResult]
@@ -158,7 +164,7 @@ class _Before:
         """Return the students whose notebook is the same, and was graded again by other tests."""
         before, now = self.made_from, plan.store.fingerprints()
         both = before.keys() & now.keys()
-        return {name for name in both if made_by_other_tests(before[name], now[name])}
+        return {name for name in both if only_course_differs(before[name], now[name])}
 
     def changes(
         self, results: Sequence[SubmissionResult], again: set[str]
@@ -177,7 +183,7 @@ class _Before:
         return compare(before, now)
 
     def remove_copy(self, plan: Plan) -> None:
-        """Remove the copy of these results; called after the changes were shown."""
+        """Remove the copy of the result store, if there is one, after the changes were written."""
         if self.has_copy and (copy := plan.store.find_copy()):
             copy.remove()
 

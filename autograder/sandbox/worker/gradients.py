@@ -1,7 +1,7 @@
 """Tensors received over the wire, and the gradients that are sent back.
 
-A call is one node of the caller's autograd graph. The node's backward pass asks the other side for
-the backward pass of the call.
+A call is one node of the caller's autograd graph. The node's backward pass asks the process that
+ran the call for the backward pass of the call.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from .wire import WireError
 
 
 class Backward:
-    """The backward pass of one call, kept on the side that ran the call.
+    """The backward pass of one call, kept by the process that ran the call.
 
     Args:
         inputs: Leaves made from the caller's tensors.
@@ -27,7 +27,10 @@ class Backward:
         self._outputs = outputs
 
     def __call__(self, grad_outputs: list[Tensor]) -> list[Tensor | None]:
-        """Return the inputs' gradients, and add to the gradients of this side's parameters."""
+        """Return the inputs' gradients, and add to the gradients of this process's parameters.
+
+        ``grad_outputs`` are the gradients of the outputs.
+        """
         for leaf in self._inputs:
             leaf.grad = None
         begin: Callable[..., Tensor] = _Begin.apply
@@ -56,7 +59,7 @@ class _Begin(torch.autograd.Function):
 
 
 class _RemoteGradient(torch.autograd.Function):
-    """A call on the other side, as a node of this side's autograd graph."""
+    """A call that ran in the other process, as a node of this process's autograd graph."""
 
     @staticmethod
     def forward(ctx: Any, backward: Any, outputs: list[Tensor], *inputs: Tensor) -> Any:
@@ -76,7 +79,7 @@ class ReceivedTensors:
     Args:
         tensors: The received tensors, on the CPU.
         most: Maximum number of their entries, counted at each occurrence; None for no limit.
-        as_leaves: Whether tensors with gradients become leaves, as on the side that runs the call.
+        as_leaves: Whether tensors with gradients become leaves, as in the process that is called.
 
     Attributes:
         leaves: The tensors that became leaves.
@@ -124,7 +127,10 @@ class ReceivedTensors:
         return self._tensors[code["tensor"]].to(device)
 
     def attach_gradient(self, codes: Any, backward: Any, inputs: list[Tensor]) -> None:
-        """Make the tensors of these codes outputs of a node whose backward calls ``backward``."""
+        """Make tensors outputs of an autograd node, whose backward pass calls ``backward``.
+
+        ``codes`` are their codes from ``encode``; ``inputs`` are the node's inputs.
+        """
         if not isinstance(codes, list) or len(codes) > len(self._tensors):
             raise WireError("the outputs of a call are malformed")
         try:

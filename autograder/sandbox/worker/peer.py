@@ -156,7 +156,7 @@ class Peer:
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Call an object, or a function by its name, on the other side; return the result.
+        """Call a proxy's object, or a function by its name, on the other side; return the result.
 
         Raises:
             RemoteError: The call raised there.

@@ -1,4 +1,4 @@
-"""Python values on the wire: plain data by value, other objects as references.
+"""Python values in messages between two processes: plain data by value, others as references.
 
 Types are kept exactly. An object of a class that is not listed here, such as a tensor subclass,
 crosses as a reference, so that its methods can't deceive the other side. A tuple of another class
@@ -46,14 +46,20 @@ class TensorTable:
 
 
 class NamedItems(tuple[Any, ...]):
-    """Items of a tuple subclass of the other side, such as a named tuple, also readable by name."""
+    """Items of a tuple subclass of the other process, as a named tuple, also readable by name."""
 
     _origin: Any
     _names: dict[str, int]
 
     @classmethod
     def of(cls, items: list[Any], names: Any, origin: Any) -> "NamedItems":
-        """Return a tuple of these items; ``names`` are of the first, ``origin`` is their proxy."""
+        """Return a tuple of these items.
+
+        Args:
+            items: The items.
+            names: Names of the first items; data from the wire, which may be anything.
+            origin: Proxy of the original tuple in the other process.
+        """
         if not isinstance(names, list) or not all(type(name) is str for name in names):
             raise WireError("the names of a tuple are malformed")
         made = cls(items)
@@ -87,8 +93,12 @@ def encode(
 ) -> Any:
     """Return a value as plain data for JSON; its tensors are added to the table.
 
-    ``refer`` returns the data of an object that crosses as a reference. With ``records``, frozen
-    dataclasses of course_lib cross as class and fields.
+    Args:
+        value: The value.
+        table: The message's tensors.
+        refer: Returns the data of an object that crosses as a reference.
+        depth: Number of containers around the value.
+        records: Whether frozen dataclasses of course_lib cross as class and fields.
     """
     if depth > MAX_DEPTH:
         raise WireError(f"values are nested more than {MAX_DEPTH} deep")
@@ -170,7 +180,13 @@ def decode(
     tensor_at: Callable[[dict[str, Any]], Tensor],
     resolve: Callable[[dict[str, Any]], Any],
 ) -> Any:
-    """Return the value that ``encode`` turned into ``data``, which may come from a hostile peer."""
+    """Return the value that ``encode`` turned into ``data``, which may come from a hostile peer.
+
+    Args:
+        data: The data.
+        tensor_at: Returns the tensor that a code stands for.
+        resolve: Returns the object that a reference, a record or a named tuple stands for.
+    """
     try:
         return _decode(data, tensor_at, resolve)
     except WireError:

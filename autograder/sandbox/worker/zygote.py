@@ -186,9 +186,9 @@ class _Zygote:
                 usage.kill()  # reaped when the judge asks to stop it
 
     def _look(self, pid: int, look: Callable[[Usage], _Seen], otherwise: _Seen) -> _Seen:
-        """Return the measurement ``look`` of a worker; ``otherwise`` if it has none.
+        """Return the measurement ``look`` of a worker's usage; kill the worker if it fails.
 
-        A worker whose measurement fails is killed.
+        ``otherwise`` is returned if it fails, or if there is no such worker.
         """
         usage = self._workers.get(pid)
         try:

@@ -37,13 +37,16 @@ class Attack:
     invalid: bool = False
 
     def must_lose(self, homework: Homework) -> set[str]:
-        """Return the checks that must earn nothing."""
+        """Return the grade_ids of the checks that must earn nothing."""
         if self.invalid:
             return {cell.grade_id for cell in homework.checks}
         return self.submission.lost_checks(homework) - self.keeps
 
     def may_lose(self, homework: Homework) -> set[str]:
-        """Return the checks that may earn nothing: with the attention, those of the layer too."""
+        """Return the grade_ids of all checks that may earn nothing.
+
+        A wrong attention function also breaks ``MultiHeadAttention``, which calls it.
+        """
         lost = self.must_lose(homework) | self.keeps
         if ATTENTION in self.submission.lost:
             lost |= {cell.grade_id for cell in homework.checks if cell.exercise == LAYER}
@@ -94,13 +97,13 @@ def attack(
 
 
 def at_attention(body: str, before: str = "") -> dict[str, Edit]:
-    """Return an edit that gives the attention function this body; ``before`` stands above it."""
+    """Return an edit of the attention function's cell: the code ``before``, then the given body."""
     lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
     signature = f"def {ATTENTION}(query, key, value, mask=None, *, return_weights=False):"
     return {ATTENTION: f"{before.strip()}\n\n\n{signature}\n{lines}\n"}
 
 
 def at_padding(body: str, before: str = "") -> dict[str, Edit]:
-    """Return an edit that gives the padding mask this body; ``before`` stands above it."""
+    """Return an edit of the padding mask's cell: the code ``before``, then the given body."""
     lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
     return {PADDING: f"{before.strip()}\n\n\ndef padding_mask(token_ids, pad_id):\n{lines}\n"}
