@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,14 @@ assert_close(x.grad, 2 * weights, hint="keep the graph")
         Cell(kind=CellKind.WRITTEN, grade_id="why", points=1.0, title="Why?", source="## Why?"),
     ),
 )
+
+
+def with_sources(sources: Mapping[str, str], homework: Homework = DOUBLE) -> Homework:
+    """Return a homework in which some cells, given by grade_id, have other sources."""
+    cells = (
+        replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in homework.cells
+    )
+    return replace(homework, cells=tuple(cells))
 
 
 def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:

@@ -23,99 +23,83 @@ CHECKS = {
 
 
 def wrong(name, lost, piece="", hint=""):
-    """Return a variant named ``name`` that loses these checks.
+    """Return a wrong variant of the solution ``1 2``, which loses the checks ``lost``.
 
-    Its edit puts the name in the place of a piece of the solution ``1 2``.
+    It replaces the piece of the solution, or all of it, by the name.
     """
     source = "1 2".replace(piece, name) if piece else name
     return Variant(
         exercise="f",
         name=name,
         source=source,
-        lost=tuple(f"f-{check}" for check in lost.split()),
+        lost=tuple(f"f-{check}" for check in lost),
         hint=hint or f"You {name}.",
         base="1 2",
         edits=((piece, name),) if piece else (),
     )
 
 
-def graded(variants, transcripts, submission):
-    """Charge a submission; return the lost checks, the hints by check, and all results.
+V, W, U = wrong("v", "a", "1"), wrong("w", "b", "2"), wrong("u", "b", "2")
+MISTAKES = {
+    "known": ([wrong("v", "b")], {"v": "xyz"}, "xyz", "b", {"b": "You v."}),
+    "known, beside an unknown one": (
+        [wrong("v", "b")], {"v": "xyz"}, "xyq", "bc", {"b": "You v."}
+    ),
+    "known, in a passed check": (
+        [wrong("v", "b")], {"v": "xyz"}, "x z", "ac", {"a": "You v.", "c": "You v."}
+    ),
+    "unknown": ([wrong("v", "b")], {"v": "xyz"}, "qrs", "abc", {}),
+    "two separate ones": (
+        [wrong("v", "a"), wrong("w", "b")], {"v": "x  ", "w": " y "}, "xy ", "ab",
+        {"a": "You v.", "b": "You w."},
+    ),
+    "two at once": (
+        [V, W], {"v 2": "x p", "1 w": " yq", "v w": "xyz"}, "xyz", "ab",
+        {"a": "You v.", "b": "You w."},
+    ),
+    "two at once, the second of two kinds": (
+        [V, W, U], {"v 2": "x  ", "1 w": " y ", "1 u": " y ", "v w": "xz ", "v u": "xz "}, "xz ",
+        "ab", {"a": "You v.", "b": "One of these: You w. Or: You u."},
+    ),
+    "the one that explains most": (
+        [wrong("v", "a"), wrong("w", "c")], {"v": "x  ", "w": "xyz"}, "xyz", "c", {"c": "You w."}
+    ),
+    "one that computes nothing": (
+        [wrong("v", "abc")], {"v": "xyz"}, "xyz", "abc", dict.fromkeys("abc", "You v.")
+    ),
+    "one of several equal ones": (
+        [wrong("v", "a"), wrong("w", "a"), wrong("u", "a", hint="You v.")],
+        dict.fromkeys("vwu", "xy "), "xy ", "a", {"a": "One of these: You v. Or: You w."},
+    ),
+}  # fmt: skip
 
-    Transcripts are by source: one letter per check, a space for a pass.
-    """
+
+@pytest.mark.parametrize(
+    ("variants", "transcripts", "submission", "lost", "hints"), MISTAKES.values(), ids=MISTAKES
+)
+def test_mistake_is_charged_once_if_it_is_known(variants, transcripts, submission, lost, hints):
+    """A transcript is a letter for each of the three checks, and a space for a pass."""
+
+    def as_transcript(letter):
+        return () if letter == " " else (("value", letter),)
 
     def run(variant, check):
-        came = transcripts[variant.source]["abc".index(check[-1])]
-        return () if came == " " else (("value", came),)
+        return as_transcript(transcripts[variant.source]["abc".index(check[-1])])
 
     results = {}
-    for (name, cell), came in zip(CHECKS.items(), submission, strict=True):
-        found = not_earned(cell, Status.PASS if came == " " else Status.FAIL)
-        results[f"f-{name}"] = replace(found, transcript=() if came == " " else (("value", came),))
+    for (name, cell), letter in zip(CHECKS.items(), submission, strict=True):
+        graded = not_earned(cell, Status.PASS if letter == " " else Status.FAIL)
+        results[f"f-{name}"] = replace(graded, transcript=as_transcript(letter))
     homework = Homework(
         id="hw00-f", title="", cells=tuple(CHECKS.values()), variants=tuple(variants)
     )
     found = charge(homework, results, run)
-    lost = "".join(check[-1] for check, r in found.items() if r.status is not Status.PASS)
-    return lost, {check[-1]: r.hint for check, r in found.items() if r.hint}, found
-
-
-def test_known_mistake_costs_only_its_check():
-    lost, hints, found = graded([wrong("v", "b")], {"v": "xyz"}, "xyz")
-    assert (lost, hints) == ("b", {"b": "You v."})
-    assert (found["f-a"].score, found["f-a"].charged_in) == (2.0, "f-b")
-
-
-def test_unexplained_checks_are_lost():
-    assert graded([wrong("v", "b")], {"v": "xyz"}, "xyq")[0] == "bc"
-
-
-def test_check_is_lost_if_the_check_that_charges_it_passed():
-    lost, hints, _ = graded([wrong("v", "b")], {"v": "xyz"}, "x z")
-    assert lost == "ac"
-    assert hints == {"a": "You v.", "c": "You v."}
-
-
-def test_unknown_mistake_costs_each_failed_check():
-    assert graded([wrong("v", "b")], {"v": "xyz"}, "qrs")[:2] == ("abc", {})
-
-
-def test_two_separate_mistakes_cost_both_checks():
-    variants = [wrong("v", "a"), wrong("w", "b")]
-    assert graded(variants, {"v": "x  ", "w": " y "}, "xy ")[0] == "ab"
-
-
-def test_two_combined_mistakes_are_recognised():
-    variants = [wrong("v", "a", piece="1"), wrong("w", "b", piece="2")]
-    transcripts = {"v 2": "x p", "1 w": " yq", "v w": "xyz"}
-    lost, _, found = graded(variants, transcripts, "xyz")
-    assert lost == "ab"
-    assert found["f-c"].charged_in == "f-a"
-
-
-def test_variant_that_explains_most_checks_is_chosen():
-    variants = [wrong("v", "a"), wrong("w", "c")]
-    assert graded(variants, {"v": "x  ", "w": "xyz"}, "xyz")[0] == "c"
-
-
-def test_solution_that_computes_nothing_loses_all_named_checks():
-    assert graded([wrong("v", "a b c")], {"v": "xyz"}, "xyz")[0] == "abc"
-
-
-def test_hint_about_the_second_of_two_mistakes_does_not_repeat_the_first():
-    variants = [wrong("v", "a", piece="1"), wrong("w", "b", piece="2"), wrong("u", "b", piece="2")]
-    transcripts = {"v 2": "x  ", "1 w": " y ", "1 u": " y ", "v w": "xz ", "v u": "xz "}
-    assert graded(variants, transcripts, "xz ")[1] == {
-        "a": "You v.",
-        "b": "One of these: You w. Or: You u.",
-    }
-
-
-def test_hint_names_all_equivalent_mistakes():
-    variants = [wrong("v", "a"), wrong("w", "a"), wrong("u", "a", hint="You v.")]
-    transcripts = dict.fromkeys("vwu", "xy ")
-    assert graded(variants, transcripts, "xy ")[1] == {"a": "One of these: You v. Or: You w."}
+    assert "".join(c[-1] for c, r in found.items() if r.status is not Status.PASS) == lost
+    assert {check[-1]: r.hint for check, r in found.items() if r.hint} == hints
+    spared = [
+        r for c, r in found.items() if c[-1] not in lost and submission["abc".index(c[-1])] != " "
+    ]
+    assert {(result.score, result.charged_in) for result in spared} <= {(2.0, f"f-{lost[0]}")}
 
 
 def record(values, expected):

@@ -21,7 +21,7 @@ from autograder.reports.feedback import render_feedback
 from autograder.sandbox.worker.peer import Peer, Proxy
 from autograder.sandbox.zygote import SandboxError, Worker
 from course_lib import testing
-from tests.autograder.conftest import DOUBLE, notebook
+from tests.autograder.conftest import DOUBLE, notebook, with_sources
 from tests.daily import with_proofs
 
 pytestmark = pytest.mark.sandbox
@@ -41,21 +41,16 @@ def test_right_solution_gets_full_points(grade):
     assert SubmissionResult.from_json(json.loads(json.dumps(result.to_json()))) == result
 
 
-_IN_A_MODULE = """
+COMPILED = {
+    "decorator": "@torch.compile(mode='max-autotune', dynamic=True)\n{0}",
+    "function": "{0}\ndouble = torch.compile(double, fullgraph=True)",
+    "module": """
 class Double(torch.nn.Module):
     def forward(self, x):
         return x + x
-double = {0}
-"""
-COMPILED = {
-    "decorator": "@torch.compile\n{0}",
-    "mode": "@torch.compile(mode='max-autotune', dynamic=True)\n{0}",
-    "fullgraph": "{0}\ndouble = torch.compile(double, fullgraph=True)",
-    "method": _IN_A_MODULE.format("Double()").replace("    def", "    @torch.compile\n    def"),
-    "module": _IN_A_MODULE.format("torch.compile(Double())"),
-    "module in place": _IN_A_MODULE.format("Double()") + "double.compile(mode='reduce-overhead')",
+double = Double()
+double.compile(mode='reduce-overhead')""",
     "script": "@torch.jit.script\n{0}",
-    "scripted module": _IN_A_MODULE.format("torch.jit.script(Double())"),
     "trace": "{0}\ndouble = torch.jit.trace(double, torch.ones(2, 3))",
 }
 
@@ -115,12 +110,8 @@ double(take_ids)
 """
     if hidden:
         source = f"### BEGIN HIDDEN TESTS{source}### END HIDDEN TESTS\n"
-    cells = (dataclasses.replace(cell, source=source) if cell.kind is CellKind.TEST else cell
-             for cell in DOUBLE.cells)  # fmt: skip
-    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
-    check = grade(
-        ("double", "import torch\ndef double(ask):\n    ask(torch.zeros(2))"), homework=homework
-    ).checks[0]
+    calls = ("double", "import torch\ndef double(ask):\n    ask(torch.zeros(2))")
+    check = grade(calls, homework=with_sources({"double-values": source})).checks[0]
     told = "these are no ids" if hidden else "these are no ids\nbut 0.125"
     assert (check.status, check.message) == (Status.FAIL, told)
     assert check.hint == "hand them on as they are"
@@ -168,20 +159,10 @@ held(torch.zeros(2))
 held(torch.full((3,), 1234.5))
 ### END HIDDEN TESTS
 """
-    cells = [
-        dataclasses.replace(c, source=source) if c.grade_id == "double-values" else c
-        for c in DOUBLE.cells
-    ]
-    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
+    homework = with_sources({"double-values": source})
     check = grade(("double", "def double(x):\n    return 3 * x"), homework=homework).checks[0]
     assert check.status is Status.FAIL
     assert not re.search(r"\d\.\d", check.message), check.message
-
-
-SELDOM = (
-    *("tree", "a method of the class", "a method of the compiler", "compile", "a method within"),
-    "the class of transformers",
-)
 
 
 def test_cell_that_uses_a_demos_variable_has_not_failed(grade):
@@ -196,25 +177,20 @@ def test_cell_that_uses_a_demos_variable_has_not_failed(grade):
 STUB = "def double(x):\n    raise NotImplementedError('write me')"
 
 
-def test_unwritten_solution_gets_a_plain_message(grade):
-    result = grade(("double", STUB))
-    assert result.score == 0
-    assert result.checks[0].message == "double is not written yet."
-    assert result.checks[0].traceback == ""
-
-
 @pytest.mark.parametrize(
     ("cells", "hint"),
     [
         ((("double", f"{STUB}\n    return 2 * x"),), "delete it"),
         ((("", "def double(x):\n    return 2 * x"), ("double", STUB)), "write it there"),
-        ((("double", STUB), ("", "def double_all(x):\n    return 2 * x")), ""),
-        ((("double", STUB), ("", "def (")), ""),
+        ((("double", STUB), ("", "def double_all(x):\n    return 2 * x"), ("", "def (")), ""),
     ],
 )
-def test_hint_names_the_place_of_unreachable_code(grade, cells, hint):
-    first = grade(*cells).checks[0]
-    assert first.message == "double is not written yet."
+def test_unwritten_solution_gets_a_plain_message_and_a_hint_if_its_code_is_elsewhere(
+    grade, cells, hint
+):
+    result = grade(*cells)
+    first = result.checks[0]
+    assert (result.score, first.message, first.traceback) == (0, "double is not written yet.", "")
     assert hint in first.hint
     assert bool(hint) == bool(first.hint)
 
@@ -259,19 +235,12 @@ def test_syntax_error_names_its_line_and_the_checks_that_need_the_cell(grade):
 
 
 def test_syntax_error_in_an_added_cell_is_named_where_it_is_needed(grade):
-    result = grade(
-        "def helper(x:\n    return 2 * x", ("double", "def double(x):\n    return helper(x)")
-    )
-    (failure,) = result.cell_failures
-    assert failure.message.endswith("Checks 1, 2 need it.")
+    double = ("double", "def double(x):\n    return helper(x)")
+    result = grade("def helper(x:\n    return 2 * x", double, "x = = 1")
+    needed, other = result.cell_failures
+    assert needed.message.endswith("Checks 1, 2 need it.")
     assert "the cell extra cell 1, which this check needs" in result.checks[0].message
-
-
-def test_syntax_error_that_no_check_needs_only_names_its_line(grade):
-    result = grade(("double", "def double(x):\n    return 2 * x"), "x = = 1")
-    (failure,) = result.cell_failures
-    assert failure.message == "Python cannot read this cell: invalid syntax, in line 1."
-    assert result.score == 5
+    assert other.message == "Python cannot read this cell: invalid syntax, in line 1."
 
 
 ENDLESS = """while True:
@@ -336,33 +305,19 @@ def test_whole_notebook_has_a_time_limit(sandbox):
     assert "whole notebook" in result.checks[1].message
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "Nothing was handed in: the file is empty"),
-        (b" \n", "Nothing was handed in: the file is empty"),
-        (b'{"cells": []}', "Nothing was handed in: the notebook has no cells"),
-        (b"PK\x03\x04", "not valid JSON"),
-        (b'{"cells": [', "not valid JSON"),
-        (b'{"cells": [\n<<<<<<< HEAD\n]}', "Git left a conflict in it"),
-        (b"[]", "no list of cells"),
-        (b'{"worksheets": []}', "no list of cells"),
-        (b"[" * 500_000, "not valid JSON"),
-        (b" " * ((20 << 20) + 9), "without its outputs, has 20.1 MiB; the limit is 20 MiB"),
-    ],
-    ids=[
-        "empty",
-        "blank",
-        "no cells",
-        "zip",
-        "cut off",
-        "conflict",
-        "list",
-        "format 3",
-        "deep",
-        "large",
-    ],
-)
+NO_NOTEBOOKS = {
+    "blank": (b" \n", "Nothing was handed in: the file is empty"),
+    "no cells": (b'{"cells": []}', "Nothing was handed in: the notebook has no cells"),
+    "zip": (b"PK\x03\x04", "not valid JSON"),
+    "conflict": (b'{"cells": [\n<<<<<<< HEAD\n]}', "Git left a conflict in it"),
+    "list": (b"[]", "no list of cells"),
+    "format 3": (b'{"worksheets": []}', "no list of cells"),
+    "deep": (b"[" * 500_000, "not valid JSON"),
+    "large": (b" " * ((20 << 20) + 9), "without its outputs, has 20.1 MiB; the limit is 20 MiB"),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), NO_NOTEBOOKS.values(), ids=NO_NOTEBOOKS)
 def test_message_explains_why_a_file_is_not_a_notebook(grade, data, words):
     result = grade(data)
     assert set(statuses(result)) == {"invalid"}

@@ -13,15 +13,15 @@ from tests.daily import with_proofs
 pytestmark = pytest.mark.sandbox
 
 DAILY = {
-    "a layer of one group", "a thread", "a backward pass in Python", "a hook", "forward mode",
-    *sorted(FLAGGED)[:1], *sorted(ACCEPTED)[:2],
+    "one group", "a thread", "a part of another layer", "forward mode", "autograd in a thread",
+    *sorted(FLAGGED)[:1],
 }  # fmt: skip
 
 
-def submit(grade, changed):
-    """Grade the solutions of ``HOMEWORK`` with changed cells; return the result.
+def grade_layers(grade, changed):
+    """Grade right solutions of the exercises of ``HOMEWORK``, some of them replaced.
 
-    ``changed`` has sources by exercise; ``before`` is a cell that the student added.
+    ``changed`` maps exercises to sources, and ``before`` to a cell that the student added.
     """
     solved = [(name, changed.get(name, EXERCISES[name][0])) for name in EXERCISES]
     return grade(changed.get("before", ""), *solved, homework=HOMEWORK)
@@ -32,20 +32,17 @@ def of_kind(result, kind):
 
 
 @pytest.mark.parametrize("name", with_proofs(ATTACKS, ATTACKS.keys() - DAILY))
-def test_attack_has_the_outcome_of_its_column(grade, name):
+def test_attack_costs_its_exercise_alone_or_is_flagged_or_accepted(grade, name):
     exercise, source = ATTACKS[name]
-    result = submit(grade, {exercise: source})
-    scores = {check.exercise: check.score for check in result.checks}
-    if name not in FLAGGED | ACCEPTED:
-        assert scores[exercise] == 0
-    if name in FLAGGED:
-        assert of_kind(result, FlagKind.HOSTILE)
-    damaged = {e for e, score in scores.items() if score < 1} - {exercise}
-    assert not damaged or name == "JSON encoder of the recorder replaced"  # breaks json for itself
+    result = grade_layers(grade, {exercise: source})
+    lost = {check.exercise for check in result.checks if check.score < 1}
+    assert lost == (set() if name in FLAGGED | ACCEPTED else {exercise})
+    assert bool(of_kind(result, FlagKind.DELEGATION)) == bool(lost)
+    assert bool(of_kind(result, FlagKind.HOSTILE)) == (name in FLAGGED)
 
 
-def together(rows):
-    """Return the submissions with those merged that change different cells: fewer to grade."""
+def merged_rows(rows):
+    """Merge honest submissions that change different exercises, so that fewer are graded."""
     merged = {}
     for name, changed in rows.items():
         fits = (names for names, others in merged.items() if not others.keys() & changed.keys())
@@ -54,12 +51,12 @@ def together(rows):
     return merged
 
 
-TOGETHER = together({n: row for n, row in HONEST.items() if n != "training in its cell"})
+TOGETHER = merged_rows({n: row for n, row in HONEST.items() if n != "training in its cell"})
 
 
 @pytest.mark.parametrize("name", with_proofs(TOGETHER | HONEST, HONEST.keys() - TOGETHER.keys()))
 def test_honest_code_keeps_its_points_and_raises_no_flag(grade, name):
-    result = submit(grade, (TOGETHER | HONEST)[name])
+    result = grade_layers(grade, (TOGETHER | HONEST)[name])
     assert [check for check in result.checks if check.score < 1] == []
     assert not [failure.message for failure in result.cell_failures]
     assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []

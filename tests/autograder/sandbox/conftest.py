@@ -7,7 +7,7 @@ from tests.autograder.conftest import peer_of
 
 @pytest.fixture
 def worker(sandbox):
-    """Return a function that starts a worker and returns a connection to call its functions."""
+    """Return a function that starts a worker; it returns a connection to it, and the worker."""
     started = []
 
     def start():
@@ -21,6 +21,6 @@ def worker(sandbox):
 
 
 def run(peer, source):
-    """Run statements in the worker; return the variable ``found`` that they set."""
+    """Run statements in the worker that ``peer`` is connected to; return their variable ``found``."""
     peer.call("course_worker.shell:run_cell", ("probe", source))
     return peer.call("course_worker.shell:lookup", ("found",))

@@ -55,11 +55,6 @@ def double(x):
     assert ended["double-values"].score == ended["double-values"].max_score
 
 
-@pytest.fixture
-def impatient(sandbox):
-    return Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=0.3, submission_seconds=600.0))
-
-
 @pytest.mark.usefixtures("patient")
 def test_waiting_time_does_not_count(grade):
     source = "import time\ndef double(x):\n    time.sleep(0.6)\n    return 2 * x"
@@ -73,7 +68,7 @@ def test_waiting_time_does_not_count(grade):
     ["os.wait()", "[os.waitpid(os.fork() or f(0.05), 0) for _ in range(99)]"],
     ids=["one", "one-after-another"],
 )
-def test_time_of_child_processes_counts(impatient, waits):
+def test_time_of_child_processes_counts(grade, waits):
     source = f"""
 import os, time
 def f(seconds):
@@ -85,39 +80,23 @@ def double(x):
         f(99)
     {waits}
 """
-    check = impatient.grade(notebook(("double", source)), "ada", seed=1).checks[0]
+    check = grade(("double", source), seconds=0.3).checks[0]
     assert "stopped after 0.3 s" in check.message
 
 
 @pytest.mark.sandbox
-def test_memory_of_all_processes_counts_together(judge):
-    """Each of them keeps to the limit on one process."""
-    source = """
-import os, time
-def double(x):
-    if x.dim() == 1 and x.requires_grad:
-        for _ in range(4):
-            if not os.fork():
-                held = bytearray(300 << 20)
-                held[::4096] = bytes([1]) * len(held[::4096])
-                time.sleep(60)
-        time.sleep(60)
-    return 2 * x
-"""
-    assert_ended_for_memory(judge, source)
-
-
-def assert_ended_for_memory(judge, source):
-    values, gradient = judge.grade(notebook(("double", source)), "ada", seed=1).checks[:2]
-    assert values.status is Status.PASS
-    assert gradient.status is Status.CRASH
-    assert "too much memory" in gradient.message
-
-
-@pytest.mark.sandbox
-def test_memory_of_a_process_without_its_first_thread_counts(judge):
-    source = """
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "hold()",
+        "threading.Thread(target=hold).start(); ctypes.CDLL(None).syscall(EXIT, 0)",
+    ],
+    ids=["each below the limit", "without their first threads"],
+)
+def test_memory_of_all_processes_counts_together(judge, holds):
+    source = f"""
 import ctypes, os, threading, time
+EXIT = {{'x86_64': 60, 'aarch64': 93}}[os.uname().machine]  # ends a thread
 def hold():
     time.sleep(0.2)  # until the first thread has ended
     held = bytearray(300 << 20)
@@ -127,12 +106,14 @@ def double(x):
     if x.dim() == 1 and x.requires_grad:
         for _ in range(4):
             if not os.fork():
-                threading.Thread(target=hold).start()
-                ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+                {holds}
         time.sleep(60)
     return 2 * x
 """
-    assert_ended_for_memory(judge, source)
+    values, gradient = judge.grade(notebook(("double", source)), "ada", seed=1).checks[:2]
+    assert values.status is Status.PASS
+    assert gradient.status is Status.CRASH
+    assert "too much memory" in gradient.message
 
 
 @pytest.mark.sandbox
