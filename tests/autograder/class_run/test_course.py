@@ -63,7 +63,6 @@ def edit(project):
 @pytest.mark.parametrize(
     ("name", "added"),
     [
-        ("course_lib/plotting/__init__.py", "\n# a comment\n"),
         ("course_lib/plotting/__init__.py", "\nWIDTH = 3\n"),
         ("course_lib/plotting/house.mplstyle", "axes.grid: True\n"),
         ("course_lib/course_map.py", "COURSE_MAP += (1,)\n"),
@@ -83,11 +82,7 @@ def test_digest_is_the_same_after_an_edit_elsewhere(before, edit, name, added):
     ("name", "new", "old"),
     [
         ("course_lib/layers/doubling.py", "FACTOR * 1 *", "FACTOR *"),
-        (
-            "course_lib/layers/factor.py",
-            "WIDTH = 3\n",
-            "",
-        ),  # imported by a module that a test imports
+        ("course_lib/layers/factor.py", "WIDTH = 3\n", ""),  # imported by the one before
         ("course_lib/layers/__init__.py", "WIDTH = 3\n", ""),  # the package of both
         ("course_lib/testing.py", "WIDTH = 3\n", ""),  # imported by the setup cell
         ("course_lib/usual_errors.py", "WIDTH = 3\n", ""),  # used by the judge

@@ -1,4 +1,4 @@
-"""Judges in processes of their own: what one of them dies of costs one check."""
+"""Judges in processes of their own: an error that ends one of them costs a single check."""
 
 import contextlib
 import dataclasses

@@ -20,7 +20,7 @@ from autograder.class_run.run import grade_class
 from autograder.homework_source.homework import HomeworkError
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Flag, FlagKind, Status, interrupted, ungraded
-from tests.autograder.conftest import DOUBLE, ROOT, notebook
+from tests.autograder.conftest import DOUBLE, ROOT, notebook, with_sources
 
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
 WRONG = notebook(("double", "def double(x):\n    return x"))
@@ -66,17 +66,20 @@ def grade(judges, monkeypatch):
 
 
 @pytest.fixture
-def known(store, monkeypatch):
-    """Return a function that lists the kept results of notebooks without grading any."""
+def stored_results(store, monkeypatch):
+    """Return a function that yields the stored results of notebooks, given by student.
 
-    def known(notebooks, **how):
+    No notebook is graded. Further arguments are those of ``grade_notebooks``.
+    """
+
+    def stored_results(notebooks, **how):
         monkeypatch.setattr(class_run, "_grade_all", lambda c, missing, *a: list(missing))
         options = GradingOptions()
         return list(
             class_run.grade_notebooks(ONE, notebooks, options, judges=NO_JUDGES, store=store, **how)
         )
 
-    return known
+    return stored_results
 
 
 @pytest.mark.sandbox
@@ -113,6 +116,7 @@ def test_only_missing_or_changed_submissions_are_graded(grade, store, tmp_path, 
     ada = hand_in(tmp_path / "class", "ada", RIGHT)
     hand_in(tmp_path / "class", "bo", WRONG)
     first = grade(tmp_path / "class", store=store)
+    assert first[0].seed == first[1].seed != JudgePool().seed
     with monkeypatch.context() as context:
         context.setattr(class_run, "_grade_all", lambda c, missing, *a: list(missing))
         assert grade(tmp_path / "class", store=store) == first  # would fail on any that is missing
@@ -139,11 +143,13 @@ def test_only_missing_or_changed_submissions_are_graded(grade, store, tmp_path, 
         ("late.txt", "Marked as late.", "", True),
     ],
 )
-def test_time_of_submission_is_read_again(known, store, tmp_path, name, text, handed_in, late):
+def test_time_of_submission_is_read_again(
+    stored_results, store, tmp_path, name, text, handed_in, late
+):
     path = hand_in(tmp_path / "class", "ada", RIGHT)
     store.keep(ungraded(DOUBLE, "ada", ""), fingerprint(ONE, RIGHT))
     path.with_name(name).write_text(text)
-    (result,) = known({"ada": path})
+    (result,) = stored_results({"ada": path})
     assert (result.handed_in, result.marked_late) == (handed_in, late)
     assert store.find("ada", fingerprint(ONE, RIGHT)) == result
 
@@ -172,10 +178,10 @@ def test_the_one_notebook_of_a_team_is_graded_once(store, tmp_path, monkeypatch)
     assert store.read_all() == results
 
 
-def test_teams_marks_hold_for_a_member_who_hands_in_later(known, store, tmp_path):
+def test_teams_marks_hold_for_a_member_who_hands_in_later(stored_results, store, tmp_path):
     store.keep(ungraded(DOUBLE, "ada", "", seed=7), fingerprint(ONE, RIGHT))
     path = hand_in(tmp_path / "class", "bo", RIGHT)
-    (result,) = known({"bo": path}, teams=dict.fromkeys(("ada", "bo"), "the-two"))
+    (result,) = stored_results({"bo": path}, teams=dict.fromkeys(("ada", "bo"), "the-two"))
     assert (result.student, result.seed) == ("bo", 7)
     assert store.find("bo", fingerprint(ONE, RIGHT)) == result
 
@@ -205,13 +211,7 @@ def test_arrivals_are_graded_beside_a_slow_notebook(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "old", "new", "words"),
     [
-        (
-            "double-values",
-            "factor * secret",
-            "3 * secret",
-            "pass double-values; double-values s",
-        ),
-        ("double-gradient", "torch.randn(5", "torch.rand(-5", "does not pass double-gradient"),
+        ("double-values", "factor *", "3 *", "does not pass double-values; double-values says: "),
         ("double", "2 * x", "3 * x", "does not pass double-values, double-gradient"),
         ("imports", "factor = 2.0", "factor = two", "the setup cell imports raised NameError: "),
     ],
@@ -220,13 +220,8 @@ def test_a_broken_test_or_solution_is_named_and_nobody_is_graded(
     grade, store, tmp_path, monkeypatch, changed, old, new, words
 ):
     hand_in(tmp_path / "class", "ada", RIGHT)
-    cells = tuple(
-        dataclasses.replace(cell, source=cell.source.replace(old, new))
-        if cell.grade_id == changed
-        else cell
-        for cell in DOUBLE.cells
-    )
-    homework = dataclasses.replace(DOUBLE, cells=cells)
+    (cell,) = (cell for cell in DOUBLE.cells if cell.grade_id == changed)
+    homework = with_sources({changed: cell.source.replace(old, new)})
     assert homework != DOUBLE
     monkeypatch.setattr(class_run, "_PAUSE_SECONDS", 0.01)
     begun = []
@@ -258,16 +253,16 @@ def test_the_reference_is_tried_once_for_the_same_tests(store, tmp_path, monkeyp
     assert tried == ["one", "two", "two"]
 
 
-def test_a_notebook_that_gets_its_right_name_is_flagged_no_more(known, store, tmp_path):
+def test_a_notebook_that_gets_its_right_name_is_flagged_no_more(stored_results, store, tmp_path):
     path = hand_in(tmp_path / "class", "ada", RIGHT)
     similar = Flag(kind=FlagKind.SIMILAR, text="as another's")
     found = dataclasses.replace(ungraded(DOUBLE, "ada", ""), flags=(similar,))
     store.keep(found, fingerprint(ONE, RIGHT))
     other = path.rename(path.with_name("mine.ipynb"))
     for _ in range(2):
-        (result,) = known({"ada": other})
+        (result,) = stored_results({"ada": other})
         assert [flag.kind for flag in result.flags] == ["misnamed", "similar"]
-    (result,) = known({"ada": other.rename(path)})
+    (result,) = stored_results({"ada": other.rename(path)})
     assert result.flags == (similar,)
     assert store.read_all() == [result]
 
@@ -369,14 +364,6 @@ def test_a_class_graded_here_opens_no_port(grade, tmp_path):
     before = psutil.Process().net_connections("inet")
     assert len(grade(tmp_path, workers=2, isolated=False, on_result=look)) == 3
     assert not set(listening) - set(before)
-
-
-@pytest.mark.sandbox
-def test_a_class_shares_the_hidden_inputs_of_a_run(grade, tmp_path):
-    for student in ("ada", "bo", "cy"):
-        hand_in(tmp_path, student, RIGHT)
-    assert len({result.seed for result in grade(tmp_path)}) == 1
-    assert JudgePool().seed != JudgePool().seed
 
 
 def test_flags_from_before_a_crash_are_kept():

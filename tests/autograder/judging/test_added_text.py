@@ -108,6 +108,8 @@ def in_the_middle(notebook, name, line):
 
 
 ANSWERED = {
+    "in its cell": fill,
+    "below the stub": lambda nb: nb.append(QUESTION, ANSWER),
     "below": lambda nb: nb.insert(markdown(ANSWER), after=QUESTION),
     "raw below": lambda nb: nb.insert(markdown(ANSWER) | {"cell_type": "raw"}, after=QUESTION),
     "at the start": lambda nb: nb.cells.insert(0, markdown(ANSWER)),
@@ -140,6 +142,8 @@ ANSWERED = {
 BLANK = {
     "as released": lambda nb: None,
     "the stub deleted": lambda nb: nb.put(QUESTION, nb.text(QUESTION).replace(ANSWER_STUB, "")),
+    "all of the text deleted": lambda nb: nb.put(QUESTION, ""),
+    "more lines": lambda nb: nb.put(QUESTION, f"\n{nb.text(QUESTION)}\n\n"),
     "the cell deleted": lambda nb: nb.cells.remove(nb.cell(QUESTION)),
     "metadata lost": lambda nb: nb.strip(QUESTION),
     "everything lost": lambda nb: nb.strip(ids=True),

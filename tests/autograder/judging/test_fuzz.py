@@ -1,6 +1,6 @@
 """Fuzzes notebooks and replies: the judge reads or rejects them, and continues.
 
-CI tries 200 cases of each kind, the same each time; for others, and more of them:
+CI tries 60 cases of each kind, the same each time; for others, and more of them:
 ``FUZZ_CASES=2000 pytest tests/autograder/judging/test_fuzz.py``.
 """
 
@@ -39,25 +39,30 @@ anything = st.recursive(
 )
 
 
-def shaped(**fields):
-    """Draw dictionaries with these keys; each may be missing or have any value."""
+def dictionaries(**fields):
+    """Return a strategy for dictionaries with these keys, each of them missing or not.
+
+    A value comes from the key's own strategy, or is anything.
+    """
     return st.fixed_dictionaries({}, optional={k: v | anything for k, v in fields.items()})
 
 
 # ---- notebooks ----
 
 names = st.sampled_from([cell.grade_id for cell in DOUBLE.cells])
-nbgrader = shaped(
+nbgrader = dictionaries(
     grade_id=names, points=plain, schema_version=plain, solution=plain, locked=plain, task=plain
 )
-cells = shaped(
+cells = dictionaries(
     cell_type=st.sampled_from(["code", "markdown", "raw"]),
     source=st.text(max_size=40) | st.lists(st.text(max_size=10), max_size=3),
-    metadata=shaped(nbgrader=nbgrader, tags=st.lists(plain, max_size=3)),
+    metadata=dictionaries(nbgrader=nbgrader, tags=st.lists(plain, max_size=3)),
     outputs=anything,
     id=plain,
 )
-notebooks = shaped(cells=st.lists(cells | anything, max_size=8), nbformat=plain, metadata=anything)
+notebooks = dictionaries(
+    cells=st.lists(cells | anything, max_size=8), nbformat=plain, metadata=anything
+)
 
 
 def check_reading(data: bytes) -> None:
@@ -99,7 +104,7 @@ either = numbers | words | plain
 
 
 def codes(inner):
-    """Draw encoded values of the wire, some of them with one invalid part."""
+    """Return a strategy for containers of ``inner`` values in the wire's encoding, some invalid."""
     lists = st.lists(inner, max_size=3)
     return st.one_of(
         lists,

@@ -21,6 +21,6 @@ def worker(sandbox):
 
 
 def run(peer, source):
-    """Run statements in the worker that ``peer`` is connected to; return their variable ``found``."""
+    """Run statements in the worker of a connection; return their variable ``found``."""
     peer.call("course_worker.shell:run_cell", ("probe", source))
     return peer.call("course_worker.shell:lookup", ("found",))

@@ -31,6 +31,8 @@ def mount(tmp_path, monkeypatch):
 
 
 def is_in(monkeypatch, group: str) -> None:
+    """Pretend that this process is in a control group, given by its path below the mount."""
+
     def read_text(path, *rest, **options):
         return f"3:memory:/x\n0::{group}\n" if str(path) == "/proc/self/cgroup" else read(path)
 

@@ -57,7 +57,7 @@ def install_extra(folder: Path) -> Path:
 
 
 def run_cell(python: Path, source: str, tree: Path, **environment: str) -> str:
-    """Run a cell with a judge in this Python; return the text ``None``, or what went wrong."""
+    """Run a cell in a worker of this Python's sandbox; return the text ``None``, or the error's."""
     done = subprocess.run(
         [python, "-c", WORK, tree / "library", source], cwd=ROOT, capture_output=True, text=True,
         env={"PATH": os.environ["PATH"], "HOME": str(tree), **environment}, timeout=600,
@@ -81,7 +81,7 @@ def test_linked_environment_of_a_linked_python_works(tree):
 
 @pytest.mark.proof
 def test_environment_made_by_a_linked_python_works(tree):
-    """As ``uv python install`` and Homebrew leave one, in a folder that workers do not see."""
+    """``uv python install`` and Homebrew make such links, in folders that workers do not see."""
     (tree / "programs").mkdir()
     link = tree / "programs" / "python3"
     link.symlink_to(Path(sys.base_prefix) / "bin" / Path(os.path.realpath(sys.executable)).name)
@@ -106,7 +106,7 @@ def test_pythonpath_shows_packages_and_no_other_folders(tree):
 
 
 def test_course_in_a_linked_environment_is_covered(tree, monkeypatch):
-    """As where the library's wheel was installed: its solutions lie beside torch."""
+    """Where the library's wheel is installed, its solutions lie beside torch."""
     (tree / "environment" / "lib" / "packages" / "course_lib").mkdir(parents=True)
     (tree / "link").symlink_to(tree / "environment")
     monkeypatch.setattr(sys, "prefix", str(tree / "link"))
@@ -119,7 +119,7 @@ def test_course_in_a_linked_environment_is_covered(tree, monkeypatch):
 
 
 def test_link_that_occurs_twice_is_made_once(tree, monkeypatch):
-    """As /usr/local/lib64 where Python lies in /usr/local: bubblewrap refuses an existing path."""
+    """/usr/local/lib64 is one if Python lies in /usr/local; bubblewrap rejects existing paths."""
     (tree / "lib").mkdir()
     (tree / "lib64").symlink_to("lib")
     places = [tree / "lib", tree / "lib64", tree / "lib64"]

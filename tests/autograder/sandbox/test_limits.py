@@ -1,5 +1,7 @@
 """Each limit can be set, ends one check, and the message says which it was."""
 
+import dataclasses
+
 import pytest
 
 from autograder.gradebook.judge_settings import configured_judge
@@ -130,19 +132,12 @@ def test_limits_are_configured_in_nbgrader_config(tmp_path):
     defaults = configured_judge(tmp_path)
     assert defaults.worker_limits == Limits()
     assert defaults.time_limits == TimeLimits()
-    (tmp_path / "nbgrader_config.py").write_text(
-        "c = get_config()\n"
-        "c.TrustedJudge.check_seconds = 7.0\n"
-        "c.TrustedJudge.submission_seconds = 70.0\n"
-        "c.TrustedJudge.memory_mb = 512\n"
-        "c.TrustedJudge.scratch_mb = 8\n"
-        "c.TrustedJudge.processes = 40\n"
-        "c.TrustedJudge.open_files = 64\n"
-        "c.TrustedJudge.output_characters = 100\n"
-    )
+    limits = TimeLimits(check_seconds=7.0, submission_seconds=70.0)
+    settings = dataclasses.asdict(SMALL) | dataclasses.asdict(limits)
+    lines = [f"c.TrustedJudge.{name} = {value!r}" for name, value in settings.items()]
+    (tmp_path / "nbgrader_config.py").write_text("\n".join(["c = get_config()", *lines]))
     configured = configured_judge(tmp_path)
-    assert configured.worker_limits == SMALL
-    assert configured.time_limits == TimeLimits(check_seconds=7.0, submission_seconds=70.0)
+    assert (configured.worker_limits, configured.time_limits) == (SMALL, limits)
 
 
 @pytest.mark.sandbox

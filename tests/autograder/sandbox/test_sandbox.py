@@ -71,7 +71,7 @@ def test_worker_sees_itself_alone(worker, expression, expected):
 
 
 def test_only_files_of_the_system_and_python_are_shown(worker):
-    """Settings with passwords lie beside them."""
+    """Settings with passwords lie in folders beside these."""
     peer, _ = worker()
     places = Path("/usr/local/share"), Path("/usr/local"), Path(sys.prefix), Path(sys.base_prefix)
     listed = f"os.listdir(p) if os.path.isdir(p) else [] for p in {list(map(str, places))!r}"
@@ -158,7 +158,7 @@ def test_files_of_one_worker_are_gone_for_the_next(worker):
 
 
 def test_wire_belongs_to_the_workers_own_network(worker):
-    """So names bound to it are nobody else's."""
+    """Otherwise the names of sockets that a worker binds would be taken for all others."""
     source = """
 import os, socket, stat
 def is_socket(number):
@@ -196,7 +196,7 @@ def test_kernel_ends_the_worker_first_when_memory_is_short(worker, sandbox):
 
 
 def test_processes_end_with_their_worker(worker, sandbox):
-    """Also those that left its group and refuse to die with their parent."""
+    """These include processes that left its group and do not die with their parent."""
     forking = psutil.Process(sandbox._process.pid)
     before = {process.pid for process in forking.children(recursive=True)}
     peer, started = worker()
@@ -295,7 +295,7 @@ def test_module_that_cannot_be_preloaded_ends_nothing(library):
 
 @pytest.mark.usefixtures("sandbox")
 def test_worker_does_not_see_the_graders_terminal(library):
-    """bubblewrap would put it where a console is."""
+    """bubblewrap mounts its standard output as /dev/console if that is a terminal."""
     ours, theirs = os.openpty()
     stdout = os.dup(1)
     os.dup2(theirs, 1)
@@ -388,15 +388,11 @@ def test_python_in_tmp_is_shown_to_workers():
         assert done.returncode == 0, done.stderr
 
 
-def fake_bubblewrap(tmp_path: Path) -> str:
+def test_unusable_sandbox_is_explained(monkeypatch, tmp_path):
     fake = tmp_path / "bwrap"
     fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     fake.chmod(0o755)
-    return str(fake)
-
-
-def test_unusable_sandbox_is_explained(monkeypatch, tmp_path):
-    monkeypatch.setattr(shutil, "which", lambda name: fake_bubblewrap(tmp_path))
+    monkeypatch.setattr(shutil, "which", lambda name: str(fake))
     with pytest.raises(SandboxError, match=r"No permissions.*sysctl"):
         check_sandbox()
     monkeypatch.setattr(shutil, "which", lambda name: None)
