@@ -144,7 +144,7 @@ class Sandbox(Zygote):
     def _command(self, fd: int) -> tuple[list[str], dict[str, str]]:
         environment = {
             # as in a notebook, `python` is the one that runs it
-            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{Path(_python()).parent}:/usr/local/bin:/usr/bin:/bin",
             "SHELL": "/bin/bash",  # runs commands after a `!`, as in Jupyter
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
