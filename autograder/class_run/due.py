@@ -76,7 +76,10 @@ class Due:
                 continue
             team = self._teams.get(student, "")
             if known := self._known(student, made_from, mates.get(team, ())):
-                yield self._handed_in_anew(known, path)
+                result = _handed_in(known, path)
+                if self._store and result != known:
+                    self._store.amend(result)
+                yield result
                 continue
             same = (team, made_from) if team else (student, "")
             waiting = self._waiting.setdefault(same, [])
@@ -114,12 +117,6 @@ class Due:
                     self._store.keep(known, made_from)
                 return known
         return None
-
-    def _handed_in_anew(self, known: SubmissionResult, path: Path) -> SubmissionResult:
-        result = _handed_in(known, path)
-        if self._store and result != known:
-            self._store.amend(result)
-        return result
 
     def _seed(self, student: str, made_from: str) -> int:
         if self._options.seed is not None:

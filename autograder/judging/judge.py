@@ -77,7 +77,7 @@ class Judge:
         self._has_reached_device = device == "cpu"
 
     def prepare(self) -> None:
-        """Prepare the processes that ``sandbox`` will start to record what this homework forbids."""
+        """Prepare ``sandbox`` to record when one of the names runs that this homework forbids."""
         rules = rules_of(self._homework).values()
         self._sandbox.prepare(sorted({name for names in rules for name in names}))
 

@@ -106,20 +106,16 @@ class NotebookRun:
         failure = self._run_cell(step.label, step.source)
         if step.is_early:  # its second run reports the failure and the outputs
             return
-        if failure is not None and not (
-            step.cell is None and self._needs_what_is_left_out(failure)
-        ):
-            self.failures[step.label] = failure
+        if failure is not None:
+            missing = _UNKNOWN_NAME.search(failure.message)
+            # A cell of the student's may use a variable of a cell that grading skips.
+            if step.cell or not (missing and missing[1] in _names_left_out(self._homework.cells)):
+                self.failures[step.label] = failure
         if step.kind is CellKind.SOLUTION:
             room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
-
-    def _needs_what_is_left_out(self, failure: CellFailure) -> bool:
-        """Return whether a cell failed because it uses a name of a cell that grading skips."""
-        missing = _UNKNOWN_NAME.search(failure.message)
-        return missing is not None and missing[1] in _names_left_out(self._homework.cells)
 
     def _run_cell(self, label: str, source: str) -> CellFailure | None:
         self.on_cell(label)

@@ -5,8 +5,6 @@ check then loses its points. The worker's reader finds code that accesses intern
 PyTorch; such code is flagged and costs no points.
 """
 
-from collections.abc import Sequence
-
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import Flag, FlagKind
 from autograder.judging.student_process import ProcessEnded, StudentProcess
@@ -53,11 +51,7 @@ def flag_prying(process: StudentProcess, submission: Submission) -> tuple[Flag, 
     except (ProcessEnded, RemoteError) as error:
         text = f"its code could not be read ({error})"
         return (Flag(kind=FlagKind.HOSTILE, text=text),)
-    return tuple(_prying_flags(found))[:_MAX_FLAGS]
-
-
-def _prying_flags(found: Sequence[tuple[str, str, int]]) -> list[Flag]:
-    return [
+    return tuple(
         Flag(kind=FlagKind.HOSTILE, text=f"pries into {name}", cell=cell, line=line)
-        for name, cell, line in found
-    ]
+        for name, cell, line in found[:_MAX_FLAGS]
+    )

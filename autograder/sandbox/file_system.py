@@ -83,7 +83,8 @@ def _system_mounts() -> list[str]:
 
 
 def _folder_mounts() -> list[str]:
-    shown = _shown_folders()
+    folders = _all_folders()
+    shown = {folder for folder in folders if folders.isdisjoint(folder.parents)}
     mounts = [arg for folder in sorted(shown) for arg in readable_mount(str(folder), str(folder))]
     for prefix in sorted(_prefixes()):
         mounts += _settings(prefix)
@@ -99,12 +100,6 @@ def _folder_mounts() -> list[str]:
 def _settings(prefix: Path) -> list[str]:
     settings = str(prefix / "pyvenv.cfg")
     return ["--ro-bind-try", settings, settings]
-
-
-def _shown_folders() -> set[Path]:
-    """Return the folders to mount for workers, without those inside other ones."""
-    folders = _all_folders()
-    return {folder for folder in folders if folders.isdisjoint(folder.parents)}
 
 
 def _all_folders() -> set[Path]:

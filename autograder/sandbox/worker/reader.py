@@ -57,9 +57,9 @@ def _read_cell(label: str, source: str, aliases: dict[str, str]) -> list[Finding
                 found.setdefault(node.attr, node.lineno)
             _add(found, _dotted(node, aliases), node.lineno)
         elif isinstance(node, ast.Call) and _dotted(node.func, aliases) == "getattr":
-            names = [a.value for a in node.args[1:2] if isinstance(a, ast.Constant)]
-            for name in PRYING_ATTRIBUTES.intersection(filter(_is_text, names)):
-                found.setdefault(name, node.lineno)
+            for name in node.args[1:2]:
+                if isinstance(name, ast.Constant) and name.value in PRYING_ATTRIBUTES:
+                    found.setdefault(str(name.value), node.lineno)
     return [(name, label, line) for name, line in found.items()]
 
 
@@ -93,7 +93,3 @@ def _add(found: dict[str, int], name: str, line: int) -> None:
     prying = next((p for p in PRYING if name == p or name.startswith(f"{p}.")), None)
     if prying:
         found.setdefault(prying, line)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

@@ -3,14 +3,15 @@
     python -m tests.autograder.class_run.kills 40            # so many kills, with seed 0
     python -m tests.autograder.class_run.kills 40 --seed 7
 
-Each round grades a small class while processes are killed, and starts again until a run ends
-well. Then the gradebook must be equal, row by row, to that of a run that nobody disturbed, and no
-process of the round may be left.
+Each round grades a small class while processes are killed, and grades it again until a run ends
+well. Then the gradebook must be equal, row by row, to that of an undisturbed run, and no process of
+the round may be left.
 """
 
 import argparse
 import collections
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -27,18 +28,23 @@ from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
 
 ROOT = Path(__file__).parents[3]
-VICTIMS = (
-    "student's process", "forking process", "judge", "judges' server", "class run",
-    "Dask worker", "scheduler",
-)  # fmt: skip
-ON_A_CLUSTER = 2  # the last of them
+VICTIMS = {
+    "sandbox or student's process": "course_worker.zygote",
+    "judge or its server": "judge_server",
+    "class run": "class_run.kills",
+}
+"""Processes to kill, by what their command contains."""
+ON_A_CLUSTER = VICTIMS | {"Dask worker or scheduler": "distributed.cli"}
 KILLS_A_RUN = 3
 MOST_RUNS = 5  # the undisturbed one included
 _SECONDS = 120
 
 
 def grade(folder: Path, scheduler: str) -> None:
-    """Grade the class in a folder as the command line does, without reports."""
+    """Grade the class of a round's folder as the command line does, without reports.
+
+    ``scheduler`` is a Dask scheduler's file with its address; empty to grade without a cluster.
+    """
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.result_store import ResultStore
     from autograder.class_run.run import grade_class
@@ -52,7 +58,10 @@ def grade(folder: Path, scheduler: str) -> None:
     homework = load_homework(HOMEWORK, course)
     limits = TimeLimits(check_seconds=20.0, submission_seconds=60.0)
     options = GradingOptions(limits=limits, workers=2)
-    cluster = Cluster(scheduler=scheduler, trusted_network=True) if scheduler else None
+    cluster = None
+    if scheduler:
+        address = json.loads(Path(scheduler).read_text())["address"]
+        cluster = Cluster(scheduler=address, trusted_network=True)
     results = grade_class(
         homework,
         submissions,
@@ -70,12 +79,19 @@ def grade(folder: Path, scheduler: str) -> None:
 
 
 class Round:
-    """A round: a class, graded in a folder of its own while processes are killed.
+    """Runs that grade the class in a folder of their own while processes are killed.
 
-    If the scheduler is among the victims, the round starts a cluster of its own.
+    Args:
+        folder: The folder, which is made.
+        generator: Draws the victims and the moments.
+        victims: As ``VICTIMS`` or ``ON_A_CLUSTER``; for the second, each run starts a cluster.
+
+    Attributes:
+        killed: How often each kind of victim was killed.
+        runs: Number of runs.
     """
 
-    def __init__(self, folder: Path, generator: random.Random, victims: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, generator: random.Random, victims: dict[str, str]) -> None:
         self._folder = folder
         self._random = generator
         self._victims = victims
@@ -97,7 +113,8 @@ class Round:
 
     def _run(self, kills: int) -> bool:
         with contextlib.ExitStack() as stack:
-            scheduler = stack.enter_context(self._cluster()) if "scheduler" in self._victims else ""
+            on_a_cluster = self._victims == ON_A_CLUSTER
+            scheduler = stack.enter_context(self._cluster()) if on_a_cluster else ""
             program = "tests.autograder.class_run.kills"
             options = ("--grade", str(self._folder), "--scheduler", scheduler)
             run = self._start("-m", program, *options)
@@ -108,8 +125,7 @@ class Round:
                 if not self._wait_for(lambda graded=graded: self._graded() >= graded, run):
                     break
                 time.sleep(self._random.uniform(0, 0.3))
-                if self._kill(self._next_victim(), run) == "class run":
-                    break
+                self._kill(run)
             return run.wait(timeout=_SECONDS) == 0
 
     def _said(self) -> str:
@@ -133,7 +149,7 @@ class Round:
                 for _ in range(2)
             ]  # fmt: skip
             self._wait_for(address_file.exists, started[0])
-            yield "@" + str(address_file)
+            yield str(address_file)
         finally:
             for process in started:
                 process.terminate()
@@ -161,56 +177,22 @@ class Round:
             time.sleep(0.01)
         return True
 
-    def _next_victim(self) -> str:
-        """Draw a victim; none comes again before all have been drawn."""
-        self._next = self._next or self._random.sample(self._victims, len(self._victims))
-        return self._next.pop()
-
-    def _kill(self, victim: str, run: subprocess.Popen[bytes]) -> str:
+    def _kill(self, run: subprocess.Popen[bytes]) -> None:
+        """Kill a process of a kind of victim; no kind comes again before all have been drawn."""
+        self._next = self._next or self._random.sample(list(self._victims), len(self._victims))
+        victim = self._next.pop()
         found: list[int] = []
-        self._wait_for(lambda: found.extend(self._find(victim, run)) or found, run)
-        if not found:
-            return ""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._random.choice(found), signal.SIGKILL)
-            self.killed[victim] += 1
-        return victim
+        self._wait_for(lambda: found.extend(self._find(victim)) or found, run)
+        if found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._random.choice(found), signal.SIGKILL)
+                self.killed[victim] += 1
 
-    def _find(self, victim: str, run: subprocess.Popen[bytes]) -> list[int]:
-        """Return the ids of this round's processes that a victim's name stands for."""
-        if victim == "class run":
-            return [run.pid]
-        processes = {pid: (parent, command) for pid, parent, command in self._processes()}
-        named = {"scheduler": "dask_scheduler", "Dask worker": "dask_worker"}
-        if victim in named:
-            return [pid for pid, (_, command) in processes.items() if named[victim] in command]
+    def _find(self, victim: str) -> list[int]:
+        return sorted(pid for pid, command in self._processes() if self._victims[victim] in command)
 
-        def forked(name: str, least: int, most: int) -> list[int]:
-            """Return a program's processes with ``least`` to ``most`` ancestors of that program."""
-            same = {
-                pid: parent
-                for pid, (parent, command) in processes.items()
-                if name in command and "bwrap" not in command.split(" ")[0]
-            }
-            found = []
-            for pid in same:
-                depth, above = 0, same[pid]
-                while above in same:
-                    depth, above = depth + 1, same[above]
-                if least <= depth <= most:
-                    found.append(pid)
-            return sorted(found)
-
-        # The sandbox forks one forking process for each judge, and that one its workers.
-        return {
-            "student's process": lambda: forked("course_worker.zygote", 2, 3),
-            "forking process": lambda: forked("course_worker.zygote", 0, 1),
-            "judges' server": lambda: forked("judge_server", 0, 0),
-            "judge": lambda: forked("judge_server", 1, 1),
-        }[victim]()
-
-    def _processes(self) -> Iterator[tuple[int, int, str]]:
-        """Yield pid, parent and command of each process that was started in this round."""
+    def _processes(self) -> Iterator[tuple[int, str]]:
+        """Yield pid and command of each process that was started in this round."""
         known = {}
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -218,13 +200,13 @@ class Round:
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 ours = self._token.encode() in (folder / "environ").read_bytes()
                 known[int(folder.name)] = (parent, command, ours)
-        for pid, (parent, command, ours) in known.items():
+        for pid, (_, command, ours) in known.items():
             above = pid  # a sandbox has an environment of its own, but descends from one of ours
             while not ours and above in known:
                 above = known[above][0]
                 ours = above in known and known[above][2]
             if ours and command:
-                yield pid, parent, command
+                yield pid, command
 
     def _wait_until_all_are_gone(self) -> None:
         end = time.monotonic() + 20
@@ -245,7 +227,7 @@ def main() -> None:
     parser.add_argument("--scheduler", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.grade:
-        grade(arguments.grade, _read_address(arguments.scheduler))
+        grade(arguments.grade, arguments.scheduler)
         return
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         killed, runs = kill(
@@ -260,12 +242,12 @@ def kill(
     """Make ``kills`` kills in as many rounds as needed; check the gradebook after each round.
 
     Returns:
-        How often each victim was killed, and the number of runs.
+        How often each kind of victim was killed, and the number of runs.
     """
     write_course(folder / "course")
     write_class(folder / "course", folder / "class", submissions)
     generator = random.Random(seed)
-    undisturbed = Round(folder / "undisturbed", generator, VICTIMS[:-ON_A_CLUSTER])
+    undisturbed = Round(folder / "undisturbed", generator, VICTIMS)
     undisturbed.play(0)
     expected = _contents(folder / "undisturbed")
     killed: collections.Counter[str] = collections.Counter()
@@ -273,7 +255,7 @@ def kill(
     for number in range(10 * kills):
         if killed.total() >= kills:
             return killed, runs
-        victims = VICTIMS if number % 3 == 2 else VICTIMS[:-ON_A_CLUSTER]
+        victims = ON_A_CLUSTER if number % 3 == 2 else VICTIMS
         game = Round(folder / f"round-{number}", generator, victims)
         game.play(min(kills - killed.total(), 2 * KILLS_A_RUN))
         assert _contents(folder / f"round-{number}") == expected, f"round {number} differs"
@@ -285,13 +267,6 @@ def kill(
 
 def _contents(folder: Path) -> dict[str, list[tuple[object, ...]]]:
     return gradebook_contents(f"sqlite:///{folder}/nbgrader/gradebook.db")
-
-
-def _read_address(scheduler: str) -> str:
-    import json
-
-    path = Path(scheduler.removeprefix("@"))
-    return json.loads(path.read_text())["address"] if scheduler else ""
 
 
 if __name__ == "__main__":
