@@ -15,9 +15,12 @@ _SECONDS = 10.0  # limit of a check on a variant
 
 
 class VariantRuns:
-    """Runs checks on variants; keeps the transcripts of one seed for all submissions of a class.
+    """Runs checks on wrong variants; keeps the transcripts of one seed for a class's submissions.
 
-    ``start`` returns a new process for the instructor's code.
+    Args:
+        homework: The homework.
+        start: Returns a new process for the instructor's code.
+        device: Device of the tests' tensors.
     """
 
     def __init__(

@@ -172,7 +172,7 @@ def _course_covers() -> list[str]:
 
 
 def _course_folders() -> set[Path]:
-    """Return the folders of the course's packages that this Python can import, and its projects."""
+    """Return the course's packages that this Python can import, and the course's projects."""
     places = {p.resolve() for p in (*map(Path, sys.path), Path(__file__).parents[2])}
     packages = {(place / name).resolve() for place in places for name in _COURSE_PACKAGES}
     projects = {

@@ -55,7 +55,7 @@ class Publisher(DisplayPublisher):
     """Collects the outputs of IPython's ``display``."""
 
     def publish(self, data: Any, *args: Any, **kwargs: Any) -> None:
-        """Keep the picture, or else the text; drop other formats."""
+        """Keep the picture among an output's formats, or else the text; drop the others."""
         if "image/png" in data:
             _shown.add_picture(data["image/png"])
         elif "text/plain" in data:

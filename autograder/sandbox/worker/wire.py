@@ -44,7 +44,10 @@ class Wire:
         self._connection = connection
         self._ahead = b""  # received, and part of the next message
         self.time_left: Callable[[], float] | None = None
-        """Returns the seconds to wait before it is called again; 0 or less if the time is up."""
+        """Returns the seconds to wait before it is called again; 0 or less if the time is up.
+
+        None for no limit.
+        """
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.

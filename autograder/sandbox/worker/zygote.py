@@ -235,7 +235,10 @@ def _end(usage: Usage) -> None:
 
 
 def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: socket.socket) -> None:
-    """Turn this fork into a worker that answers the judge; exit when it is done, never return."""
+    """Turn this fork into a worker, which answers the judge over ``descriptor``; never return.
+
+    ``control`` is the forking process's socket, which the worker closes.
+    """
     try:
         control.close()
         os.closerange(3, descriptor)  # the student's code must not use this process's open files

@@ -40,25 +40,6 @@ with torch.no_grad():
 ATTEND = "def attend(x):\n    return torch.softmax(x @ x.mT, -1) @ x"
 ATTEND_RULE = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
 ATTEND_CHECK = "assert tuple(attend(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
-ENCODE = """class encode(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1, self.norm2, self.think = nn.LayerNorm(4), nn.LayerNorm(4), nn.Linear(4, 4)
-    def forward(self, x):
-        x = self.norm1(x + torch.softmax(x @ x.mT, -1) @ x)
-        return self.norm2(x + self.think(x))
-encode = encode()"""
-ENCODE_RULE = (
-    "torch.nn.TransformerEncoderLayer",
-    "torch.nn.TransformerEncoder",
-    "torch.nn.Transformer",
-)
-ENCODE_CHECK = "assert tuple(encode(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
-CELL = "def cell(x, h):\n    return torch.tanh(x + h)"
-CELL_RULE = ("torch.nn.RNN", "torch.nn.RNNCell", "torch.rnn_tanh", "torch.rnn_tanh_cell")
-CELL_CHECK = (
-    "x, h = torch.randn(2, 4), torch.randn(2, 4)\nassert_close(cell(x, h), torch.tanh(x + h))"
-)
 LOSS = "def loss(logits, targets):\n    return F.nll_loss(logits.log_softmax(-1), targets)"
 LOSS_RULE = ("torch.nn.functional.cross_entropy", "torch.nn.CrossEntropyLoss")
 LOSS_CHECK = "logits, targets = torch.randn(3, 4, requires_grad=True), torch.tensor([0, 3, 1])\nassert_close(loss(logits, targets), F.cross_entropy(logits, targets))\nloss(logits, targets).backward()"
@@ -68,8 +49,6 @@ EXERCISES = {
     "norm": (NORM, NORM_RULE, NORM_CHECK),
     "back": (BACK, BACK_RULE, BACK_CHECK),
     "attend": (ATTEND, ATTEND_RULE, ATTEND_CHECK),
-    "encode": (ENCODE, ENCODE_RULE, ENCODE_CHECK),
-    "cell": (CELL, CELL_RULE, CELL_CHECK),
     "loss": (LOSS, LOSS_RULE, LOSS_CHECK),
     "free": (FREE, (), FREE_CHECK),
 }  # fmt: skip
@@ -141,8 +120,6 @@ ATTACKS = {
     "compiled in an earlier cell": ("norm", "norm = getattr(torch, 'comp' + 'ile')(lambda x: getattr(F, 'layer' + '_norm')(x, (4,)), backend='aot_eager')\nnorm(torch.randn(2, 3, 4))"),
     "attention, a part": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer.self_attn(x, x, x)[0]"),
     "attention, the fast road": ("attend", f"layer = {_ENCODER}.eval()\ndef attend(x):\n    with torch.no_grad():\n        return layer(x)"),
-    "an encoder by a computed name": ("encode", "encode = getattr(nn, 'Transformer' + 'EncoderLayer')(4, 1, 8, batch_first=True)"),
-    "another cell": ("cell", "def cell(x, h):\n    c = getattr(nn, 'RNN' + 'Cell')(4, 4, bias=False)\n    with torch.no_grad():\n        c.weight_ih.copy_(torch.eye(4)); c.weight_hh.copy_(torch.eye(4))\n    return c(x, h)"),
     "a loss by a computed name": ("loss", "def loss(logits, targets):\n    return getattr(F, 'cross_' + 'entropy')(logits, targets)"),
     "autograd, decomposed": ("back", "def back(upstream, x):\n    with getattr(torch, 'enable_' + 'grad')():\n        y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        getattr(torch.ops.aten, '_back' + 'ward').default.decompose((z * upstream).sum(), [y], None, None, False)\n    return y.grad"),
     "autograd in a thread": ("back", _DERIVED.format("getattr(torch, 'auto' + 'grad').backward(y, upstream)")),
@@ -169,7 +146,6 @@ HONEST = {
     "a decorator": {"before": "import functools\ndef timed(f):\n    @functools.wraps(f)\n    def inner(*args): return f(*args)\n    return inner", "norm": "@timed\n" + NORM, "free": "@timed\n" + FREE},
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
-    "a mask of nn.Transformer's": {"encode": ENCODE.replace("def forward(self, x):", "def forward(self, x):\n        mask = nn.Transformer.generate_square_subsequent_mask(3)")},
     "another exercise without the rule": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
     "bars, and threads that end": {"before": "from concurrent.futures import ThreadPoolExecutor\nfrom tqdm.auto import tqdm\nwith ThreadPoolExecutor(2) as pool:\n    list(tqdm(pool.map(abs, [1]), total=1))\nlist(tqdm([1], disable=False))"},
     "a checkpoint": {"attend": "from torch.utils.checkpoint import checkpoint\ndef attend(x):\n    return checkpoint(F.scaled_dot_product_attention, x, x, x, use_reentrant=False)\nx = torch.randn(2, 4, requires_grad=True)\ncheckpoint(nn.LayerNorm(4), x, use_reentrant=False).sum().backward()"},

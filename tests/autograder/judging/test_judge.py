@@ -329,10 +329,6 @@ def test_invalid_cells_are_skipped(grade):
     data = json.loads(notebook(RIGHT))
     data["cells"] += [
         None,
-        7,
-        {},
-        {"cell_type": "code"},
-        {"cell_type": "code", "source": 5, "metadata": []},
         {"cell_type": "code", "source": ["a = 1\n", 3], "metadata": {"nbgrader": "x"}},
         {"cell_type": "code", "source": "\ud800", "metadata": {"nbgrader": {"grade_id": []}}},
     ]

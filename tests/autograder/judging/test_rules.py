@@ -1,7 +1,5 @@
 """Rules of exercises: attacks by outcome, honest code, and the exercises that lose points."""
 
-import dataclasses
-
 import pytest
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -110,21 +108,6 @@ def test_later_exercise_is_not_blamed_for_an_earlier_one(grade):
     both = ("half", "def half(x):\n    return torch.nn.Identity()(x) / 2")
     result = grade(("double", source), both, homework=RULED)
     assert [check.score for check in result.checks] == [0, 0]
-
-
-def test_comparison_in_a_cell_of_ones_own_is_allowed(grade):
-    compare = "assert bool((torch.nn.Identity()(torch.ones(2)) * 2 == double(torch.ones(2))).all())"
-    result = grade(DOUBLE, compare, HALF, homework=RULED)
-    assert (result.score, result.cell_failures) == (3, ())
-    assert of_kind(result, FlagKind.DELEGATION) == []
-
-
-def test_homework_without_rules_records_nothing(grade):
-    cells = tuple(dataclasses.replace(cell, forbids=()) for cell in RULED.cells)
-    free = dataclasses.replace(RULED, cells=cells)
-    source = "def double(x):\n    return 2 * torch.nn.Identity()(x)"
-    result = grade(("double", source), HALF, homework=free)
-    assert (result.score, of_kind(result, FlagKind.DELEGATION)) == (3, [])
 
 
 @pytest.mark.parametrize("source", ["x = " + "-" * 200_000 + "1", "x = " + "(" * 5_000])
