@@ -22,12 +22,9 @@ _FAILED = (Status.FAIL, Status.ERROR)
 def charge(
     homework: Homework, results: Mapping[str, CheckResult], run: Run
 ) -> dict[str, CheckResult]:
-    """Return the results with each mistake charged once, by the rules in the module's docstring.
+    """Return the results, by check, with each mistake charged once, as the module's docstring says.
 
-    Args:
-        homework: The homework, with the wrong variants of its exercises.
-        results: The result of each check, by grade_id.
-        run: Runs a check on a variant.
+    ``homework`` has the wrong variants of its exercises; ``run`` runs a check on one.
     """
     charged = dict(results)
     for exercise in dict.fromkeys(cell.exercise for cell in homework.checks if cell.exercise):

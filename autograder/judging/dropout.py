@@ -26,11 +26,7 @@ def charge_dropout_once(
     """Return the results, after failed checks ran again without dropout if the code mentions it.
 
     Of an exercise's checks that pass without dropout, the one worth the fewest points still fails.
-
-    Args:
-        results: Result of each check.
-        sources: The student's solutions.
-        run_without: Runs the given checks again without dropout, and returns their results.
+    ``sources`` are the student's solutions; ``run_without`` runs checks again without dropout.
     """
     found = dict(results)
     failed = [c for c, result in found.items() if result.status in (Status.FAIL, Status.ERROR)]

@@ -321,15 +321,9 @@ def _check_types(part: Any) -> None:
 
 
 def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
-    """Return the result of a check that did not run.
+    """Return the result, 0 points, of an instructor's cell that did not run.
 
-    Args:
-        cell: The instructor's cell.
-        status: The reason.
-        message: The reason in words for the student.
-
-    Returns:
-        A result with 0 points.
+    ``status`` is the reason, and ``message`` explains it to the student.
     """
     return CheckResult(
         check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status, score=0.0,
@@ -340,10 +334,7 @@ def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
 def interrupted(homework: Homework, student: str, cause: str) -> SubmissionResult:
     """Return the result of a submission that could not be graded through the course's fault.
 
-    Args:
-        homework: The instructor's notebook.
-        student: The student's id.
-        cause: The failure, in words for the staff.
+    ``cause`` explains the failure to the staff.
     """
     reason = "Grading was interrupted on the course's side; it will be run again."
     flag = Flag(kind=FlagKind.INTERRUPTED, text=cause)
@@ -351,16 +342,9 @@ def interrupted(homework: Homework, student: str, cause: str) -> SubmissionResul
 
 
 def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) -> SubmissionResult:
-    """Return the result of a submission that can't be run.
+    """Return the result of a submission that can't be run: every check is INVALID, with 0 points.
 
-    Args:
-        homework: The instructor's notebook.
-        student: The student's id.
-        reason: The reason, in words for the student.
-        seed: The seed it would have been graded with.
-
-    Returns:
-        A result in which every check is INVALID and earns nothing.
+    ``reason`` explains it to the student; ``seed`` is that of the hidden inputs it would have had.
     """
     checks = tuple(not_earned(cell, Status.INVALID, reason) for cell in homework.checks)
     return SubmissionResult(

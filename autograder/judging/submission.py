@@ -100,14 +100,7 @@ class Submission:
 
 
 def read_submission(data: bytes, homework: Homework) -> Submission:
-    """Read the student's parts of a notebook.
-
-    Args:
-        data: The untrusted bytes of the submitted file.
-        homework: The instructor's notebook.
-
-    Returns:
-        The steps that grade it, the written answers, and the student's other text.
+    """Read the student's parts of a notebook from the untrusted bytes of the submitted file.
 
     Raises:
         SubmissionError: The file or its code is too large, or is not a notebook of format 4.

@@ -13,8 +13,7 @@ _ABOVE = (
     "The line `raise NotImplementedError(...)` is still above your code and ends it: delete it."
 )
 _ELSEWHERE = "Another cell defines {0}, but its own cell still contains the stub: write it there."
-
-
+_UNREAD = re.compile(r"(?:Syntax|Indentation|Tab)Error: (.+) \(.+, line (\d+)\)")
 _MISSING = re.compile(rf"^(\w+) {UNWRITTEN}|NameError: name '(\w+)' is not defined", re.MULTILINE)
 _IN_LOCKED = (
     "`{0}` is in the cell {1}, which grading replaces by the instructor's: move "
@@ -44,9 +43,6 @@ def _making(name: str) -> re.Pattern[str]:
         rf"|(?:from \S+ )?import [^\n]*\b{name}\b)",
         re.MULTILINE,
     )
-
-
-_UNREAD = re.compile(r"(?:Syntax|Indentation|Tab)Error: (.+) \(.+, line (\d+)\)")
 
 
 def name_unread_cells(
