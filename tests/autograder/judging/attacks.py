@@ -40,6 +40,7 @@ with torch.no_grad():
 ATTEND = "def attend(x):\n    return torch.softmax(x @ x.mT, -1) @ x"
 ATTEND_RULE = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
 ATTEND_CHECK = "assert tuple(attend(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
+ENCODE_CHECK = "assert tuple(encode(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
 LOSS = "def loss(logits, targets):\n    return F.nll_loss(logits.log_softmax(-1), targets)"
 LOSS_RULE = ("torch.nn.functional.cross_entropy", "torch.nn.CrossEntropyLoss")
 LOSS_CHECK = "logits, targets = torch.randn(3, 4, requires_grad=True), torch.tensor([0, 3, 1])\nassert_close(loss(logits, targets), F.cross_entropy(logits, targets))\nloss(logits, targets).backward()"
@@ -49,6 +50,7 @@ EXERCISES = {
     "norm": (NORM, NORM_RULE, NORM_CHECK),
     "back": (BACK, BACK_RULE, BACK_CHECK),
     "attend": (ATTEND, ATTEND_RULE, ATTEND_CHECK),
+    "encode": ("encode = nn.Linear(4, 4)", ("torch.nn.TransformerEncoderLayer",), ENCODE_CHECK),
     "loss": (LOSS, LOSS_RULE, LOSS_CHECK),
     "free": (FREE, (), FREE_CHECK),
 }  # fmt: skip
@@ -120,6 +122,7 @@ ATTACKS = {
     "compiled in an earlier cell": ("norm", "norm = getattr(torch, 'comp' + 'ile')(lambda x: getattr(F, 'layer' + '_norm')(x, (4,)), backend='aot_eager')\nnorm(torch.randn(2, 3, 4))"),
     "attention, a part": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer.self_attn(x, x, x)[0]"),
     "attention, the fast road": ("attend", f"layer = {_ENCODER}.eval()\ndef attend(x):\n    with torch.no_grad():\n        return layer(x)"),
+    "an encoder by a computed name": ("encode", "encode = getattr(nn, 'Transformer' + 'EncoderLayer')(4, 1, 8, batch_first=True)"),
     "a loss by a computed name": ("loss", "def loss(logits, targets):\n    return getattr(F, 'cross_' + 'entropy')(logits, targets)"),
     "autograd, decomposed": ("back", "def back(upstream, x):\n    with getattr(torch, 'enable_' + 'grad')():\n        y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n        z = (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()\n        getattr(torch.ops.aten, '_back' + 'ward').default.decompose((z * upstream).sum(), [y], None, None, False)\n    return y.grad"),
     "autograd in a thread": ("back", _DERIVED.format("getattr(torch, 'auto' + 'grad').backward(y, upstream)")),
