@@ -89,7 +89,7 @@ class _FunctionMode(TorchFunctionMode):
 
 
 def _patch(name: str, found: Any) -> None:
-    """Patch ``found`` to record its calls; it is a layer, a module or ``Tensor.backward``."""
+    """Patch a layer's class, or the functions of a module, to record their calls."""
     if isinstance(found, type) and issubclass(found, torch.nn.Module):
         if "forward" in vars(found):
             found.forward = _recording(name, found.forward)
@@ -98,8 +98,6 @@ def _patch(name: str, found: Any) -> None:
             value = getattr(found, member)
             if callable(value) and not isinstance(value, type):
                 setattr(found, member, _recording(name, value))
-    elif name == "torch.Tensor.backward":
-        torch.Tensor.backward = _recording(name, found)  # type: ignore[method-assign]
 
 
 def _recording(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
