@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # it imports torch, which reading results does without
 
 BEFORE = ".before"  # suffix of the copy that a regrade compares with
 _HALF = 32
-_NO_COURSE = "?" * _HALF  # begins the fingerprint of an interrupted result
+_NO_COURSE = "?" * _HALF  # first half of the fingerprint of an interrupted result
 _LONGEST = 240  # bytes of a name: a file system takes 255, suffix included
 
 
@@ -32,9 +32,9 @@ def fingerprint(course: "Course", notebook: bytes) -> str:
 
 
 def only_course_differs(before: str, after: str) -> bool:
-    """Return whether two fingerprints are of the same notebook, graded by different tests.
+    """Return whether two fingerprints are of one notebook, graded by two versions of the course.
 
-    An interrupted grading has no tests, so it differs from none.
+    If one of the gradings was interrupted, return False.
     """
     courses = {before[:_HALF], after[:_HALF]}
     return before[_HALF:] == after[_HALF:] and len(courses) == 2 and _NO_COURSE not in courses
