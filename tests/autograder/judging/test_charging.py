@@ -48,6 +48,9 @@ MISTAKES = {
     "known, in a passed check": (
         [wrong("v", "b")], {"v": "xyz"}, "x z", "ac", {"a": "You v.", "c": "You v."}
     ),
+    "known, beside a broken rule": (
+        [wrong("v", "b")], {"v": " yz"}, "-yz", "ab", {"b": "You v."}
+    ),
     "unknown": ([wrong("v", "b")], {"v": "xyz"}, "qrs", "abc", {}),
     "two separate ones": (
         [wrong("v", "a"), wrong("w", "b")], {"v": "x  ", "w": " y "}, "xy ", "ab",
@@ -78,10 +81,10 @@ MISTAKES = {
     ("variants", "transcripts", "submission", "lost", "hints"), MISTAKES.values(), ids=MISTAKES
 )
 def test_mistake_is_charged_once_if_it_is_known(variants, transcripts, submission, lost, hints):
-    """A transcript is a letter for each of the three checks, and a space for a pass."""
+    """Each check's transcript is a letter; it is empty for a space, a pass, and "-", a failure."""
 
     def as_transcript(letter):
-        return () if letter == " " else (("value", letter),)
+        return () if letter in " -" else (("value", letter),)
 
     def run(variant, check):
         return as_transcript(transcripts[variant.source]["abc".index(check[-1])])
