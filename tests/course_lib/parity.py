@@ -1,19 +1,46 @@
 """Comparisons for the parity tests: outputs and gradients."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-def output_and_gradients(output: Tensor, inputs) -> list[Tensor]:
-    """Return the output, and the gradients of a fixed random projection of it at the inputs."""
+def output_and_gradients(
+    outputs: Tensor | Iterable[Tensor], inputs: Iterable[Tensor]
+) -> list[Tensor]:
+    """Return the outputs, then the gradients of a fixed random projection of them at the inputs."""
+    outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     # A plain sum would hide mistakes that cancel in it.
     generator = torch.Generator().manual_seed(9)
-    direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output.dtype)
-    return [output, *torch.autograd.grad((output * direction).sum(), inputs)]
+    directions = [
+        torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
+        for output in outputs
+    ]
+    loss = sum((o * d).sum() for o, d in zip(outputs, directions, strict=True))
+    return [*outputs, *torch.autograd.grad(loss, list(inputs))]
 
 
-def assert_as_exact_as(reference: list[Tensor], actual: list[Tensor], exact: list[Tensor]):
+def assert_parity(
+    ours: Callable[[torch.dtype], Sequence[Tensor]],
+    theirs: Callable[[torch.dtype], Sequence[Tensor]],
+    dtype: torch.dtype,
+):
+    """Check that our function returns the same tensors as a peer's, each computed in ``dtype``.
+
+    In float64 the numbers must be equal; in lower precision as exact as the peer's.
+    """
+    exact = theirs(torch.float64)
+    if dtype == torch.float64:
+        assert_equal_in_float64(ours(dtype), exact)
+    else:
+        assert_as_exact_as(theirs(dtype), ours(dtype), exact)
+
+
+def assert_as_exact_as(
+    reference: Sequence[Tensor], actual: Sequence[Tensor], exact: Sequence[Tensor]
+):
     """Check that ``actual`` is as near to ``exact`` as the reference, up to a small factor.
 
     The reference may by luck be exact, and a gradient be zero but for rounding, so a few units in
@@ -26,9 +53,9 @@ def assert_as_exact_as(reference: list[Tensor], actual: list[Tensor], exact: lis
         assert (got.double() - truth).abs().max() <= allowed
 
 
-def assert_equal_in_float64(actual: list[Tensor], expected: list[Tensor]):
-    for got, peer in zip(actual, expected, strict=True):
-        torch.testing.assert_close(got, peer, rtol=1e-9, atol=1e-10)
+def assert_equal_in_float64(actual: Tensor | Sequence[Tensor], expected: Tensor | Sequence[Tensor]):
+    """Check that float64 tensors are equal but for the order of summation."""
+    torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-10)
 
 
 def assert_every_parameter_gets_a_gradient(model: nn.Module, logits: Tensor, tgt: Tensor):
@@ -40,7 +67,7 @@ def assert_every_parameter_gets_a_gradient(model: nn.Module, logits: Tensor, tgt
 
 
 def logits_of_steps(decoder: nn.Module, encoded, tgt: Tensor, chunks: list[int]) -> Tensor:
-    """Return a decoder's logits for a target that it reads in pieces."""
+    """Return a recurrent decoder's logits for targets that it reads in pieces of these lengths."""
     state, steps = decoder.start(encoded), []
     for part in tgt.split(chunks, dim=1):
         logits, state = decoder.step(part, state)

@@ -1,4 +1,4 @@
-"""Copies weights of PyTorch's and ``transformers``' models into ours, one by one."""
+"""Copies weights between our layers and those of PyTorch and ``transformers``, one by one."""
 
 import torch
 from torch import nn
@@ -20,9 +20,20 @@ def copy_norm(ours: LayerNorm, theirs: nn.LayerNorm):
     ours.bias.copy_(theirs.bias)
 
 
+@torch.no_grad()
+def copy_cell(ours: nn.Module, theirs: nn.Module, suffix: str = ""):
+    """Copy a recurrent cell of ours to PyTorch's, or to the layer of its network with a suffix."""
+    for short, projection in (("ih", ours.input_projection), ("hh", ours.hidden_projection)):
+        getattr(theirs, f"weight_{short}{suffix}").copy_(projection.weight)
+        if projection.bias is not None:
+            getattr(theirs, f"bias_{short}{suffix}").copy_(projection.bias)
+
+
 def copy_torch_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention):
     projections = (ours.query_projection, ours.key_projection, ours.value_projection)
-    weights, biases = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
+    weights, biases = theirs.in_proj_weight.chunk(3), [None] * 3
+    if theirs.in_proj_bias is not None:
+        biases = theirs.in_proj_bias.chunk(3)
     for projection, weight, bias in zip(projections, weights, biases, strict=True):
         copy_linear(projection, weight, bias)
     copy_linear(ours.output_projection, theirs.out_proj.weight, theirs.out_proj.bias)

@@ -3,6 +3,8 @@
 Dimensions: BATCH, HEADS, QUERIES, KEYS, WIDTH all differ, so that no mix-up of two goes unseen.
 """
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -18,41 +20,190 @@ from course_lib.layers.attention import (
 from course_lib.layers.kv_cache import FixedCache, GrowingCache
 from course_lib.layers.masks import CausalMask, causal_mask, padding_mask
 from course_lib.layers.positional import RotaryPositions
-from tests.course_lib.parity import assert_as_exact_as, output_and_gradients, randomise
+from tests.course_lib.parity import (
+    assert_as_exact_as,
+    assert_equal_in_float64,
+    assert_parity,
+    output_and_gradients,
+    randomise,
+)
+from tests.course_lib.weights import copy_torch_attention
 from tests.daily import with_proofs
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH, VALUE_WIDTH = 2, 3, 4, 5, 6, 7
 D_MODEL = 12  # HEADS heads of 4
 PAD = 0
 TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5], [2, 7, 1, PAD, PAD]])
-MASKS = {
-    "none": None,
-    "padding": padding_mask(TOKEN_IDS, PAD),
-    "causal": causal_mask(QUERIES, KEYS),
-    "padding and causal": padding_mask(TOKEN_IDS, PAD) & causal_mask(QUERIES, KEYS),
-    "a mask for each head": (
-        torch.rand(BATCH, HEADS, QUERIES, KEYS, generator=torch.Generator().manual_seed(1)) > 0.4
-    )
-    | torch.eye(QUERIES, KEYS, dtype=torch.bool),
-}
+
+
+def masks_for(query_len: int) -> dict[str, Tensor | None]:
+    """Return masks of each kind for KEYS keys."""
+    padding, causal = padding_mask(TOKEN_IDS, PAD), causal_mask(query_len, KEYS)
+    generator = torch.Generator().manual_seed(1)
+    for_each_head = torch.rand(BATCH, HEADS, query_len, KEYS, generator=generator) > 0.4
+    return {
+        "none": None,
+        "padding": padding,
+        "causal": causal,
+        "padding and causal": padding & causal,
+        "a mask for each head": for_each_head | torch.eye(query_len, KEYS, dtype=torch.bool),
+    }
+
+
+MASKS = masks_for(QUERIES)
 with_each_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 in_both_dtypes = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
-in_both_ways = pytest.mark.parametrize("return_weights", [False, True], ids=["fused", "formula"])
+by_kernel_and_formula = pytest.mark.parametrize("return_weights", [False, True])
 
 
-def draw_heads(dtype=torch.float64, seed=0) -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    shapes = [(QUERIES, WIDTH), (KEYS, WIDTH), (KEYS, VALUE_WIDTH)]
+def draw(*shapes, dtype=torch.float64) -> tuple[Tensor, ...]:
+    generator = torch.Generator().manual_seed(0)
     return tuple(
-        torch.randn(BATCH, HEADS, *shape, generator=generator, dtype=torch.float64)
-        .to(dtype)
-        .requires_grad_()
+        torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
         for shape in shapes
     )
 
 
-def output_of(result):
+def draw_heads(dtype=torch.float64) -> tuple[Tensor, ...]:
+    """Return a query, a key and a value, split into heads."""
+    shapes = (QUERIES, WIDTH), (KEYS, WIDTH), (KEYS, VALUE_WIDTH)
+    return draw(*((BATCH, HEADS, *shape) for shape in shapes), dtype=dtype)
+
+
+def output_of(result: Tensor | tuple[Tensor, Tensor]) -> Tensor:
     return result[0] if isinstance(result, tuple) else result
+
+
+# --- scaled_dot_product_attention ----------------------------------------------------------------
+
+
+@by_kernel_and_formula
+@in_both_dtypes
+@with_each_mask
+def test_equals_torch_forward_and_backward(mask, dtype, return_weights):
+    def ours(dtype):
+        inputs = draw_heads(dtype)
+        result = scaled_dot_product_attention(*inputs, mask, return_weights=return_weights)
+        return output_and_gradients(output_of(result), inputs)
+
+    def theirs(dtype):
+        inputs = draw_heads(dtype)
+        output = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
+        return output_and_gradients(output, inputs)
+
+    assert_parity(ours, theirs, dtype)
+
+
+@by_kernel_and_formula
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_is_as_exact_as_torch(dtype, return_weights):
+    inputs, mask = draw_heads(dtype), MASKS["padding and causal"]
+    exact = F.scaled_dot_product_attention(*[x.double() for x in inputs], attn_mask=mask)
+    reference = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
+    actual = output_of(scaled_dot_product_attention(*inputs, mask, return_weights=return_weights))
+    assert_as_exact_as([reference], [actual], [exact])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_formula_holds_scores_that_float16_does_not(dtype):
+    query = torch.full((1, 1, 2, 64), 200.0, dtype=dtype)  # scores of 320,000
+    (value,) = draw((1, 1, 2, 64), dtype=dtype)
+    output, weights = scaled_dot_product_attention(query, query, value, return_weights=True)
+    assert (output.dtype, weights.dtype) == (dtype, dtype)
+    torch.testing.assert_close(output, scaled_dot_product_attention(query, query, value))
+    torch.testing.assert_close(weights, torch.full_like(weights, 0.5))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@by_kernel_and_formula
+@with_each_mask
+def test_runs_on_the_gpu_as_on_the_cpu(mask, return_weights):
+    inputs = draw_heads(torch.float32)
+    exact = scaled_dot_product_attention(*[x.double() for x in inputs], mask)
+    on_gpu = [x.detach().cuda() for x in inputs]
+    gpu_mask = None if mask is None else mask.cuda()
+    output = output_of(
+        scaled_dot_product_attention(*on_gpu, gpu_mask, return_weights=return_weights)
+    )
+    assert output.is_cuda
+    torch.testing.assert_close(output.cpu().double(), exact, rtol=1e-4, atol=1e-5)
+
+
+@by_kernel_and_formula
+def test_leading_dimensions_may_be_left_out(return_weights):
+    inputs, mask = draw_heads(), MASKS["causal"]
+    whole = scaled_dot_product_attention(*inputs, mask)
+    for lead in [(0, 0), (1,), ()]:
+        part = scaled_dot_product_attention(
+            *(x[lead] for x in inputs), mask[0, 0], return_weights=return_weights
+        )
+        torch.testing.assert_close(output_of(part), whole[lead])
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@by_kernel_and_formula
+def test_query_that_may_attend_to_nothing_gets_zeros_and_finite_gradients(return_weights):
+    inputs = draw_heads()
+    mask = MASKS["a mask for each head"].clone()
+    mask[0, :, 1] = False
+    mask[1, 2] = False
+    with torch.autograd.detect_anomaly(check_nan=True):
+        result = scaled_dot_product_attention(*inputs, mask, return_weights=return_weights)
+        output, query_grad, key_grad, value_grad = output_and_gradients(output_of(result), inputs)
+    for zeros in (output, query_grad, *(result[1:] if return_weights else ())):
+        assert (zeros[0, :, 1] == 0).all()
+        assert (zeros[1, 2] == 0).all()
+    assert (output[0, :, 0] != 0).all()
+    for gradient in (query_grad, key_grad, value_grad):
+        assert gradient.isfinite().all()
+    assert (key_grad[1, 2] == 0).all()
+    assert (value_grad[1, 2] == 0).all()
+
+
+def test_gradients_of_the_weights_are_right():
+    def weights(q, k, v):
+        return scaled_dot_product_attention(q, k, v, MASKS["causal"], return_weights=True)[1]
+
+    assert torch.autograd.gradcheck(weights, draw_heads())
+
+
+@by_kernel_and_formula
+def test_keeps_inputs(return_weights):
+    inputs = (*draw_heads(), MASKS["padding"])
+    before = [x.detach().clone() for x in inputs]
+    scaled_dot_product_attention(*inputs, return_weights=return_weights)
+    assert all(map(torch.equal, inputs, before))
+
+
+def ones(*shape, dtype=torch.bool):
+    return torch.ones(shape, dtype=dtype)
+
+
+@by_kernel_and_formula
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        *(
+            (lambda q, k, v, t=t: (q, k, v, ones(QUERIES, KEYS, dtype=t)), TypeError,
+             rf"mask must be boolean .* got {t}")
+            for t in (torch.uint8, torch.float32, torch.int64)
+        ),
+        (lambda q, k, v: (q, k[..., :5], v), ValueError, "agree in head_dim, got 6 and 5"),
+        (lambda q, k, v: (q, k, v[..., :4, :]), ValueError, "agree in key_len, got 5 and 4"),
+        *(
+            (lambda q, k, v, s=s: (q[:1], k[:1], v[:1], ones(*s)), ValueError,
+             r"mask must have shape \(1, 3, 4, 5\)")
+            for s in [(5, 1, 1, KEYS), (BATCH, HEADS, 5, KEYS), (1, 1, 1, 1, 1), (KEYS,)]
+        ),
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_fit_are_rejected(change, error, message, return_weights):
+    with pytest.raises(error, match=message):
+        scaled_dot_product_attention(*change(*draw_heads()), return_weights=return_weights)
+
+
+# --- causal masks --------------------------------------------------------------------------------
 
 
 class KernelCalls(TorchDispatchMode):
@@ -69,150 +220,22 @@ class KernelCalls(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-# --- scaled_dot_product_attention ----------------------------------------------------------------
-
-
-@in_both_ways
-@in_both_dtypes
-@with_each_mask
-def test_equals_torch_forward_and_backward(mask, dtype, return_weights):
-    def run(function, dtype):
-        inputs = draw_heads(dtype)
-        return output_and_gradients(output_of(function(*inputs)), inputs)
-
-    def ours(q, k, v):
-        return scaled_dot_product_attention(q, k, v, mask, return_weights=return_weights)
-
-    def torchs(q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-    exact = run(torchs, torch.float64)
-    actual, reference = run(ours, dtype), run(torchs, dtype)
-    if dtype == torch.float32:
-        assert_as_exact_as(reference, actual, exact)
-    else:
-        for got, expected in zip(actual, reference, strict=True):
-            torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
-
-
-@in_both_ways
-def test_takes_plain_matrices_and_more_batch_dimensions(return_weights):
-    query, key, value = draw_heads()
-    whole = output_of(scaled_dot_product_attention(query, key, value))
-    for lead in [(0, 0), (1,)]:
-        part = scaled_dot_product_attention(
-            query[lead], key[lead], value[lead], return_weights=return_weights
-        )
-        torch.testing.assert_close(output_of(part), whole[lead])
-
-
-@in_both_ways
-def test_a_query_that_may_see_nothing_gets_zeros_and_finite_gradients(return_weights):
-    inputs = draw_heads()
-    mask = MASKS["a mask for each head"].clone()
-    mask[0, :, 1] = False
-    mask[1, 2] = False
-    output = output_of(scaled_dot_product_attention(*inputs, mask, return_weights=return_weights))
-    assert (output[0, :, 1] == 0).all()
-    assert (output[1, 2] == 0).all()
-    assert (output[0, :, 0] != 0).all()
-    _, query_grad, key_grad, value_grad = output_and_gradients(output, inputs)
-    for gradient in (query_grad, key_grad, value_grad):
-        assert gradient.isfinite().all()
-    assert (query_grad[0, :, 1] == 0).all()
-    assert (key_grad[1, 2] == 0).all()
-    assert (value_grad[1, 2] == 0).all()
-
-
-def test_weights_of_a_query_that_may_see_nothing_are_zeros():
-    mask = torch.ones(QUERIES, KEYS, dtype=torch.bool)
-    mask[2] = False
-    _, weights = scaled_dot_product_attention(*draw_heads(), mask, return_weights=True)
-    assert (weights[:, :, 2] == 0).all()
-
-
-def test_gradients_of_the_weights_are_right():
-    def function(q, k, v):
-        mask = MASKS["causal"]
-        return scaled_dot_product_attention(q, k, v, mask, return_weights=True)[1]
-
-    assert torch.autograd.gradcheck(function, draw_heads())
-
-
-@in_both_ways
-def test_inputs_are_left_as_they_were(return_weights):
-    inputs = draw_heads()
-    mask = MASKS["padding"].clone()
-    before = [x.detach().clone() for x in (*inputs, mask)]
-    scaled_dot_product_attention(*inputs, mask, return_weights=return_weights)
-    assert all(torch.equal(x, y) for x, y in zip((*inputs, mask), before, strict=True))
-
-
-@in_both_ways
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32, torch.int64])
-def test_a_mask_that_is_not_boolean_is_refused(dtype, return_weights):
-    with pytest.raises(TypeError, match=rf"mask must be boolean .* got {dtype}"):
-        scaled_dot_product_attention(
-            *draw_heads(), torch.ones(QUERIES, KEYS, dtype=dtype), return_weights=return_weights
-        )
-
-
-@in_both_ways
-def test_query_and_key_of_different_width_are_refused(return_weights):
-    query, key, value = draw_heads()
-    with pytest.raises(ValueError, match="query and key must agree in head_dim, got 6 and 5"):
-        scaled_dot_product_attention(query, key[..., :5], value, return_weights=return_weights)
-
-
-@in_both_ways
-def test_key_and_value_of_different_length_are_refused(return_weights):
-    query, key, value = draw_heads()
-    with pytest.raises(ValueError, match="key and value must agree in key_len, got 5 and 4"):
-        scaled_dot_product_attention(query, key, value[..., :4, :], return_weights=return_weights)
-
-
-@in_both_ways
-@pytest.mark.parametrize(
-    "shape", [(5, 1, 1, KEYS), (BATCH, HEADS, 5, KEYS), (1, 1, 1, 1, 1), (KEYS,)]
-)
-def test_a_mask_that_would_enlarge_or_does_not_fit_is_refused(shape, return_weights):
-    inputs = [x[:1] for x in draw_heads()]
-    with pytest.raises(ValueError, match=r"mask must have shape \(1, 3, 4, 5\)"):
-        scaled_dot_product_attention(
-            *inputs, torch.ones(shape, dtype=torch.bool), return_weights=return_weights
-        )
-
-
-@in_both_ways
-def test_a_mask_may_leave_leading_dimensions_out(return_weights):
-    inputs, mask = draw_heads(), MASKS["causal"]
-    expected = scaled_dot_product_attention(*inputs, mask)
-    actual = scaled_dot_product_attention(*inputs, mask[0, 0], return_weights=return_weights)
-    torch.testing.assert_close(output_of(actual), expected)
-
-
-LONG = 300  # tokens: from 256 on a boolean mask is compared with a causal one
-
-
-def long_heads(seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(BATCH, 1, LONG, 2, generator=generator).requires_grad_() for _ in range(3)]
-
-
-@in_both_ways
+@by_kernel_and_formula
 @pytest.mark.parametrize(("queries", "keys"), [(KEYS, KEYS), (QUERIES, KEYS), (1, KEYS)])
 def test_causal_mask_without_a_tensor_attends_as_with_one(queries, keys, return_weights):
     def run(mask):
-        query, key, value = draw_heads()
-        query = key[:, :, -queries:] + 0  # as long as is asked for
+        _, key, value = draw_heads()
+        query = key[:, :, -queries:] + 0
         result = scaled_dot_product_attention(
             query, key, value, mask, return_weights=return_weights
         )
         return output_and_gradients(output_of(result), (key, value))
 
-    expected = run(causal_mask(queries, keys))
-    for got, wanted in zip(run(CausalMask(queries, keys)), expected, strict=True):
-        torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-12)
+    assert_equal_in_float64(run(CausalMask(queries, keys)), run(causal_mask(queries, keys)))
+
+
+LONG = 300  # tokens: from 256 on a boolean mask is compared with a causal one
+LONG_HEADS = draw(*[(BATCH, 1, LONG, 2)] * 3, dtype=torch.float32)
 
 
 @pytest.mark.parametrize(
@@ -231,32 +254,19 @@ def test_causal_mask_without_a_tensor_attends_as_with_one(queries, keys, return_
     ids=["by name", "tensor", "of two dimensions", "no padding", "prefix", "padding", "all",
          "future", "none"],
 )  # fmt: skip
-def test_kernel_is_told_of_a_long_causal_mask(mask, is_causal):
-    query, key, value = long_heads()
+def test_kernel_runs_in_causal_mode_for_a_long_causal_mask_alone(mask, is_causal):
     with KernelCalls() as calls:
-        output = scaled_dot_product_attention(query, key, value, mask)
+        output = scaled_dot_product_attention(*LONG_HEADS, mask)
     assert calls.causal == [is_causal]
-    formula, _ = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    formula, _ = scaled_dot_product_attention(*LONG_HEADS, mask, return_weights=True)
     torch.testing.assert_close(output, formula)
 
 
-def test_a_causal_mask_changed_in_place_is_seen_as_it_is():
-    query, key, value = long_heads()
-    mask = causal_mask(LONG)
-    scaled_dot_product_attention(query, key, value, mask)
-    mask[..., :20] = True
-    output = scaled_dot_product_attention(query, key, value, mask)
-    formula, _ = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
-    torch.testing.assert_close(output, formula)
-
-
-def test_long_masks_may_be_mapped_over():
-    query, key, value = (x[:, 0].detach() for x in long_heads())
+def test_vmap_maps_over_long_masks():
     masks = torch.stack([causal_mask(LONG)[0, 0], causal_mask(LONG)[0, 0].mT])
-    together = torch.vmap(scaled_dot_product_attention)(query, key, value, masks)
-    alone = [
-        scaled_dot_product_attention(*each) for each in zip(query, key, value, masks, strict=True)
-    ]
+    inputs = (*(x[:, 0].detach() for x in LONG_HEADS), masks)
+    together = torch.vmap(scaled_dot_product_attention)(*inputs)
+    alone = [scaled_dot_product_attention(*each) for each in zip(*inputs, strict=True)]
     torch.testing.assert_close(together, torch.stack(alone))
 
 
@@ -279,66 +289,69 @@ def test_causal_mask_without_a_tensor_compiles_and_exports(square):
     assert (", None, 0.0, True)" in str(program.graph)) is square
 
 
-SPOILED = {
-    "keys": (True, False),
-    "values": (False, True),
-    "keys and values": (True, True),
-}
+# --- NaN behind a mask ---------------------------------------------------------------------------
 
 
-@in_both_ways
-@pytest.mark.parametrize("of", SPOILED.values(), ids=SPOILED.keys())
-@pytest.mark.parametrize("filling", [float("nan"), float("inf")])
+@by_kernel_and_formula
+@pytest.mark.parametrize("spoiled", ["key", "value", "key and value"])
+@pytest.mark.parametrize("filling", [math.nan, math.inf])
 @pytest.mark.parametrize("queries", [QUERIES, 1])
-def test_nothing_behind_a_mask_counts_not_even_nan(queries, filling, of, return_weights):
+def test_nan_and_infinity_behind_the_mask_change_nothing(queries, filling, spoiled, return_weights):
     mask = MASKS["padding and causal"][:, :, -queries:]  # hides the last keys of the second row
-    results = []
-    for spoiled in (False, True):
+
+    def run(filling):
         query, key, value = draw_heads()
-        inputs = [query[:, :, -queries:].detach().requires_grad_(), key, value]
+        query = query[:, :, -queries:]
         with torch.no_grad():
-            for tensor, is_spoiled in zip((key, value), of, strict=True):
-                tensor[1, :, -2:] = filling if spoiled and is_spoiled else 0.0
-        output = output_of(
-            scaled_dot_product_attention(*inputs, mask, return_weights=return_weights)
+            for name, tensor in (("key", key), ("value", value)):
+                tensor[1, :, -2:] = filling if name in spoiled else 0.0
+        result = scaled_dot_product_attention(
+            query, key, value, mask, return_weights=return_weights
         )
-        results.append([output, torch.autograd.grad(output.square().sum(), inputs[0])[0]])
-    for got, expected in zip(*reversed(results), strict=True):
-        assert expected.isfinite().all()
-        torch.testing.assert_close(got, expected)
+        return output_and_gradients(output_of(result), [query])
+
+    expected = run(0.0)
+    assert all(x.isfinite().all() for x in expected)
+    torch.testing.assert_close(run(filling), expected)
 
 
-@in_both_ways
+@by_kernel_and_formula
 def test_nan_that_may_be_seen_stays(return_weights):
     query, key, value = (x.detach() for x in draw_heads())
-    key[0, :, 0] = float("nan")
-    output = output_of(
-        scaled_dot_product_attention(
-            query, key, value, MASKS["padding"], return_weights=return_weights
-        )
+    key[0, :, 0] = math.nan
+    result = scaled_dot_product_attention(
+        query, key, value, MASKS["padding"], return_weights=return_weights
     )
-    assert output[0].isnan().all()
-    assert output[1].isfinite().all()
+    assert output_of(result)[0].isnan().all()
+    assert output_of(result)[1].isfinite().all()
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-def test_formula_holds_scores_that_float16_does_not(dtype):
-    query = torch.full((1, 1, 2, 64), 200.0, dtype=dtype)  # scores of 320,000
-    value = torch.randn(1, 1, 2, 64, generator=torch.Generator().manual_seed(0)).to(dtype)
-    output, weights = scaled_dot_product_attention(query, query, value, return_weights=True)
-    assert (output.dtype, weights.dtype) == (dtype, dtype)
-    torch.testing.assert_close(output, scaled_dot_product_attention(query, query, value))
-    torch.testing.assert_close(weights, torch.full_like(weights, 0.5))
+@by_kernel_and_formula
+@pytest.mark.parametrize("build", [MultiHeadAttention, CachedAttention])
+def test_layer_has_finite_gradients_where_the_memory_is_padded_with_nan(build, return_weights):
+    layer = randomise(build(D_MODEL, HEADS))
+    query, memory = draw((BATCH, QUERIES, D_MODEL), (BATCH, KEYS, D_MODEL), dtype=torch.float32)
+
+    def run(filling):
+        source = memory.detach().clone()
+        source[1, 3:] = filling
+        result = layer(query, source, source, MASKS["padding"], return_weights=return_weights)
+        return output_and_gradients(output_of(result), layer.parameters())
+
+    torch.testing.assert_close(run(math.nan), run(0.0))
 
 
-@pytest.mark.filterwarnings("ignore:Anomaly Detection")
-@in_both_ways
-def test_a_query_that_may_see_nothing_passes_anomaly_detection(return_weights):
-    mask = MASKS["a mask for each head"].clone()
-    mask[:, :, 1] = False
-    with torch.autograd.detect_anomaly(check_nan=True):
-        output = scaled_dot_product_attention(*draw_heads(), mask, return_weights=return_weights)
-        output_of(output).square().sum().backward()
+@torch.no_grad()
+@pytest.mark.parametrize("build", [FixedCache, GrowingCache])
+def test_cached_layer_keeps_nan_behind_the_mask_out_of_its_cache(build):
+    layer = randomise(CachedAttention(D_MODEL, HEADS))
+    query, memory = draw((BATCH, QUERIES, D_MODEL), (BATCH, KEYS, D_MODEL), dtype=torch.float32)
+    clean = memory.clone()
+    memory[1, 3:], clean[1, 3:] = math.nan, 0.0
+    got, expected = (
+        layer(query, source, source, MASKS["padding"], cache=build()) for source in (memory, clean)
+    )
+    torch.testing.assert_close(got, expected)
 
 
 # --- MultiHeadAttention --------------------------------------------------------------------------
@@ -346,57 +359,19 @@ def test_a_query_that_may_see_nothing_passes_anomaly_detection(return_weights):
 
 def build_pair(bias=True, dtype=torch.float64) -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
     """Return our layer and PyTorch's, with the same random weights and biases."""
-    torch.manual_seed(3)
-    ours = MultiHeadAttention(D_MODEL, HEADS, bias=bias).double()
-    torchs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True).double()
-    with torch.no_grad():
-        for parameter in torchs.parameters():  # PyTorch's biases start at zero, which hides them
-            nn.init.normal_(parameter, std=0.5)
-        projections = (ours.query_projection, ours.key_projection, ours.value_projection)
-        for i, projection in enumerate(projections):
-            rows = slice(i * D_MODEL, (i + 1) * D_MODEL)
-            projection.weight.copy_(torchs.in_proj_weight[rows])
-            if bias:
-                projection.bias.copy_(torchs.in_proj_bias[rows])
-        ours.output_projection.load_state_dict(torchs.out_proj.state_dict())
+    ours = MultiHeadAttention(D_MODEL, HEADS, bias=bias)
+    torchs = randomise(nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True))
+    copy_torch_attention(ours, torchs)
     return ours.to(dtype), torchs.to(dtype)
 
 
-def draw_sequences(self_attention: bool, dtype=torch.float64) -> tuple[Tensor, ...]:
-    generator = torch.Generator().manual_seed(5)
-    shapes = [(KEYS, D_MODEL)] if self_attention else [(n, D_MODEL) for n in (QUERIES, KEYS, KEYS)]
-    return tuple(
-        torch.randn(BATCH, *shape, generator=generator, dtype=torch.float64)
-        .to(dtype)
-        .requires_grad_()
-        for shape in shapes
-    )
-
-
-def thrice(sequences):
-    return sequences * 3 if len(sequences) == 1 else sequences
-
-
-def inverted_for_torch(mask, query_len):
+def inverted_for_torch(mask: Tensor | None, query_len: int) -> Tensor | None:
     if mask is None:
         return None
-    shape = (BATCH, HEADS, query_len, KEYS)
-    return ~mask.expand(shape).reshape(BATCH * HEADS, query_len, KEYS)
+    return ~mask.expand(BATCH, HEADS, query_len, KEYS).flatten(0, 1)
 
 
-def masks_for(query_len):
-    if query_len == QUERIES:
-        return MASKS
-    per_head = torch.rand(BATCH, HEADS, query_len, KEYS, generator=torch.Generator().manual_seed(2))
-    return {
-        **MASKS,
-        "causal": causal_mask(KEYS),
-        "padding and causal": MASKS["padding"] & causal_mask(KEYS),
-        "a mask for each head": (per_head > 0.4) | torch.eye(KEYS, dtype=torch.bool),
-    }
-
-
-@in_both_ways
+@by_kernel_and_formula
 @in_both_dtypes
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
 @pytest.mark.parametrize("name", MASKS)
@@ -405,171 +380,93 @@ def test_layer_equals_torch_forward_and_backward(self_attention, name, bias, dty
     query_len = KEYS if self_attention else QUERIES
     mask = masks_for(query_len)[name]
 
-    def run_ours(dtype):
+    def draw_inputs(dtype):
+        lengths = [KEYS] if self_attention else [QUERIES, KEYS, KEYS]
+        inputs = draw(*((BATCH, length, D_MODEL) for length in lengths), dtype=dtype)
+        return inputs, inputs * 3 if self_attention else inputs
+
+    def ours(dtype):
         layer, _ = build_pair(bias, dtype)
-        inputs = draw_sequences(self_attention, dtype)
-        output = output_of(layer(*thrice(inputs), mask, return_weights=return_weights))
-        return output_and_gradients(output, [*inputs, *ordered_parameters(layer, bias)])
+        inputs, three = draw_inputs(dtype)
+        output = output_of(layer(*three, mask, return_weights=return_weights))
+        parameters = dict(layer.named_parameters())
+        names = [n for kind in ("weight", "bias") for n in parameters if n.endswith(kind)]
+        # PyTorch's order: queries, keys and values joined, first weights, then biases; then output.
+        results = output_and_gradients(output, [*inputs, *(parameters[n] for n in names)])
+        head, gradients = results[: 1 + len(inputs)], results[1 + len(inputs) :]
+        joined = [torch.cat(gradients[i : i + 3]) for i in range(0, len(gradients), 4)]
+        return [*head, *joined, *gradients[3::4]]
 
-    def run_torch(dtype):
+    def theirs(dtype):
         _, layer = build_pair(bias, dtype)
-        inputs = draw_sequences(self_attention, dtype)
-        output, _ = layer(*thrice(inputs), attn_mask=inverted_for_torch(mask, query_len))
-        results = output_and_gradients(output, [*inputs, *layer.parameters()])
-        return split_in_projection(results, layer, len(inputs))
+        inputs, three = draw_inputs(dtype)
+        output, _ = layer(*three, attn_mask=inverted_for_torch(mask, query_len))
+        return output_and_gradients(output, [*inputs, *layer.parameters()])
 
-    exact, reference, actual = run_torch(torch.float64), run_torch(dtype), run_ours(dtype)
-    if dtype == torch.float32:
-        assert_as_exact_as(reference, actual, exact)
-    else:
-        for got, expected in zip(actual, reference, strict=True):
-            torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-11)
-
-
-def ordered_parameters(layer, bias):
-    layers = (layer.query_projection, layer.key_projection, layer.value_projection)
-    weights = [projection.weight for projection in layers]
-    biases = [projection.bias for projection in layers] if bias else []
-    output = layer.output_projection
-    return [*weights, *biases, output.weight, *([output.bias] if bias else [])]
-
-
-def split_in_projection(results, layer, inputs):
-    """Return PyTorch's results with the gradient of its joint projection split in three."""
-    names = [name for name, _ in layer.named_parameters()]
-    gradients = results[1 + inputs :]
-    split = []
-    for name, gradient in zip(names, gradients, strict=True):
-        split += gradient.chunk(3) if name.startswith("in_proj") else [gradient]
-    return [*results[: 1 + inputs], *split]
+    assert_parity(ours, theirs, dtype)
 
 
 @pytest.mark.parametrize("name", MASKS)
 def test_layer_returns_the_weights_of_each_head(name):
-    ours, torchs = build_pair()
-    inputs, mask = draw_sequences(self_attention=False), MASKS[name]
+    (ours, torchs), mask = build_pair(), MASKS[name]
+    inputs = draw((BATCH, QUERIES, D_MODEL), (BATCH, KEYS, D_MODEL), (BATCH, KEYS, D_MODEL))
     _, weights = ours(*inputs, mask, return_weights=True)
     _, expected = torchs(
         *inputs, attn_mask=inverted_for_torch(mask, QUERIES), average_attn_weights=False
     )
-    assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
     torch.testing.assert_close(weights, expected)
 
 
 def test_layer_has_the_documented_parameters_and_no_hidden_state():
     layer = MultiHeadAttention(D_MODEL, HEADS)
+    roles = ("query", "key", "value", "output")
     assert {name: tuple(p.shape) for name, p in layer.named_parameters()} == {
         f"{role}_projection.{kind}": shape
-        for role in ("query", "key", "value", "output")
+        for role in roles
         for kind, shape in (("weight", (D_MODEL, D_MODEL)), ("bias", (D_MODEL,)))
     }
     before = set(vars(layer))
     layer(*[torch.randn(1, 2, D_MODEL)] * 3, return_weights=True)
     assert set(vars(layer)) == before
-    assert layer.num_heads == HEADS
-    assert not any("bias" in n for n, _ in MultiHeadAttention(4, 2, bias=False).named_parameters())
+    for build in (MultiHeadAttention, CachedAttention):
+        names = build(D_MODEL, HEADS, bias=False).state_dict()
+        assert set(names) == {f"{role}_projection.weight" for role in roles}
 
 
-@pytest.mark.parametrize(("d_model", "num_heads"), [(12, 5), (12, 0), (12, -3), (4, 8)])
-def test_layer_refuses_heads_that_do_not_divide_the_width(d_model, num_heads):
-    message = f"d_model={d_model} must be divisible by num_heads={num_heads}"
-    if num_heads < 1:
-        message = f"num_heads must be at least 1, got {num_heads}"
-    with pytest.raises(ValueError, match=message):
-        MultiHeadAttention(d_model, num_heads)
+with_both_layers = pytest.mark.parametrize("build", [MultiHeadAttention, CachedAttention])
 
 
-def test_layer_refuses_a_mask_that_is_not_boolean():
-    layer, _ = build_pair()
+@with_both_layers
+def test_layer_rejects_heads_that_do_not_divide_the_width(build):
+    for d_model, num_heads in [(12, 5), (4, 8)]:
+        message = f"d_model={d_model} must be divisible by num_heads={num_heads}"
+        with pytest.raises(ValueError, match=message):
+            build(d_model, num_heads)
+
+
+@by_kernel_and_formula
+@with_both_layers
+def test_layer_rejects_masks_that_do_not_fit(build, return_weights):
+    layer, x = build(D_MODEL, HEADS), torch.randn(1, 3, D_MODEL)
     with pytest.raises(TypeError, match="mask must be boolean"):
-        layer(*draw_sequences(self_attention=False), torch.ones(QUERIES, KEYS))
+        layer(x, x, x, torch.ones(1, 1, 3, 3), return_weights=return_weights)
+    for shape in [(3, 3), (2, 3, 3), (3, 1, 1, 3), (1, 2, 1, 3)]:  # (3, 3): (batch, key_len)?
+        with pytest.raises(ValueError, match=r"mask must have shape \(1, 3, 3, 3\), .* got \("):
+            layer(x, x, x, ones(*shape), return_weights=return_weights)
 
 
-@in_both_ways
-@pytest.mark.parametrize("cached", [False, True], ids=["plain", "cached"])
-@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (3, 1, 1, 3), (1, 2, 1, 3)], ids=str)
-def test_layer_takes_masks_of_four_dimensions_that_enlarge_nothing(shape, cached, return_weights):
-    layer = (CachedAttention if cached else MultiHeadAttention)(D_MODEL, HEADS)
-    x = torch.randn(1, 3, D_MODEL)  # (3, 3) may be meant as (batch, key_len)
-    with pytest.raises(ValueError, match=r"mask must have shape \(1, 3, 3, 3\), .* got \("):
-        layer(x, x, x, torch.ones(shape, dtype=torch.bool), return_weights=return_weights)
-
-
-@in_both_ways
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_precision_is_as_exact_as_torch(dtype, return_weights):
-    mask = MASKS["padding and causal"]
-    inputs = draw_heads(dtype)
-    exact = F.scaled_dot_product_attention(*[x.double() for x in inputs], attn_mask=mask)
-    reference = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
-    actual = output_of(scaled_dot_product_attention(*inputs, mask, return_weights=return_weights))
-    assert_as_exact_as([reference], [actual], [exact])
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@in_both_ways
-@with_each_mask
-def test_runs_on_the_gpu_as_on_the_cpu(mask, return_weights):
-    inputs = draw_heads(torch.float32)
-    exact = scaled_dot_product_attention(*[x.double() for x in inputs], mask)
-    on_gpu = [x.detach().cuda() for x in inputs]
-    gpu_mask = None if mask is None else mask.cuda()
-    output = output_of(
-        scaled_dot_product_attention(*on_gpu, gpu_mask, return_weights=return_weights)
-    )
-    assert output.is_cuda
-    torch.testing.assert_close(output.cpu().double(), exact, rtol=1e-4, atol=1e-5)
-
-
-@in_both_ways
-@pytest.mark.parametrize("build", [MultiHeadAttention, CachedAttention])
-def test_layer_has_finite_gradients_where_the_memory_is_padded_with_nan(build, return_weights):
-    torch.manual_seed(0)
-    layer = build(D_MODEL, HEADS)
-    query, memory = torch.randn(BATCH, QUERIES, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
-    mask = padding_mask(TOKEN_IDS, PAD)
-    results = []
-    for filling in (0.0, float("nan")):
-        memory[1, 3:] = filling
-        output = output_of(layer(query, memory, memory, mask, return_weights=return_weights))
-        layer.zero_grad()
-        output.square().sum().backward()
-        results.append([output, *(parameter.grad for parameter in layer.parameters())])
-    for got, expected in zip(*reversed(results), strict=True):
-        torch.testing.assert_close(got, expected)
-
-
-@torch.no_grad()
-def test_cached_layer_keeps_nan_behind_the_mask_out_of_its_caches():
-    torch.manual_seed(0)
-    layer = CachedAttention(D_MODEL, HEADS).eval()
-    memory = torch.randn(BATCH, KEYS, D_MODEL)
-    clean = memory.clone()
-    memory[1, 3:], clean[1, 3:] = float("nan"), 0.0
-    mask = padding_mask(TOKEN_IDS, PAD)
-    for build in (FixedCache, GrowingCache):
-        caches = build(), build()
-        got, expected = (
-            layer(memory[:, :QUERIES].nan_to_num(), source, source, mask, cache=cache)
-            for source, cache in zip((memory, clean), caches, strict=True)
-        )
-        torch.testing.assert_close(got, expected)
-
-
-MISTAKEN_INPUTS = [
-    ((5, 12), (5, 12), (5, 12), r"query must have shape \(batch, length, width\), got \(5, 12\)"),
-    ((2, 5, 12), (5, 12), (5, 12), r"key must have shape"),
-    ((2, 5, 12), (2, 5, 12), (1, 2, 5, 12), r"value must have shape"),
-    ((2, 5, 12), (3, 5, 12), (3, 5, 12), r"must agree in batch, got \[2, 3, 3\]"),
-    ((2, 5, 12), (1, 5, 12), (1, 5, 12), r"must agree in batch, got \[2, 1, 1\]"),
-    ((2, 5, 12), (2, 5, 12), (1, 5, 12), r"must agree in batch, got \[2, 2, 1\]"),
-]
-
-
-@pytest.mark.parametrize("build", [MultiHeadAttention, CachedAttention])
-@pytest.mark.parametrize(("query", "key", "value", "message"), MISTAKEN_INPUTS)
-def test_layer_refuses_inputs_without_a_batch_or_of_two(build, query, key, value, message):
+@with_both_layers
+@pytest.mark.parametrize(
+    ("query", "key", "value", "message"),
+    [
+        ((5, 12), (5, 12), (5, 12), r"query must have shape \(batch, length, width\), got"),
+        ((2, 5, 12), (5, 12), (5, 12), r"key must have shape"),
+        ((2, 5, 12), (2, 5, 12), (1, 2, 5, 12), r"value must have shape"),
+        ((2, 5, 12), (1, 5, 12), (1, 5, 12), r"must agree in batch, got \[2, 1, 1\]"),
+        ((2, 5, 12), (2, 5, 12), (1, 5, 12), r"must agree in batch, got \[2, 2, 1\]"),
+    ],
+)
+def test_layer_rejects_inputs_without_a_batch_or_of_two(build, query, key, value, message):
     layer = build(D_MODEL, HEADS)
     with pytest.raises(ValueError, match=message):
         layer(torch.zeros(query), torch.zeros(key), torch.zeros(value))
@@ -577,58 +474,50 @@ def test_layer_refuses_inputs_without_a_batch_or_of_two(build, query, key, value
 
 # --- GroupedQueryAttention -----------------------------------------------------------------------
 
-KV_HEADS = 2
-GROUPED = {"d_model": D_MODEL, "num_heads": 6, "num_kv_heads": KV_HEADS, "head_dim": 4}
+GROUPED = {"d_model": D_MODEL, "num_heads": 6, "num_kv_heads": 2, "head_dim": 4}
 
 
 def grouped(**settings) -> GroupedQueryAttention:
     return randomise(GroupedQueryAttention(**(GROUPED | settings))).double()
 
 
-@in_both_ways
+@by_kernel_and_formula
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
 def test_grouped_queries_equal_torchs(num_kv_heads, return_weights):
     layer = grouped(num_kv_heads=num_kv_heads, bias=True, output_bias=True)
-    x = torch.randn(BATCH, KEYS, D_MODEL, dtype=torch.float64, requires_grad=True)
+    (x,) = draw((BATCH, KEYS, D_MODEL))
     mask = padding_mask(TOKEN_IDS, PAD) & causal_mask(KEYS)
-
-    def torchs():
-        query, key, value = (
-            getattr(layer, f"{name}_projection")(x).unflatten(-1, (-1, 4)).transpose(1, 2)
-            for name in ("query", "key", "value")
-        )
-        assert key.size(1) == num_kv_heads
-        attended = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, enable_gqa=True
-        )
-        return layer.output_projection(attended.transpose(1, 2).flatten(-2))
-
-    inputs = [x, *layer.parameters()]
+    query, key, value = (
+        getattr(layer, f"{name}_projection")(x).unflatten(-1, (-1, 4)).transpose(1, 2)
+        for name in ("query", "key", "value")
+    )
+    assert key.size(1) == num_kv_heads
+    attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, enable_gqa=True)
+    expected = layer.output_projection(attended.transpose(1, 2).flatten(-2))
     actual = output_of(layer(x, x, x, mask, return_weights=return_weights))
-    for got, expected in zip(
-        output_and_gradients(actual, inputs), output_and_gradients(torchs(), inputs), strict=True
-    ):
-        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-10)
+    inputs = [x, *layer.parameters()]
+    assert_equal_in_float64(
+        output_and_gradients(actual, inputs), output_and_gradients(expected, inputs)
+    )
 
 
 @torch.no_grad()
 def test_grouped_queries_keep_the_key_value_heads_alone_in_the_cache():
     layer, cache = grouped(rotary=RotaryPositions(4, layout="halves")), GrowingCache()
-    x = torch.randn(BATCH, KEYS, D_MODEL, dtype=torch.float64)
+    (x,) = draw((BATCH, KEYS, D_MODEL))
     parts = [
         layer(part, part, part, causal_mask(part.size(1), end), cache=cache)
         for part, end in zip(x.split([2, 1, 2], dim=1), (2, 3, 5), strict=True)
     ]
     torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, x, x, causal_mask(KEYS)))
-    none = torch.zeros(BATCH, KV_HEADS, 0, 4, dtype=torch.float64)
-    assert cache.update(none, none)[0].shape == (BATCH, KV_HEADS, KEYS, 4)
+    none = torch.zeros(BATCH, 2, 0, 4, dtype=torch.float64)
+    assert cache.update(none, none)[0].shape == (BATCH, 2, KEYS, 4)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"num_kv_heads": 4}, "num_heads=6 must be divisible by num_kv_heads=4"),
-        ({"num_kv_heads": 0}, "num_kv_heads must be at least 1, got 0"),
         ({"head_dim": 0}, "head_dim must be at least 1, got 0"),
         ({"head_dim": None, "d_model": 13}, "d_model=13 must be divisible by num_heads=6"),
     ],

@@ -9,6 +9,8 @@ from course_lib.layers.residual import LayerStack, Residual, check_norm_position
 from tests.course_lib.parity import randomise
 
 D_MODEL = 4
+X = torch.randn(2, 3, D_MODEL, dtype=torch.float64)
+at_each_norm_position = pytest.mark.parametrize("norm_position", ["pre", "post"])
 
 
 def build(norm_position, dropout=0.0):
@@ -16,32 +18,25 @@ def build(norm_position, dropout=0.0):
     return Residual(norm, norm_position=norm_position, dropout=dropout)
 
 
-def draw():
-    return torch.randn(2, 3, D_MODEL, dtype=torch.float64, requires_grad=True)
-
-
 def sublayer(x):
     return (2.0 * x + 1.0).tanh()
 
 
-def test_post_normalises_the_sum():
-    residual, x = build("post"), draw()
-    torch.testing.assert_close(residual(x, sublayer), residual.norm(x + sublayer(x)))
+@at_each_norm_position
+def test_adds_and_normalises_in_its_place(norm_position):
+    residual = build(norm_position)
+    norm = residual.norm
+    formulas = {"pre": X + sublayer(norm(X)), "post": norm(X + sublayer(X))}
+    torch.testing.assert_close(residual(X, sublayer), formulas[norm_position])
 
 
-def test_pre_normalises_what_the_sublayer_reads():
-    residual, x = build("pre"), draw()
-    torch.testing.assert_close(residual(x, sublayer), x + sublayer(residual.norm(x)))
-
-
-@pytest.mark.parametrize("norm_position", ["pre", "post"])
-def test_dropout_falls_on_the_sublayer_and_never_on_the_road(norm_position):
-    torch.manual_seed(0)
-    residual, x = build(norm_position, dropout=1.0), draw()
-    expected = x if norm_position == "pre" else residual.norm(x)
-    torch.testing.assert_close(residual(x, sublayer), expected)
+@at_each_norm_position
+def test_dropout_falls_on_the_sublayers_output_alone(norm_position):
+    residual = build(norm_position, dropout=1.0)
+    expected = X if norm_position == "pre" else residual.norm(X)
+    torch.testing.assert_close(residual(X, sublayer), expected)
     residual.eval()
-    assert not torch.allclose(residual(x, sublayer), expected)
+    assert not torch.allclose(residual(X, sublayer), expected)
 
 
 def test_a_stack_of_pre_norm_layers_ends_in_a_norm():
@@ -51,24 +46,20 @@ def test_a_stack_of_pre_norm_layers_ends_in_a_norm():
 
 
 @pytest.mark.parametrize(
-    "refuse",
+    ("refuse", "message"),
     [
-        lambda: build("before"),
-        lambda: final_norm(LayerNorm(D_MODEL), "before"),
-        lambda: check_norm_position("before"),
+        (lambda: build("before"), "norm_position must be 'pre' or 'post', got 'before'"),
+        (lambda: final_norm(nn.Identity(), "before"), "norm_position must be 'pre' or 'post'"),
+        (lambda: check_norm_position("before"), "norm_position must be 'pre' or 'post'"),
+        (lambda: build("pre", dropout=-0.1), r"between 0 and 1, but got -0\.1"),
     ],
 )
-def test_other_positions_are_refused(refuse):
-    with pytest.raises(ValueError, match="norm_position must be 'pre' or 'post', got 'before'"):
+def test_bad_settings_are_rejected(refuse, message):
+    with pytest.raises(ValueError, match=message):
         refuse()
 
 
-def test_dropout_must_be_a_share():
-    with pytest.raises(ValueError, match=r"between 0 and 1, but got -0\.1"):
-        build("pre", dropout=-0.1)
-
-
-def test_a_stack_hands_on_what_comes_beside_x():
+def test_a_stack_hands_further_arguments_to_each_layer():
     class Scaled(nn.Module):
         def forward(self, x, factor, *, plus=0.0):
             return factor * x + plus
