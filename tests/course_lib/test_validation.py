@@ -97,6 +97,7 @@ def test_invalid_values_are_rejected_by_name(changes, error, message):
 
 
 WRONG = {int: 8.0, float: math.nan, bool: 1}  # of other types: 3
+WRONG_BY_NAME = {"dropout": 1.0, "eps": 0.0, "init_std": 0.0, "rotary_base": 0.0}
 CONFIGS = [
     TransformerConfig(src_vocab_size=9, tgt_vocab_size=9),
     DecoderLMConfig(),
@@ -115,7 +116,7 @@ CONFIGS = [
 def test_every_config_of_the_course_is_strict_about_every_field(config):
     for field in dataclasses.fields(config):
         wrong = WRONG.get(field.type, 3)
-        for given in (wrong, "3", *[-1] * (field.type is int)):
+        for given in (wrong, WRONG_BY_NAME.get(field.name, "3"), *[-1] * (field.type is int)):
             with pytest.raises((TypeError, ValueError), match=f"^{field.name} must be "):
                 dataclasses.replace(config, **{field.name: given})
 

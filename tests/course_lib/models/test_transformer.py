@@ -3,6 +3,7 @@
 ``pretrained/test_marian.py`` compares the whole model with MarianMT.
 """
 
+import copy
 import math
 
 import pytest
@@ -16,15 +17,8 @@ from course_lib.layers.positional import LearnedPositions
 from course_lib.layers.residual import Residual
 from course_lib.layers.transformer_layers import Decoder, DecoderLayer, Encoder, EncoderLayer
 from course_lib.models.transformer import Transformer, TransformerConfig
-from tests.course_lib.parity import (
-    assert_as_exact_as,
-    assert_equal_in_float64,
-    output_and_gradients,
-    randomise,
-)
-from tests.course_lib.weights import (
-    copy_torch_transformer,
-)
+from tests.course_lib.parity import assert_parity, output_and_gradients, randomise
+from tests.course_lib.weights import copy_torch_transformer
 
 BATCH, SRC_LEN, TGT_LEN, D_MODEL, HEADS, D_FF, LAYERS = 2, 5, 4, 12, 3, 20, 2
 SRC_VOCAB, TGT_VOCAB, PAD = 11, 13, 0
@@ -58,7 +52,7 @@ def draw_vectors(length, dtype, seed):
 # --- parity with torch.nn ------------------------------------------------------------------------
 
 
-def build_torch_transformer(norm_position, activation, dtype):
+def build_torch_transformer(norm_position, activation) -> nn.Transformer:
     settings = {
         "dropout": 0.0,
         "activation": activation,
@@ -67,7 +61,6 @@ def build_torch_transformer(norm_position, activation, dtype):
     }
     # PyTorch's own stacks end in a norm even after post-norm layers; the paper's do not.
     norms = [nn.LayerNorm(D_MODEL) if norm_position == "pre" else None for _ in range(2)]
-    torch.manual_seed(1)
     encoder_layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, **settings)
     decoder_layer = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, **settings)
     model = nn.Transformer(
@@ -79,39 +72,38 @@ def build_torch_transformer(norm_position, activation, dtype):
         custom_decoder=nn.TransformerDecoder(decoder_layer, LAYERS, norms[1]),
         **settings,
     )
-    return randomise(model).to(dtype)
+    return randomise(model)
 
 
 @in_both_dtypes
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @at_each_norm_position
 def test_stacks_equal_torchs_forward_and_backward(norm_position, activation, dtype):
-    theirs_masks = {
-        "tgt_mask": ~causal_mask(TGT_LEN)[0, 0],
-        "src_key_padding_mask": SRC == PAD,
-        "memory_key_padding_mask": SRC == PAD,
-    }
-
-    def run_torch(dtype):
-        model = build_torch_transformer(norm_position, activation, dtype)
-        src, tgt = draw_vectors(SRC_LEN, dtype, 1), draw_vectors(TGT_LEN, dtype, 2)
-        return output_and_gradients(model(src, tgt, **theirs_masks), [src, tgt])
-
+    torchs = build_torch_transformer(norm_position, activation)
     settings = {"norm_position": norm_position, "activation": activation}
-    encoder = Encoder(LAYERS, D_MODEL, HEADS, D_FF, **settings).to(dtype)
-    decoder = Decoder(LAYERS, D_MODEL, HEADS, D_FF, **settings).to(dtype)
-    copy_torch_transformer(
-        encoder, decoder, build_torch_transformer(norm_position, activation, dtype)
-    )
-    src, tgt = draw_vectors(SRC_LEN, dtype, 1), draw_vectors(TGT_LEN, dtype, 2)
-    mask = padding_mask(SRC, PAD)
-    output = decoder(tgt, encoder(src, mask), causal_mask(TGT_LEN), mask)
-    actual = output_and_gradients(output, [src, tgt])
-    exact, reference = run_torch(torch.float64), run_torch(dtype)
-    if dtype == torch.float32:
-        assert_as_exact_as(reference, actual, exact)
-    else:
-        assert_equal_in_float64(actual, reference)
+    encoder = Encoder(LAYERS, D_MODEL, HEADS, D_FF, **settings)
+    decoder = Decoder(LAYERS, D_MODEL, HEADS, D_FF, **settings)
+    copy_torch_transformer(encoder, decoder, torchs)
+
+    def theirs(dtype):
+        src, tgt = draw_vectors(SRC_LEN, dtype, 1), draw_vectors(TGT_LEN, dtype, 2)
+        output = copy.deepcopy(torchs).to(dtype)(
+            src,
+            tgt,
+            tgt_mask=~causal_mask(TGT_LEN)[0, 0],
+            src_key_padding_mask=SRC == PAD,
+            memory_key_padding_mask=SRC == PAD,
+        )
+        return output_and_gradients(output, [src, tgt])
+
+    def ours(dtype):
+        src, tgt = draw_vectors(SRC_LEN, dtype, 1), draw_vectors(TGT_LEN, dtype, 2)
+        mask = padding_mask(SRC, PAD)
+        memory = encoder.to(dtype)(src, mask)
+        output = decoder.to(dtype)(tgt, memory, causal_mask(TGT_LEN), mask)
+        return output_and_gradients(output, [src, tgt])
+
+    assert_parity(ours, theirs, dtype)
 
 
 @pytest.mark.parametrize("kind", [EncoderLayer, DecoderLayer])
@@ -122,18 +114,24 @@ def test_layer_has_the_defaults_of_torch(kind):
     assert layer.feed_forward.activation is nn.functional.relu
 
 
-def test_epsilon_reaches_every_norm():
-    for stack in (Encoder, Decoder):
-        model = stack(2, D_MODEL, HEADS, D_FF, norm_position="pre", eps=0.25)
-        norms = [module for module in model.modules() if isinstance(module, LayerNorm)]
-        assert len(norms) == 2 * (2 if stack is Encoder else 3) + 1
-        assert all(norm.eps == 0.25 for norm in norms)
+@pytest.mark.parametrize(("stack", "sublayers"), [(Encoder, 2), (Decoder, 3)])
+def test_choices_reach_every_layer(stack, sublayers):
+    choices = {"norm_position": "pre", "eps": 0.25, "activation": "gelu", "dropout": 0.125}
+    modules = list(stack(2, D_MODEL, HEADS, D_FF, **choices).modules())
+    norms = [module for module in modules if isinstance(module, LayerNorm)]
+    residuals = [module for module in modules if isinstance(module, Residual)]
+    feed_forwards = [module for module in modules if isinstance(module, FeedForward)]
+    dropouts = [module for module in modules if isinstance(module, nn.Dropout)]
+    assert [norm.eps for norm in norms] == [0.25] * (2 * sublayers + 1)
+    assert [residual.norm_position for residual in residuals] == ["pre"] * 2 * sublayers
+    assert [layer.activation for layer in feed_forwards] == [nn.functional.gelu] * 2
+    assert [dropout.p for dropout in dropouts] == [0.125] * 2 * (sublayers + 1)
 
 
 # --- padding -------------------------------------------------------------------------------------
 
 
-def test_the_pad_id_alone_says_what_is_padding():
+def test_tokens_with_the_pad_id_are_padding():
     model = build(pad_id=5)
     assert SRC[0, -1] == 5
     shortened = model(SRC[:1, :-1], TGT[:1])
@@ -153,10 +151,9 @@ def test_forward_is_encode_then_decode():
     memory, mask = model.encode(SRC)
     assert memory.shape == (BATCH, SRC_LEN, D_MODEL)
     assert torch.equal(mask, padding_mask(SRC, PAD))
-    hidden = model.hidden(TGT, memory, mask)
-    assert hidden.shape == (BATCH, TGT_LEN, D_MODEL)
-    assert torch.equal(model.output_projection(hidden), model(SRC, TGT))
-    assert model(SRC, TGT).shape == (BATCH, TGT_LEN, TGT_VOCAB)
+    logits = model.output_projection(model.hidden(TGT, memory, mask))
+    assert torch.equal(logits, model(SRC, TGT))
+    assert logits.shape == (BATCH, TGT_LEN, TGT_VOCAB)
 
 
 def test_embeddings_are_scaled_and_positions_added():
@@ -214,40 +211,18 @@ def test_the_base_model_is_the_papers():
     assert config.activation == "relu"
 
 
-@pytest.mark.parametrize(
-    "place", ["dropout", "encoder.layers.0.attention_residual", "decoder.layers.1.feed_forward"]
-)
-def test_dropout_is_where_it_should_be(place):
+def test_dropout_falls_on_source_and_target_embeddings_in_training_alone():
     model = build(dropout=0.25)
-    assert torch.equal(model.eval()(SRC, TGT), model(SRC, TGT))
-    model.train()
-    module = model.get_submodule(place)
-    dropout = module if isinstance(module, nn.Dropout) else module.dropout
-    assert dropout.p == 0.25
-    for other in model.modules():  # silence all others
-        if isinstance(other, nn.Dropout) and other is not dropout:
-            other.p = 0.0
-    assert not torch.equal(model(SRC, TGT), model(SRC, TGT))
-
-
-def test_dropout_falls_on_source_and_target_embeddings():
-    model = build(dropout=0.25).train()
-    for module in model.modules():
-        if isinstance(module, nn.Dropout) and module is not model.dropout:
-            module.p = 0.0
+    dropouts = [module for module in model.modules() if isinstance(module, nn.Dropout)]
+    assert {dropout.p for dropout in dropouts} == {0.25}
+    for dropout in dropouts:
+        if dropout is not model.dropout:
+            dropout.p = 0.0
     memory, mask = model.encode(SRC)
     assert not torch.equal(model.encode(SRC)[0], memory)
     assert not torch.equal(model.hidden(TGT, memory, mask), model.hidden(TGT, memory, mask))
-
-
-def test_choices_reach_every_layer():
-    model = build(activation="gelu", norm_position="pre")
-    feed_forwards = [m for m in model.modules() if isinstance(m, FeedForward)]
-    residuals = [m for m in model.modules() if isinstance(m, Residual)]
-    assert len(feed_forwards) == 2 * LAYERS
-    assert len(residuals) == (2 + 3) * LAYERS
-    assert all(layer.activation is nn.functional.gelu for layer in feed_forwards)
-    assert all(layer.norm_position == "pre" for layer in residuals)
+    model.eval()
+    assert torch.equal(model(SRC, TGT), model(SRC, TGT))
 
 
 def test_every_parameter_gets_a_gradient():
@@ -262,78 +237,28 @@ def test_every_parameter_gets_a_gradient():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        *(({name: 0}, f"{name} must be at least 1, got 0") for name in (*SMALL, "max_length")),
         ({"num_heads": 5}, "d_model=12 must be divisible by num_heads=5"),
-        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
-        ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
-        ({"activation": "swish"}, "activation must be one of .* got 'swish'"),
-        ({"positions": "rotary"}, "positions must be one of .* got 'rotary'"),
-        ({"tied": "both"}, "tied must be one of .* got 'both'"),
-        ({"norm_position": "before"}, "norm_position must be one of .* got 'before'"),
         ({"d_model": 9}, "sinusoidal positions need an even d_model, got 9"),
         ({"tied": "all"}, "src_vocab_size=11 and tgt_vocab_size=13"),
         ({"pad_id": 11}, "pad_id must be a token id of both vocabularies, got 11"),
-        ({"pad_id": -1}, "pad_id must be at least 0, got -1"),
     ],
 )
-def test_bad_configurations_are_refused(change, message):
+def test_bad_configurations_are_rejected(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**(SMALL | change))
 
 
-@pytest.mark.parametrize("layer", [EncoderLayer, DecoderLayer])
-@pytest.mark.parametrize(
-    ("sizes", "settings", "message"),
-    [
-        ((12, 5, 8), {}, "d_model=12 must be divisible by num_heads=5"),
-        ((12, 3, 0), {}, "d_ff must be at least 1, got 0"),
-        ((12, 3, 8), {"norm_position": "mid"}, "norm_position must be 'pre' or 'post', got 'mid'"),
-        ((12, 3, 8), {"dropout": 2.0}, "between 0 and 1, but got 2.0"),
-        ((12, 3, 8), {"activation": "tanh"}, "activation must be one of"),
-        ((12, 3, 8), {"eps": 0.0}, "eps must be positive, got 0.0"),
-    ],
-)
-def test_bad_layers_are_refused(layer, sizes, settings, message):
-    with pytest.raises(ValueError, match=message):
-        layer(*sizes, **settings)
-
-
-def test_masks_that_are_not_boolean_are_refused():
-    x, memory = torch.zeros(1, 4, D_MODEL), torch.zeros(1, 5, D_MODEL)
-    ones = torch.ones(4, 4)
-    with pytest.raises(TypeError, match="mask must be boolean"):
-        Encoder(1, D_MODEL, HEADS, D_FF)(x, ones)
-    decoder = Decoder(1, D_MODEL, HEADS, D_FF)
-    with pytest.raises(TypeError, match="mask must be boolean"):
-        decoder(x, memory, ones)
-    with pytest.raises(TypeError, match="mask must be boolean"):
-        decoder(x, memory, None, torch.ones(4, 5))
-
-
-def test_bad_batches_are_refused():
+def test_bad_batches_are_rejected():
     model = build()
     with pytest.raises(ValueError, match="src and tgt must agree in batch, got 2 and 1"):
         model(SRC, TGT[:1])
-    with pytest.raises(ValueError, match="hold at least one token"):
-        model(SRC[:0], TGT[:0])
-    with pytest.raises(ValueError, match="hold at least one token"):
-        model(SRC, TGT[:, :0])
     with pytest.raises(IndexError, match="must lie in 0 to 10, got 0 to 12"):
         model(TGT, TGT)
     with pytest.raises(IndexError, match="must lie in 0 to 12"):
         model(SRC, TGT + 1)
-    with pytest.raises(TypeError, match="token_ids must be int64 or int32"):
-        model(SRC.float(), TGT)
     with pytest.raises(ValueError, match="positions end at max_length=4, got a sequence of 5"):
         build(positions="learned", max_length=4)(SRC, TGT)
-
-
-@pytest.mark.parametrize(("rows", "sources"), [(3, 1), (1, 3), (2, 3)])
-def test_a_memory_of_another_batch_is_refused(rows, sources):
-    memory, tgt = torch.zeros(sources, 4, 8), torch.ones(rows, 2, dtype=torch.int64)
-    model = Transformer(
-        TransformerConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=8, num_heads=2, d_ff=8)
-    )
-    message = f"tgt and memory must agree in batch, got {rows} and {sources}"
-    with pytest.raises(ValueError, match=message):
-        model.hidden(tgt, memory)
+    for rows, sources in [(2, 1), (1, 2)]:
+        message = f"tgt and memory must agree in batch, got {rows} and {sources}"
+        with pytest.raises(ValueError, match=message):
+            model.hidden(TGT[:rows], torch.zeros(sources, 4, D_MODEL))
