@@ -18,18 +18,10 @@ from tests.course_lib.parity import assert_every_parameter_gets_a_gradient
 
 VOCABULARY = caption_vocabulary()
 PAD_ID, BOS_ID, EOS_ID = VOCABULARY.encode(["<pad>", "<start>", "<end>"])
-with_each_decoder = pytest.mark.parametrize("kind", [RecurrentDecoder, AttentionDecoder])
 
 
 def draw(batch_size=8, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return draw_captioned_pictures(batch_size, generator=generator)
-
-
-def build(kind=AttentionDecoder, width=16) -> CaptionModel:
-    torch.manual_seed(0)
-    encoder = ConvEncoder(width, channels=8)
-    return CaptionModel(encoder, kind(len(VOCABULARY.tokens), 12, 24, encoder.d_memory))
+    return draw_captioned_pictures(batch_size, generator=torch.Generator().manual_seed(seed))
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -68,7 +60,7 @@ def test_same_seed_same_batch():
     assert not torch.equal(one.pictures, other.pictures)
 
 
-def test_refuses_an_empty_batch():
+def test_an_empty_batch_is_rejected():
     with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
         draw(0)
 
@@ -109,25 +101,18 @@ def test_encoder_equals_its_formula():
     torch.testing.assert_close(encoder(pictures).memory, expected)
 
 
-@with_each_decoder
-def test_model_is_its_parts_and_sees_the_picture(kind):
-    model, batch = build(kind), draw()
+@pytest.mark.parametrize("kind", [RecurrentDecoder, AttentionDecoder])
+def test_model_sees_the_picture_and_every_parameter_gets_a_gradient(kind):
+    encoder, batch = ConvEncoder(16, channels=8), draw()
+    model = CaptionModel(encoder, kind(len(VOCABULARY.tokens), 12, 24, encoder.d_memory))
     logits = model(batch.pictures, batch.tgt[:, :-1])
-    assert logits.shape == (8, batch.tgt.size(1) - 1, len(VOCABULARY.tokens))
-    expected = model.decoder(batch.tgt[:, :-1], model.encoder(batch.pictures))
+    expected = model.decoder(batch.tgt[:, :-1], encoder(batch.pictures))
     assert torch.equal(logits, expected)
-    others = model(batch.pictures.flip(0), batch.tgt[:, :-1])
-    assert not torch.allclose(others, logits)
-
-
-@with_each_decoder
-def test_every_parameter_gets_a_gradient(kind):
-    model, batch = build(kind), draw()
-    logits = model(batch.pictures, batch.tgt[:, :-1])
+    assert not torch.allclose(model(batch.pictures.flip(0), batch.tgt[:, :-1]), logits)
     assert_every_parameter_gets_a_gradient(model, logits, batch.tgt[:, 1:])
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (1, 1, 8, 8), (0, 3, 8, 8), (1, 3, 0, 8)])
-def test_refuses_what_is_no_picture(shape):
+def test_what_is_no_picture_is_rejected(shape):
     with pytest.raises(ValueError, match="pictures must be"):
         ConvEncoder(4)(torch.zeros(shape))
