@@ -28,7 +28,6 @@ NAMES = {
     "mlp.down_proj": "ffn_down",
     "model.layers": "blk",
 }
-TYPES = ("Q4_0", "Q4_1", "Q8_0", "F16", "F32")
 
 
 def build(kind: str):
@@ -50,22 +49,34 @@ def build(kind: str):
     return randomise(getattr(transformers, f"{kind}ForCausalLM")(config).eval(), std=0.2)
 
 
-def permute(rows: np.ndarray, heads: int) -> np.ndarray:
-    """Return a projection's rows in llama.cpp's order for rotary positions.
+def to_neighbours(rows: np.ndarray, heads: int) -> np.ndarray:
+    """Reorder a projection's rows as llama.cpp stores them: the pairs of rotary positions adjacent.
 
     Copied from llama.cpp, convert_hf_to_gguf.py, ``LlamaModel.permute``.
     """
-    return (
-        rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:])
-        .swapaxes(1, 2)
-        .reshape(rows.shape)
-    )
+    pairs = rows.reshape(heads, 2, rows.shape[0] // heads // 2, -1)
+    return pairs.swapaxes(1, 2).reshape(rows.shape)
+
+
+def from_neighbours(rows: np.ndarray, heads: int) -> np.ndarray:
+    """Undo ``to_neighbours``."""
+    pairs = rows.reshape(heads, rows.shape[0] // heads // 2, 2, -1)
+    return pairs.swapaxes(1, 2).reshape(rows.shape)
 
 
 @torch.no_grad()
-def write(path, model, kind: str, type_name="F32", permuted=True, **changes) -> None:
-    """Write a model as llama.cpp does, and round the model's weights to those of the file."""
-    writer = gguf.GGUFWriter(path, kind.lower())
+def write_gguf(path, model, architecture, type_name="F32", *, reorder=True, **settings) -> None:
+    """Write a GGUF file as llama.cpp does; round the model's weights to the numbers in the file.
+
+    Args:
+        path: The file to write.
+        model: A model of `transformers`; its weights change in place.
+        architecture: The architecture that the file names, such as ``llama``.
+        type_name: The type of the stored matrices, such as ``Q4_0``.
+        reorder: Whether the rows of queries and keys are stored as by ``to_neighbours``.
+        settings: Replace metadata of the file by name; None leaves an entry out.
+    """
+    writer = gguf.GGUFWriter(path, architecture)
     settings = {
         "context_length": 32,
         "embedding_length": D_MODEL,
@@ -75,62 +86,51 @@ def write(path, model, kind: str, type_name="F32", permuted=True, **changes) -> 
         "attention.head_count_kv": KV_HEADS,
         "rope.dimension_count": 16,
         "attention.key_length": 16,
-    } | changes
+    } | settings
     for name, value in settings.items():
         if isinstance(value, str):
-            writer.add_string(f"{kind.lower()}.{name}", value)
+            writer.add_string(f"{architecture}.{name}", value)
         elif value is not None:
-            writer.add_uint32(f"{kind.lower()}.{name}", value)
+            writer.add_uint32(f"{architecture}.{name}", value)
     writer.add_rope_freq_base(500.0)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list([f"t{i}" for i in range(13)])
     for name, parameter in model.named_parameters():
+        heads = {"q_proj": HEADS, "k_proj": KV_HEADS}.get(name.split(".")[-2]) if reorder else None
         numbers = parameter.numpy().copy()
-        heads = {"q_proj": HEADS, "k_proj": KV_HEADS}.get(name.split(".")[-2])
-        if heads and permuted:
-            numbers = permute(numbers, heads)
-        kept = gguf.GGMLQuantizationType["F32" if numbers.ndim == 1 else type_name]
-        data = gguf.quantize(numbers, kept)
-        rounded = gguf.dequantize(data, kept).reshape(numbers.shape)
-        if heads and permuted:
-            rounded = (
-                rounded.reshape(heads, rounded.shape[0] // heads // 2, 2, -1)
-                .swapaxes(1, 2)
-                .reshape(rounded.shape)
-            )
-        parameter.copy_(torch.from_numpy(np.array(rounded)))
-        theirs = name
+        stored_type = gguf.GGMLQuantizationType["F32" if numbers.ndim == 1 else type_name]
+        data = gguf.quantize(to_neighbours(numbers, heads) if heads else numbers, stored_type)
+        rounded = np.array(gguf.dequantize(data, stored_type)).reshape(numbers.shape)
+        parameter.copy_(torch.from_numpy(from_neighbours(rounded, heads) if heads else rounded))
         for hugging_face, short in NAMES.items():
-            theirs = theirs.replace(hugging_face, short)
-        writer.add_tensor(theirs, data, raw_dtype=kept)
+            name = name.replace(hugging_face, short)
+        writer.add_tensor(name, data, raw_dtype=stored_type)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
 
 
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.gguf"
+
+
+@pytest.mark.parametrize("type_name", ["Q4_0", "Q4_1", "Q8_0", "F16", "F32"])
 @torch.no_grad()
-def test_logits_are_those_of_transformers_on_the_rounded_weights(type_name, tmp_path):
+def test_logits_are_those_of_transformers_on_the_rounded_weights(type_name, path):
     theirs = build("Llama")
     exact = theirs(TOKEN_IDS).logits
-    write(tmp_path / "model.gguf", theirs, "Llama", type_name)
-    model = ours.GGUFFile(tmp_path / "model.gguf").load_model()
+    write_gguf(path, theirs, "llama", type_name)
+    file = ours.GGUFFile(path)
+    model, (config, weights) = file.load_model(), file.load_weights()
+    assert model.config == config
     assert model.config.tied
     assert not model.training
     logits = theirs(TOKEN_IDS).logits
     torch.testing.assert_close(model(TOKEN_IDS), logits, rtol=0, atol=2e-5)
     assert torch.equal(logits, exact) == (type_name == "F32")
-
-
-@torch.no_grad()
-def test_weights_have_the_names_and_values_of_the_model(tmp_path):
-    write(tmp_path / "model.gguf", build("Llama"), "Llama")
-    file = ours.GGUFFile(tmp_path / "model.gguf")
-    config, weights = file.load_weights()
-    model = file.load_model()
-    assert config == model.config
     expected = model.state_dict()
     assert weights.keys() == expected.keys()
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
@@ -138,40 +138,37 @@ def test_weights_have_the_names_and_values_of_the_model(tmp_path):
 
 @pytest.mark.parametrize("kind", ["Qwen2", "Qwen3"])
 @torch.no_grad()
-def test_rows_of_other_architectures_stay(kind, tmp_path):
+def test_rows_of_other_architectures_stay(kind, path):
     theirs = build(kind)
-    write(tmp_path / "model.gguf", theirs, kind, permuted=False)
-    model = ours.GGUFFile(tmp_path / "model.gguf").load_model()
+    write_gguf(path, theirs, kind.lower(), reorder=False)
+    model = ours.GGUFFile(path).load_model()
     assert not model.config.tied
     torch.testing.assert_close(model(TOKEN_IDS), theirs(TOKEN_IDS).logits, rtol=0, atol=2e-5)
 
 
 @pytest.mark.parametrize(
-    ("kind", "changes", "message"),
+    ("architecture", "settings", "message"),
     [
-        ("Bert", {}, r"general\.architecture in .* must be one of .*, got 'bert'"),
-        ("Llama", {"rope.scaling.type": "yarn"}, r"llama\.rope\.scaling\.type in .*, got 'yarn'"),
-        ("Llama", {"expert_count": 8}, r"llama\.expert_count in .* must be 0, got 8"),
-        ("Llama", {"rope.dimension_count": 8}, r"dimension_count in .* must be 16, got 8"),
-        ("Llama", {"block_count": None}, r"must say llama\.block_count"),
-        ("Llama", {"block_count": 4}, "lacks layers.3"),
+        ("bert", {}, r"general\.architecture in .* must be one of .*, got 'bert'"),
+        ("llama", {"rope.scaling.type": "yarn"}, r"llama\.rope\.scaling\.type in .*, got 'yarn'"),
+        ("llama", {"expert_count": 8}, r"llama\.expert_count in .* must be 0, got 8"),
+        ("llama", {"rope.dimension_count": 8}, r"dimension_count in .* must be 16, got 8"),
+        ("llama", {"block_count": None}, r"must say llama\.block_count"),
+        ("llama", {"block_count": 4}, "lacks layers.3"),
     ],
 )
-def test_unsupported_setting_is_named(kind, changes, message, tmp_path):
-    write(tmp_path / "model.gguf", build("Llama"), kind, **changes)
+def test_unsupported_setting_is_named(architecture, settings, message, path):
+    write_gguf(path, build("Llama"), architecture, **settings)
     with pytest.raises(ValueError, match=message):
-        ours.GGUFFile(tmp_path / "model.gguf").load_model()
+        ours.GGUFFile(path).load_model()
 
 
-@pytest.mark.parametrize("kept", [0, 3, 200, 2000])
-def test_broken_file_is_rejected(kept, tmp_path):
-    write(tmp_path / "model.gguf", build("Llama"), "Llama")
-    whole = (tmp_path / "model.gguf").read_bytes()
-    (tmp_path / "model.gguf").write_bytes(whole[:kept])
-    with pytest.raises(ValueError, match="must be a whole GGUF file"):
-        ours.GGUFFile(tmp_path / "model.gguf")
-
-
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"none\.gguf is none"):
-        ours.GGUFFile(tmp_path / "none.gguf")
+def test_broken_and_missing_files_are_rejected(path):
+    with pytest.raises(FileNotFoundError, match=r"model\.gguf is none"):
+        ours.GGUFFile(path)
+    write_gguf(path, build("Llama"), "llama")
+    whole = path.read_bytes()
+    for kept in (0, 3, 200, 2000):
+        path.write_bytes(whole[:kept])
+        with pytest.raises(ValueError, match="must be a whole GGUF file"):
+            ours.GGUFFile(path)

@@ -1,4 +1,4 @@
-"""Is a GPT-2 that `transformers` saved read as it was written, and every other model refused?"""
+"""Is a GPT-2 that `transformers` saved read as it was written, and every other model rejected?"""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import transformers
 
 from course_lib.models.gpt import DecoderLMConfig
 from course_lib.models.pretrained.gpt2 import from_huggingface
-from tests.course_lib.parity import output_and_gradients, randomise
+from tests.course_lib.parity import assert_equal_in_float64, output_and_gradients, randomise
 from tests.course_lib.saved_folder import change_config, change_tensors
 
 TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5, 9], [2, 6, 5, 3, 5, 8]])
@@ -50,16 +50,13 @@ def test_logits_and_gradients_are_those_of_transformers(theirs, folder):
     assert ours.config == DecoderLMConfig(**OURS)
     assert not ours.training
     assert ours.output_projection.weight is ours.embedding.weight
-    assert ours.embedding.weight.dtype == torch.float64
-    exact = output_and_gradients(
+    logits, *expected = output_and_gradients(
         theirs(TOKEN_IDS).logits,
         [theirs.transformer.wte.weight, theirs.transformer.h[10].attn.c_attn.bias],
     )
     query_bias = ours.layers[10].self_attention.query_projection.bias
     actual = output_and_gradients(ours(TOKEN_IDS), [ours.embedding.weight, query_bias])
-    exact[2] = exact[2][:12]
-    for got, truth in zip(actual, exact, strict=True):
-        torch.testing.assert_close(got, truth, rtol=1e-9, atol=1e-10)
+    assert_equal_in_float64(actual, [logits, expected[0], expected[1][:12]])
 
 
 def test_reads_the_names_that_the_hub_has(theirs, folder):
@@ -91,13 +88,7 @@ def test_reads_pickled_tensors_with_the_head_written_out(theirs, folder):
         ("tie_word_embeddings", False),
     ],
 )
-def test_other_kinds_of_models_are_refused(folder, name, value):
+def test_other_kinds_of_models_are_rejected(folder, name, value):
     change_config(folder, **{name: value})
     with pytest.raises(ValueError, match=f"{name} in .*config.json must be .*, got {value!r}"):
-        from_huggingface(folder)
-
-
-def test_head_of_its_own_is_rejected(folder):
-    change_tensors(folder, lambda tensors: tensors | {"lm_head.weight": torch.ones(13, 12)})
-    with pytest.raises(ValueError, match=r"lm_head\.weight must equal wte"):
         from_huggingface(folder)
