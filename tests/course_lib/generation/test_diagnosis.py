@@ -24,17 +24,16 @@ def garden_path() -> LanguageTable:
     return language
 
 
+def run(language, output, reference, **options):
+    """Diagnose an output after PROMPT, by default by total log-probabilities."""
+    options = {"eos_id": EOS, "length_penalty": TOTAL} | options
+    return diagnose(language.begin(), PROMPT, output=output, reference=reference, **options)
+
+
 def test_blames_the_search_that_missed_what_the_model_prefers():
     language = garden_path()
     output = greedy(language.begin(), PROMPT, eos_id=EOS, max_new_tokens=4)[0].tokens
-    found = diagnose(
-        language.begin(),
-        PROMPT,
-        output=output,
-        reference=(3, EOS),
-        eos_id=EOS,
-        length_penalty=TOTAL,
-    )
+    found = run(language, output, (3, EOS))
     assert found.fault is Fault.SEARCH
     assert found.reference.log_probability > found.output.log_probability
     # The remedy is the one that the diagnosis names: a wider beam finds the reference.
@@ -44,42 +43,27 @@ def test_blames_the_search_that_missed_what_the_model_prefers():
     assert wider.tokens == (3, EOS)
 
 
-def test_blames_the_model_that_prefers_its_own_output():
-    found = diagnose(
-        garden_path().begin(),
-        PROMPT,
-        output=(3, EOS),
-        reference=(2, 2, 2, EOS),
-        eos_id=EOS,
-        length_penalty=TOTAL,
-    )
+def test_blames_the_model_that_prefers_its_own_output_or_finds_both_as_good():
+    found = run(garden_path(), (3, EOS), (2, 2, 2, EOS))
     assert found.fault is Fault.MODEL
     assert found.output.tokens == (3, EOS)
     assert found.reference.tokens == (2, 2, 2, EOS)
-
-
-def test_blames_the_model_when_it_finds_both_as_good():
-    language = LanguageTable(5, spread=0.0)
-    found = diagnose(language.begin(), PROMPT, output=[3, EOS], reference=[2, EOS], eos_id=EOS)
+    found = run(LanguageTable(5, spread=0.0), [3, EOS], [2, EOS])
     assert found.reference.score == found.output.score
     assert found.fault is Fault.MODEL
 
 
 def test_blames_nothing_when_the_output_is_the_reference():
-    found = diagnose(garden_path().begin(), PROMPT, output=[3, EOS], reference=(3, EOS), eos_id=EOS)
-    assert found.fault is Fault.NONE
+    assert run(garden_path(), [3, EOS], (3, EOS)).fault is Fault.NONE
 
 
-def test_compares_what_the_search_looked_for():
+def test_compares_the_scores_that_the_search_maximises():
     # Six sure tokens after one less likely: less probable as a whole, more so by the token.
     language = LanguageTable(3, spread=0.0)
     language.logits[:, :, 2] = 1.0
     long, short = (2,) * 6, (1,)
-    by_total = diagnose(
-        language.begin(), PROMPT, output=short, reference=long, eos_id=EOS, length_penalty=TOTAL
-    )
+    assert run(language, short, long).fault is Fault.MODEL
     by_token = diagnose(language.begin(), PROMPT, output=short, reference=long, eos_id=EOS)
-    assert by_total.fault is Fault.MODEL
     assert by_token.fault is Fault.SEARCH
     assert by_token.reference.score == pytest.approx(by_token.reference.log_probability / 6)
     assert by_token.output.score == by_token.output.log_probability
@@ -97,26 +81,22 @@ def test_scores_equal_a_plain_loop_whatever_the_lengths():
         assert found.score == found.log_probability
 
 
-def test_prompt_of_two_rows_is_rejected():
-    with pytest.raises(ValueError, match=r"prompt must be \(1, prompt_len\), got \(2, 1\)"):
-        score_sequences(LanguageTable(3).begin(), torch.tensor([[1], [1]]), [[1]], eos_id=EOS)
-
-
-@pytest.mark.parametrize("sequences", [[], [[1], []]])
-def test_refuses_empty_sequences(sequences):
-    with pytest.raises(ValueError, match="at least one token"):
-        score_sequences(LanguageTable(3).begin(), PROMPT, sequences, eos_id=EOS)
-
-
-def test_refuses_what_goes_on_after_the_end():
-    with pytest.raises(ValueError, match="goes on after the end token 0"):
-        diagnose(
-            LanguageTable(3).begin(), PROMPT, output=[1, EOS, 2], reference=[1, EOS], eos_id=EOS
-        )
+@pytest.mark.parametrize(
+    ("prompt", "sequences", "message"),
+    [
+        ([[1], [1]], [[1]], r"prompt must be \(1, prompt_len\), got \(2, 1\)"),
+        ([[1]], [], "at least one token"),
+        ([[1]], [[1], []], "at least one token"),
+        ([[1]], [[1, EOS, 2], [1, EOS]], "goes on after the end token 0"),
+    ],
+)
+def test_sequences_that_cannot_be_scored_are_rejected(prompt, sequences, message):
+    with pytest.raises(ValueError, match=message):
+        score_sequences(LanguageTable(3).begin(), torch.tensor(prompt), sequences, eos_id=EOS)
 
 
 @pytest.mark.parametrize("logits", NO_DISTRIBUTIONS.values(), ids=NO_DISTRIBUTIONS)
-def test_logits_that_give_no_distribution_are_refused(logits):
+def test_logits_that_give_no_distribution_are_rejected(logits):
     model = breaking(logits, row=-1, step=2)
     with pytest.raises(ValueError, match="step 2: the model's logits give no distribution"):
         score_sequences(model, torch.tensor([[0]]), [[1, 2], [0, 1]], eos_id=None)

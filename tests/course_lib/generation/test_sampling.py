@@ -20,20 +20,18 @@ LOGITS = torch.tensor([0.3, -1.0, 1.2, 0.0, 2.0, -0.4], dtype=torch.float64)
 DRAWS = 20_000
 
 
-def constant(tokens):
-    """Return the same logits after every token: the next one depends on no earlier one."""
-    return LOGITS.expand(*tokens.shape, -1)
+def seeded(seed=0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
 
 
-def frequencies(seed=0, **options) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    prompt = torch.zeros(DRAWS // 4, 1, dtype=torch.int64)
+def frequencies(**options) -> torch.Tensor:
+    """Return how often each token is drawn where LOGITS follow every token."""
     found = sample(
-        UncachedModel(constant),
-        prompt,
+        UncachedModel(lambda tokens: LOGITS.expand(*tokens.shape, -1)),
+        torch.zeros(DRAWS // 4, 1, dtype=torch.int64),
         eos_id=None,
         max_new_tokens=4,
-        generator=generator,
+        generator=seeded(),
         **options,
     )
     tokens = torch.tensor([h.tokens for h in found]).flatten()
@@ -64,8 +62,7 @@ def test_temperature_comes_first_then_top_k_then_top_p():
 
 
 def test_top_k_and_top_p_equal_transformers():
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(50, 30, generator=generator) * 3
+    logits = torch.randn(50, 30, generator=seeded()) * 3
     for k in (1, 2, 7, 30, 99):
         assert torch.equal(keep_top_k(logits, k), TopKLogitsWarper(k)(None, logits))
     for p in (0.05, 0.3, 0.8, 0.99):
@@ -88,7 +85,7 @@ def test_reports_the_models_own_log_probability():
         prompts,
         eos_id=EOS,
         max_new_tokens=6,
-        generator=torch.Generator().manual_seed(4),
+        generator=seeded(4),
         temperature=1.7,
         top_k=4,
         top_p=0.95,
@@ -113,7 +110,7 @@ def test_same_seed_same_sample_and_the_global_seed_stays():
             torch.full((8, 1), START),
             eos_id=EOS,
             max_new_tokens=9,
-            generator=torch.Generator().manual_seed(seed),
+            generator=seeded(seed),
         )
 
     torch.manual_seed(5)
@@ -127,25 +124,21 @@ def test_same_seed_same_sample_and_the_global_seed_stays():
 def test_stops_reading_when_all_have_ended():
     language = LanguageTable(4)
     language.logits[:, :, EOS] = 60.0
-    model = language.begin()
-    generator = torch.Generator().manual_seed(0)
-    prompt = torch.tensor([[2], [3]])
-    found = sample(model, prompt, eos_id=EOS, max_new_tokens=50, generator=generator)
+    model, prompt = language.begin(), torch.tensor([[2], [3]])
+    found = sample(model, prompt, eos_id=EOS, max_new_tokens=50, generator=seeded())
     assert [h.tokens for h in found] == [(EOS,), (EOS,)]
     assert torch.equal(model.tokens, prompt)
 
 
-@pytest.mark.parametrize(
-    "search", [greedy, partial(sample, generator=torch.Generator().manual_seed(0))]
-)
-def test_without_an_end_nobody_asks_whether_it_came(monkeypatch, search):
-    """On a GPU the answer would keep each step waiting for the one before."""
+@pytest.mark.parametrize("search", [greedy, partial(sample, generator=seeded())])
+def test_without_an_end_token_no_tensor_is_read(monkeypatch, search):
+    """On a GPU each step would wait for the one before."""
 
-    def asked(_):
+    def fail(_):
         raise AssertionError("a tensor was read")
 
     model = UncachedModel(lambda tokens: torch.zeros(*tokens.shape, 5))
-    monkeypatch.setattr(torch.Tensor, "__bool__", asked)
+    monkeypatch.setattr(torch.Tensor, "__bool__", fail)
     (found,) = search(model, torch.tensor([[START]]), eos_id=None, max_new_tokens=3)
     assert len(found.tokens) == 3
 
@@ -160,38 +153,25 @@ def test_without_an_end_nobody_asks_whether_it_came(monkeypatch, search):
         ("top_k", 0, "k must"),
         ("top_p", 0.0, "p must"),
         ("top_p", 1.1, "p must"),
-        ("max_new_tokens", 0, "max_new_tokens"),
     ],
 )
-def test_errors(option, value, name):
-    arguments = {
-        "prompt": torch.tensor([[START]]),
-        "eos_id": EOS,
-        "max_new_tokens": 3,
-        "generator": torch.Generator(),
-    }
+def test_settings_out_of_range_are_rejected(option, value, name):
+    options = {"eos_id": EOS, "max_new_tokens": 3, "generator": seeded()} | {option: value}
     with pytest.raises(ValueError, match=name):
-        sample(LanguageTable(3).begin(), **(arguments | {option: value}))
+        sample(LanguageTable(3).begin(), torch.tensor([[START]]), **options)
 
 
 @pytest.mark.parametrize("logits", NO_DISTRIBUTIONS.values(), ids=NO_DISTRIBUTIONS)
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.9}], ids=str)
-def test_logits_that_give_no_distribution_are_refused(logits, options):
+def test_logits_that_give_no_distribution_are_rejected(logits, options):
     model, prompt = breaking(logits, row=0, step=2), torch.zeros(2, 1, dtype=torch.int64)
-    dice = torch.Generator().manual_seed(0)
+    options = {"eos_id": None, "max_new_tokens": 3, "generator": seeded()} | options
     with pytest.raises(ValueError, match="row 0, step 2: the model's logits give no distribution"):
-        sample(model, prompt, eos_id=None, max_new_tokens=3, generator=dice, **options)
+        sample(model, prompt, **options)
 
 
 def test_no_temperature_is_too_low():
     model = UncachedModel(lambda tokens: torch.tensor([-2.0, 5.0, 1.0]).expand(*tokens.shape, 3))
-    dice = torch.Generator().manual_seed(0)
-    found = sample(
-        model,
-        torch.zeros(1, 1, dtype=torch.int64),
-        eos_id=None,
-        max_new_tokens=5,
-        generator=dice,
-        temperature=1e-42,
-    )
-    assert found[0].tokens == (1,) * 5
+    options = {"max_new_tokens": 5, "generator": seeded(), "temperature": 1e-42}
+    (found,) = sample(model, torch.tensor([[START]]), eos_id=None, **options)
+    assert found.tokens == (1,) * 5
