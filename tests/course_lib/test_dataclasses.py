@@ -22,10 +22,7 @@ def dataclasses_with_tensors():
 
 
 FOUND = list(dataclasses_with_tensors())
-
-
-def test_there_are_some():
-    assert {"Batch", "AlignedBatch"} <= {found.__name__ for found in FOUND}
+assert len(FOUND) > 2
 
 
 @pytest.mark.parametrize("found", FOUND, ids=lambda found: found.__qualname__)
