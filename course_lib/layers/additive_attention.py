@@ -63,15 +63,15 @@ class AdditiveAttention(nn.Module):
         keys: Tensor | None = None,
         return_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Look at the memory with each query.
+        """Average the memory for each query.
 
         Args:
             query: ``(batch, query_len, d_query)``.
             memory: ``(batch, key_len, d_memory)``.
             mask: Boolean ``(batch or 1, query_len or 1, key_len or 1)``, True where a query may
                 attend. A query that may attend to nothing gets weights and a context of zero.
-            keys: ``(batch, key_len, d_attention)``, the memory as ``key_projection`` gave it, if it
-                is at hand: a decoder needs it at every step, and it never changes.
+            keys: ``key_projection`` of the memory, ``(batch, key_len, d_attention)``, computed
+                once by a decoder, which needs them at every step; computed here if None.
             return_weights: Also return the weights.
 
         Returns:
@@ -102,14 +102,9 @@ class AdditiveAttention(nn.Module):
         return (context, weights) if return_weights else context
 
     def align(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Score how well each query and each key go together.
+        """Return the alignment model's scores e, ``(batch, query_len, key_len)``.
 
-        Args:
-            query: ``(batch, query_len, d_query)``.
-            keys: ``(batch, key_len, d_attention)``, the memory as ``key_projection`` gave it.
-
-        Returns:
-            ``(batch, query_len, key_len)``, any real numbers.
+        ``keys``, ``(batch, key_len, d_attention)``, are ``key_projection`` of the memory.
         """
         projected = self.query_projection(query)  # (batch, query_len, d_attention)
         pairs = projected[:, :, None] + keys[:, None]  # (batch, query_len, key_len, d_attention)

@@ -87,7 +87,7 @@ def scaled_dot_product_attention(
             f"key and value must agree in key_len, got {key.size(-2)} and {value.size(-2)}"
         )
     check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)
-    # Nobody asks for the weights: PyTorch's fused kernel gives the same without storing them.
+    # Without the weights: PyTorch's fused kernel computes the same output without storing them.
     if not return_weights:
         return fused_attention(query, key, value, mask)
 
@@ -195,27 +195,18 @@ class MultiHeadAttention(nn.Module):
 
 
 class CachedAttention(MultiHeadAttention):
-    """Multi-head attention with a memory for keys and values, and rotary positions if wanted.
+    """Multi-head attention with a cache of keys and values, and optional rotary positions.
 
-    It has the parameters of ``MultiHeadAttention``, and without a cache computes the same.
+    It has the other arguments, attributes and errors of ``MultiHeadAttention``, and without a cache
+    computes the same.
 
     >>> attention = CachedAttention(d_model=8, num_heads=2, rotary=RotaryPositions(4))
     >>> x = torch.randn(3, 5, 8)
     >>> attention(x, x, x, cache=None).shape
     torch.Size([3, 5, 8])
 
-    Args:
-        d_model: Width of queries, keys, values and output; divisible by ``num_heads``.
-        num_heads: Number of heads.
-        bias: Whether the four projections have biases.
-        rotary: Turns queries and keys by their positions; None turns nothing. Only for
-            self-attention: queries and keys count from the same start.
-
-    Attributes:
-        rotary: As given.
-
-    Raises:
-        ValueError: ``num_heads`` is not positive or does not divide ``d_model``.
+    The further argument and attribute ``rotary`` turns queries and keys by their positions; None
+    turns nothing. It is for self-attention only: queries and keys count from the same start.
 
     Source: Vaswani et al. (2017), section 3.2.2; Shazeer (2019), section 2.4;
         chapter "Caching keys and values".
@@ -246,12 +237,12 @@ class CachedAttention(MultiHeadAttention):
 
         Args:
             query: ``(batch, query_len, d_model)``.
-            key: ``(batch, new_len, d_model)``; left unread where ``cache.final`` has the keys.
-            value: ``(batch, new_len, d_model)``, likewise.
+            key: ``(batch, new_len, d_model)``; ignored if ``cache.final`` holds the keys.
+            value: ``(batch, new_len, d_model)``; ignored likewise.
             mask: As in ``MultiHeadAttention``; key_len counts the cached keys as well.
             return_weights: Also return the weights of each head.
-            cache: Keys and values of earlier steps; it takes in the new ones. None if there were
-                no earlier steps.
+            cache: Keys and values of earlier steps, to which the new ones are added; None without
+                earlier steps.
 
         Returns:
             The output ``(batch, query_len, d_model)``; with ``return_weights`` the pair of output
@@ -318,7 +309,7 @@ class GroupedQueryAttention(CachedAttention):
         head_dim: Width of a head; ``d_model // num_heads`` if None.
         bias: Whether the projections of queries, keys and values have biases.
         output_bias: Whether the output projection has a bias.
-        rotary: Rotary positions of queries and keys; None for none.
+        rotary: Rotary positions of queries and keys, or None.
         query_key_norm: Whether each head's queries and keys are RMS-normalised, as in Qwen3.
         eps: Added to the denominator of these normalisations.
 
@@ -378,18 +369,9 @@ class NormalizedHeads(nn.Linear):
     >>> NormalizedHeads(8, 6, head_dim=3)(torch.randn(2, 5, 8)).shape
     torch.Size([2, 5, 6])
 
-    Args:
-        in_features: Width of the input.
-        out_features: Width of all heads together; divisible by ``head_dim``.
-        head_dim: Width of a head.
-        bias: Whether the projection has a bias.
-        eps: Added to the denominator of the normalisation.
-
-    Attributes:
-        norm: ``RMSNorm(head_dim)``, one weight for all heads.
-
-    Raises:
-        ValueError: ``head_dim`` does not divide ``out_features``.
+    ``in_features`` is the width of the input, ``out_features`` that of all heads together; it must
+    be divisible by ``head_dim``. ``norm`` is an ``RMSNorm(head_dim, eps=eps)``, one weight for all
+    heads.
 
     Source: Henry et al. (2020), section 3; Yang et al. (2025), "Qwen3 Technical Report".
     """

@@ -22,13 +22,13 @@ class TokenEmbedding(nn.Embedding):
     Args:
         vocab_size: Number of token ids.
         d_model: Width of the vectors.
-        scaled: Multiply the vectors by ``sqrt(d_model)``. The Transformer does: its embedding is
-            also its output projection, whose entries are about ``1 / sqrt(d_model)``, and beside
-            the positions, whose entries are about 1, they would be drowned.
+        scaled: Multiply the vectors by ``sqrt(d_model)``, as the Transformer does: its embedding
+            is also its output projection, whose entries are about ``1 / sqrt(d_model)``, small
+            beside those of the positions, which are about 1.
 
     Attributes:
         weight: ``(vocab_size, d_model)``, one row a token id.
-        scale: The factor of the vectors.
+        scale: ``sqrt(d_model)`` if scaled, otherwise 1.
 
     Source: Vaswani et al. (2017), section 3.4; chapter "The Transformer".
     """
@@ -44,7 +44,7 @@ class TokenEmbedding(nn.Embedding):
     ) -> "TokenEmbedding":
         """Make a layer of given vectors ``(vocab_size, d_model)``, such as those of word2vec.
 
-        The layer keeps this very tensor; ``freeze`` leaves it as it is in training.
+        The layer's weight is this very tensor; ``freeze`` excludes it from training.
         """
         if embeddings.dim() != 2:
             raise ValueError(
@@ -55,7 +55,7 @@ class TokenEmbedding(nn.Embedding):
         return layer
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """Look the vectors up.
+        """Return the vectors of token ids.
 
         Args:
             token_ids: ``(batch, length)``, int64 or int32, from 0 to ``vocab_size - 1``.
@@ -88,10 +88,8 @@ class TokenEmbedding(nn.Embedding):
 def start_small(model: nn.Module) -> None:
     """Draw a model's first weights so that vectors keep about their size from layer to layer.
 
-    A Transformer that starts otherwise learns late or never.
-
-    Args:
-        model: Holds token embeddings and linear layers; its other parameters are left as they are.
+    A Transformer that starts otherwise learns late or never. Parameters of layers other than token
+    embeddings and linear layers are left as they are.
     """
     for module in model.modules():
         if isinstance(module, TokenEmbedding):  # times its scale: entries of about 1
@@ -112,4 +110,5 @@ def keep_tied(model: nn.Module) -> None:
 
 
 def _tie_again(model: Any, _: object = None) -> None:
+    """Call ``tie_weights``; the second argument is that of a hook of ``load_state_dict``."""
     model.tie_weights()

@@ -1,4 +1,4 @@
-"""Position-wise feed-forward layers, plain and gated: each token by itself, after an attention.
+"""Position-wise feed-forward layers, plain and gated: each token's vector by itself.
 
 Dimensions: ... stands for any leading dimensions (batch, length); d_model; d_ff, the wider inside.
 """
@@ -25,7 +25,7 @@ _FUNCTIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """Widen each token's vector, bend it, bring it back: ``W2 f(W1 x + b1) + b2``.
+    """Widen each token's vector, apply a function, narrow it again: ``W2 f(W1 x + b1) + b2``.
 
     >>> import torch
     >>> layer = FeedForward(d_model=4, d_ff=16, activation="gelu")
@@ -35,8 +35,8 @@ class FeedForward(nn.Module):
     Args:
         d_model: Width of input and output.
         d_ff: Width inside; the Transformer's is ``4 * d_model``.
-        activation: The function f that bends; without one, two matrices would be as good as one.
-        dropout: Share of the inner activations that training sets to zero.
+        activation: The nonlinear function f; without one, two matrices would equal one.
+        dropout: Probability of dropout, on the inner activations.
         bias: Whether the projections have biases.
 
     Attributes:
@@ -46,7 +46,8 @@ class FeedForward(nn.Module):
         dropout: ``nn.Dropout``, on the inner activations.
 
     Raises:
-        ValueError: A size is not positive, ``activation`` is unknown, or ``dropout`` is no share.
+        ValueError: A size is not positive, ``activation`` is unknown, or ``dropout`` is not
+            from 0 to 1.
 
     Source: Vaswani et al. (2017), section 3.3, equation 2; Hendrycks and Gimpel (2016) for GELU;
         chapter "Feed-forward layers".
@@ -69,14 +70,7 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Transform each token's vector, all with the same weights.
-
-        Args:
-            x: ``(..., d_model)``.
-
-        Returns:
-            ``(..., d_model)``.
-        """
+        """Transform each vector of ``(..., d_model)``; the result has the same shape."""
         inner = self.activation(self.up_projection(x))  # (..., d_ff)
         return self.down_projection(self.dropout(inner))  # (..., d_model)
 
@@ -99,11 +93,7 @@ class GatedFeedForward(nn.Module):
         activation: The function f, applied to the gate.
         bias: Whether the projections have biases.
 
-    Attributes:
-        gate_projection: ``nn.Linear(d_model, d_ff)``, W1.
-        up_projection: ``nn.Linear(d_model, d_ff)``, W2.
-        down_projection: ``nn.Linear(d_ff, d_model)``, W3.
-        activation: The function f.
+    The projections are ``gate_projection`` W1, ``up_projection`` W2 and ``down_projection`` W3.
 
     Raises:
         ValueError: A size is not positive, or ``activation`` is unknown.
@@ -122,19 +112,13 @@ class GatedFeedForward(nn.Module):
         self.down_projection = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Transform each token's vector, all with the same weights.
-
-        Args:
-            x: ``(..., d_model)``.
-
-        Returns:
-            ``(..., d_model)``.
-        """
+        """Transform each vector of ``(..., d_model)``; the result has the same shape."""
         gate = self.activation(self.gate_projection(x))  # (..., d_ff)
         return self.down_projection(gate * self.up_projection(x))  # (..., d_model)
 
 
 def _function(activation: Activation) -> Callable[[Tensor], Tensor]:
+    """Return the function with this name; an unknown name is a ValueError."""
     if activation not in _FUNCTIONS:
         raise ValueError(f"activation must be one of {tuple(_FUNCTIONS)}, got {activation}")
     return _FUNCTIONS[activation]

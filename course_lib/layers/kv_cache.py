@@ -27,31 +27,26 @@ class AttentionCache(Protocol):
 
     @property
     def length(self) -> int:
-        """Number of tokens held: the position of the next."""
+        """Number of cached tokens, which is the position of the next one."""
         ...
 
     @property
     def final(self) -> KeysAndValues | None:
-        """The keys and values, if no more will come; None while there are new ones to compute."""
+        """The cached keys and values if no step adds any more; None otherwise."""
         ...
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Add the keys and values of new tokens.
+        """Add the keys and values of new tokens, each ``(batch, num_heads, new_len, head_dim)``.
 
-        Args:
-            keys: ``(batch, num_heads, new_len, head_dim)``.
-            values: ``(batch, num_heads, new_len, head_dim)``.
-
-        Returns:
-            Those to attend to, of all tokens so far.
+        Return the keys and values of all tokens so far.
         """
         ...
 
 
 class GrowingCache:
-    """The keys and values of one self-attention; each step adds its own.
+    """The keys and values of one self-attention; each step adds those of its tokens.
 
-    They lie in buffers with room to spare. A full buffer is replaced by one twice as long, so that
+    They lie in buffers with spare room. A full buffer is replaced by one twice as long, so that
     n steps copy fewer than 2 n tokens in all; joining old and new at every step would copy
     n (n + 1) / 2.
 
@@ -63,11 +58,11 @@ class GrowingCache:
     (torch.Size([1, 2, 4, 4]), 4)
 
     Args:
-        capacity: Room for this many tokens to begin with.
+        capacity: Number of tokens for which the first buffers have room.
 
     Attributes:
-        length: Number of tokens held.
-        final: None: there may always be a next token.
+        length: Number of cached tokens.
+        final: None, since a step may add tokens.
 
     Raises:
         ValueError: ``capacity`` is not positive.
@@ -112,10 +107,9 @@ class GrowingCache:
         return all_keys[:, :, :end], all_values[:, :, :end]  # (batch, num_heads, length, head_dim)
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from row ``indices[i]``. An empty cache stays as it is.
+        """Replace row i by row ``indices[i]``; leave an empty cache as it is.
 
-        Args:
-            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
+        ``indices`` is int64 ``(new_batch,)``; a row may be chosen more than once or not at all.
         """
         if self._buffers is None:
             return
@@ -131,11 +125,15 @@ class GrowingCache:
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of memory that the buffers take, their spare room included."""
+        """Size of the buffers in bytes, spare room included."""
         return 0 if self._buffers is None else sum(b.nbytes for b in self._buffers)
 
     def _with_room_for(self, length: int, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Give the buffers, made or replaced if ``length`` tokens do not fit in."""
+        """Return buffers that hold ``length`` tokens, new ones if the present ones do not.
+
+        ``keys`` and ``values`` are those of the new tokens; a ValueError is raised if they differ
+        from the cached ones in dtype, or in any size but the number of tokens.
+        """
         if self._buffers is None:
             capacity = max(self._capacity, length)
             self._buffers = (_new_like(keys, length=capacity), _new_like(values, length=capacity))
@@ -155,7 +153,7 @@ class GrowingCache:
 
 
 class FixedCache:
-    """The keys and values of one cross-attention, computed at the first step.
+    """The keys and values of one cross-attention, which are computed at the first step.
 
     >>> import torch
     >>> cache = FixedCache()
@@ -166,8 +164,9 @@ class FixedCache:
     (True, 6)
 
     Attributes:
-        length: Number of tokens held: 0, or those of the encoder's output.
-        final: Keys and values, ``(batch, num_heads, length, head_dim)`` each; None until they come.
+        length: Number of cached tokens: 0, or those of the encoder's output.
+        final: Keys and values, ``(batch, num_heads, length, head_dim)`` each; None before
+            ``update``.
 
     Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
@@ -176,17 +175,9 @@ class FixedCache:
         self.final: KeysAndValues | None = None
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Keep the keys and values, once and for all.
+        """Keep the keys and values, ``(batch, num_heads, length, head_dim)`` each; return them.
 
-        Args:
-            keys: ``(batch, num_heads, length, head_dim)``.
-            values: ``(batch, num_heads, length, head_dim)``.
-
-        Returns:
-            The same, which are now ``final``.
-
-        Raises:
-            ValueError: There are some already.
+        If the cache is filled already, that is a ValueError.
         """
         if self.final is not None:
             raise ValueError("the cache is filled: read final, or call reset before a new source")
@@ -194,10 +185,9 @@ class FixedCache:
         return self.final
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from row ``indices[i]``. An empty cache stays as it is.
+        """Replace row i by row ``indices[i]``; leave an empty cache as it is.
 
-        Args:
-            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
+        ``indices`` is int64 ``(new_batch,)``; a row may be chosen more than once or not at all.
         """
         if self.final is not None:
             keys, values = self.final
@@ -209,12 +199,12 @@ class FixedCache:
 
     @property
     def length(self) -> int:
-        """Number of tokens held."""
+        """Number of cached tokens."""
         return 0 if self.final is None else self.final[0].size(2)
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of memory that the keys and values take."""
+        """Size of the keys and values in bytes."""
         return 0 if self.final is None else sum(tensor.nbytes for tensor in self.final)
 
 
@@ -232,8 +222,8 @@ class LayerCache(NamedTuple):
 class KVCache:
     """The keys and values of all layers of a model.
 
-    A step costs the attention to the held tokens, and no longer their computation. The memory is
-    the price: two vectors a token and layer; see ``complexity.kv_cache_bytes``.
+    A step attends to the cached tokens and no longer computes their keys and values. The price is
+    memory for two vectors a token and layer; see ``complexity.kv_cache_bytes``.
 
     >>> import torch
     >>> from course_lib.models.gpt import DecoderLM, DecoderLMConfig
@@ -246,7 +236,7 @@ class KVCache:
 
     Args:
         num_layers: Number of layers that have attention.
-        capacity: Room for this many tokens to begin with; it doubles when full.
+        capacity: Number of tokens for which the first buffers have room; it doubles when full.
 
     Attributes:
         layers: One ``LayerCache`` a layer.
@@ -265,16 +255,16 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """Number of tokens that self-attention can look back on."""
+        """Number of cached tokens of self-attention."""
         return self.layers[0].self_attention.length
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of memory that all layers' keys and values take, spare room included."""
+        """Size of all layers' keys and values in bytes, spare room included."""
         return sum(cache.num_bytes for layer in self.layers for cache in layer)
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from row ``indices[i]``, int64 ``(new batch,)``, for beam search."""
+        """Replace row i by row ``indices[i]``, int64 ``(new_batch,)``, for beam search."""
         for layer in self.layers:
             for cache in layer:
                 cache.reorder(indices)
@@ -287,7 +277,10 @@ class KVCache:
 
 
 def _new_like(tensor: Tensor, rows: int | None = None, *, length: int | None = None) -> Tensor:
-    """Make an unfilled ``(rows, num_heads, length, head_dim)`` like a tensor of that form."""
+    """Return an uninitialised tensor like this one, with another number of rows or tokens.
+
+    Both are ``(rows, num_heads, length, head_dim)``.
+    """
     batch, num_heads, held_length, head_dim = tensor.shape
     return tensor.new_empty(
         batch if rows is None else rows,
@@ -298,5 +291,6 @@ def _new_like(tensor: Tensor, rows: int | None = None, *, length: int | None = N
 
 
 def _rows_heads_width(tensor: Tensor) -> tuple[int, int, int]:
+    """Return the sizes of ``(rows, num_heads, length, head_dim)`` without the length."""
     batch, num_heads, _, head_dim = tensor.shape
     return batch, num_heads, head_dim

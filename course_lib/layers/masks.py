@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 def padding_mask(token_ids: Tensor, pad_id: int) -> Tensor:
-    """Let every query attend to real tokens and to no padding.
+    """Return a mask that lets every query attend to real tokens and to no padding.
 
     Args:
         token_ids: ``(batch, key_len)``, integers: the sequences that hold the keys.
@@ -41,7 +41,7 @@ def padding_mask(token_ids: Tensor, pad_id: int) -> Tensor:
 def causal_mask(
     query_len: int, key_len: int | None = None, *, device: torch.device | str | None = None
 ) -> Tensor:
-    """Let each query attend to its own position and to those before.
+    """Return a mask that lets each query attend to its own position and to those before.
 
     The last query is aligned with the last key (bottom-right), so that a query that comes after
     ``key_len - query_len`` cached keys may attend to all of them.
@@ -49,7 +49,7 @@ def causal_mask(
     Args:
         query_len: Number of queries (tokens).
         key_len: Number of keys (tokens), at least ``query_len``; ``query_len`` if None.
-        device: Where the mask is made.
+        device: The device of the mask.
 
     Returns:
         Boolean ``(1, 1, query_len, key_len)``, True where query i may attend to key j, that is
@@ -72,14 +72,14 @@ def causal_mask(
 class CausalMask:
     """``causal_mask`` without its tensor: the attention kernel is told ``is_causal=True`` instead.
 
-    The kernel then skips the hidden half. Pass it where a layer takes a mask. ``causal & other``
-    and ``~causal`` are boolean tensors. Every other function of PyTorch gets the tensor, and so
-    does the kernel where there are fewer queries than keys.
+    The kernel then skips the hidden half. Pass it to any layer as a mask. ``causal & other`` and
+    ``~causal`` are boolean tensors. Every other function of PyTorch gets the tensor, and so does
+    the kernel if there are fewer queries than keys.
 
     Args:
         query_len: Number of queries (tokens).
         key_len: Number of keys (tokens), at least ``query_len``; ``query_len`` if None.
-        device: Where the mask is made if it has to be written out.
+        device: The device of the tensor, if the mask has to be written out.
 
     Attributes:
         shape: ``(1, 1, query_len, key_len)``.
@@ -140,8 +140,8 @@ class CausalMask:
 def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | None = None) -> None:
     """Check that a mask is boolean and broadcasts to the scores without enlarging them.
 
-    ``shape`` is that of the scores, keys last. ``min_dims`` is the fewest dimensions of the mask,
-    counted from the last; all if None.
+    ``shape`` is that of the scores, ``(..., query_len, key_len)``. The mask may lack leading
+    dimensions, but must have at least ``min_dims``; None requires all dimensions of the scores.
     """
     if mask is None:
         return
@@ -183,8 +183,9 @@ def without_hidden(
     """Return key and value with zeros at the positions that no query may attend to.
 
     A NaN there would spread, because 0 times NaN is NaN, in gradients too. Key and value are
-    ``(..., key_len, width)``; if both are finite, they are returned unchanged. ``dim`` holds the
-    mask's dimensions of queries and heads, which ``(..., key_len)`` lacks.
+    ``(..., key_len, width)``; if both are finite, they are returned unchanged. ``dim`` names the
+    mask's dimensions that ``(..., key_len)`` lacks: that of queries, and that of heads if there is
+    one.
     """
     both = (key,) if value is key else (key, value)
     if not isinstance(mask, Tensor) or _is_finite(*both):  # a causal mask hides no key from all
@@ -195,11 +196,12 @@ def without_hidden(
 
 
 def _is_causal(mask: Tensor) -> bool:
-    """Return whether a long mask is causal; this costs about a hundredth of what it can save.
+    """Return whether a mask for 256 tokens or more is causal; False for shorter masks.
 
-    False for short masks, and where values can't be read: there only a ``CausalMask`` is known.
+    False too if values can't be read: then only a ``CausalMask`` is recognised. The check costs
+    about a hundredth of the time that the kernel's causal mode can save.
     """
-    if not _is_at_hand(mask) or mask.size(-1) < 256 or mask.size(-2) != mask.size(-1):
+    if not _is_readable(mask) or mask.size(-1) < 256 or mask.size(-2) != mask.size(-1):
         return False
     try:
         first, last = mask[..., 0, :], mask[..., -1, :]
@@ -212,8 +214,8 @@ def _is_causal(mask: Tensor) -> bool:
 
 
 def _is_finite(*tensors: Tensor) -> bool | None:
-    """Return whether there is neither NaN nor infinity; None where values can't be read."""
-    if not all(map(_is_at_hand, tensors)):
+    """Return whether tensors hold neither NaN nor infinity; None if values can't be read."""
+    if not all(map(_is_readable, tensors)):
         return None
     try:
         return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
@@ -221,16 +223,16 @@ def _is_finite(*tensors: Tensor) -> bool | None:
         return None
 
 
-def _is_at_hand(tensor: Tensor) -> bool:
-    """Return whether values can be read without waiting: on a GPU and in a compiler they can't."""
+def _is_readable(tensor: Tensor) -> bool:
+    """Return whether a tensor's values can be read without waiting for a GPU or a compiler."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:
-    """Count the padding with which each row of ``(batch, length)`` begins: int64 ``(batch,)``.
+    """Count the padding tokens at the beginning of each row: int64 ``(batch,)``.
 
-    A row of nothing but padding is a ValueError. After its first real token a row may hold the
-    padding id as a token like any other.
+    ``token_ids`` is ``(batch, length)``. A row of nothing but padding is a ValueError. After its
+    first real token a row may hold ``pad_id`` as a token like any other.
 
     Source: chapter "Caching keys and values".
     """
@@ -241,12 +243,12 @@ def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:
 
 
 def left_padding_mask(padding: Tensor, key_len: int) -> Tensor:
-    """Let every query attend to the tokens after the padding at the beginning of its row.
+    """Return a mask ``(batch, 1, 1, key_len)`` that hides the padding at the beginning of each row.
 
-    ``padding`` is int64 ``(batch,)``, ``key_len`` counts it; the mask is ``(batch, 1, 1,
-    key_len)``.
+    ``padding``, int64 ``(batch,)``, is the number of padding tokens in each row, as
+    ``left_padding`` counts them; ``key_len`` includes them.
 
     Source: chapter "Caching keys and values".
     """
-    places = torch.arange(key_len, device=padding.device)
-    return (places >= padding[:, None])[:, None, None, :]  # (batch, 1, 1, key_len)
+    positions = torch.arange(key_len, device=padding.device)
+    return (positions >= padding[:, None])[:, None, None, :]  # (batch, 1, 1, key_len)

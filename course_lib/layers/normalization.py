@@ -37,17 +37,10 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) ->
 
 
 def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
-    """Scale each vector to a mean square of 1, then by a learned weight; leave the mean be.
+    """Scale each vector to a mean square of 1, then by a learned weight; do not shift the mean.
 
-    This is the formula written out. ``RMSNorm`` computes the same in one kernel.
-
-    Args:
-        x: ``(..., d_model)``, floating point.
-        weight: ``(d_model,)``.
-        eps: Added to the mean square, under the root.
-
-    Returns:
-        ``(..., d_model)``, of the dtype of ``x``.
+    Shapes and dtypes are those of ``layer_norm``; ``eps`` is added to the mean square, under the
+    root. This is the formula written out. ``RMSNorm`` computes the same in one kernel.
 
     Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
@@ -88,34 +81,18 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise each vector.
-
-        Args:
-            x: ``(..., d_model)``.
-
-        Returns:
-            ``(..., d_model)``.
-        """
+        """Normalise each vector of ``(..., d_model)``; the result has the same shape."""
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(nn.Module):
     """Root-mean-square normalisation with its own weight; see ``rms_norm`` for the formula.
 
+    Arguments, attributes and errors are those of ``LayerNorm``, without the bias.
+
     >>> RMSNorm(2)(torch.tensor([[3.0, 3.0], [0.0, -8.0]])).round(decimals=2)
     tensor([[ 1.0000,  1.0000],
             [ 0.0000, -1.4100]], grad_fn=<RoundBackward1>)
-
-    Args:
-        d_model: Width of the vectors.
-        eps: Added to the mean square, under the root.
-
-    Attributes:
-        weight: ``(d_model,)``, starts at 1.
-        eps: As given.
-
-    Raises:
-        ValueError: ``d_model`` or ``eps`` is not positive.
 
     Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
@@ -128,14 +105,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise each vector.
-
-        Args:
-            x: ``(..., d_model)``.
-
-        Returns:
-            ``(..., d_model)``.
-        """
+        """Normalise each vector of ``(..., d_model)``; the result has the same shape."""
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 

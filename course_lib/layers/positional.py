@@ -22,13 +22,13 @@ RotaryLayout = Literal["interleaved", "halves"]
 def position_angles(
     positions: Tensor, width: int, *, base: float = 10_000.0, dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """Turn ``width / 2`` clock hands, the first fastest: ``position / base^(2i / width)``.
+    """Return the angles of ``width / 2`` clock hands: ``position / base^(2i / width)``.
 
     Args:
-        positions: ``(length,)``, tokens from the start.
-        width: Twice the number of hands; even.
+        positions: ``(length,)``, in tokens from the start.
+        width: Twice the number of hands, of which the first, i = 0, is the fastest; even.
         base: The slowest hand takes about ``2 pi base`` tokens a turn.
-        dtype: Of the angles; float32 or float64.
+        dtype: The dtype of the angles, float32 or float64.
 
     Returns:
         ``(length, width / 2)``, radians.
@@ -45,7 +45,7 @@ def position_angles(
 
 
 class SinusoidalPositions(nn.Module):
-    """Add sines and cosines of the position; nothing is learned and no length is too long.
+    """Add sines and cosines of the position: no parameters, and no maximum length.
 
     Entry 2i of position t is ``sin(t / 10000^(2i / d_model))``, entry 2i + 1 its cosine.
 
@@ -72,17 +72,9 @@ class SinusoidalPositions(nn.Module):
         self.d_model = d_model
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        """Add to each vector that of its position.
+        """Add to each vector of ``(batch, length, d_model)`` that of its position.
 
-        Args:
-            x: ``(batch, length, d_model)``.
-            offset: Position of the first token.
-
-        Returns:
-            ``(batch, length, d_model)``.
-
-        Raises:
-            ValueError: ``offset`` is negative.
+        ``offset`` is the position of the first token; a negative one is a ValueError.
         """
         check_width(x, d_model=self.d_model)
         return x + self.vectors(x.size(1), offset=offset, device=x.device, dtype=x.dtype)
@@ -95,19 +87,9 @@ class SinusoidalPositions(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """Return the vectors of successive positions.
+        """Return the vectors of the positions from ``offset`` on, ``(length, d_model)``.
 
-        Args:
-            length: Number of positions (tokens).
-            offset: The first of them.
-            device: Device of the vectors.
-            dtype: Of the vectors.
-
-        Returns:
-            ``(length, d_model)``.
-
-        Raises:
-            ValueError: ``offset`` is negative.
+        A negative ``offset`` is a ValueError.
         """
         _check_offset(offset)
         positions = torch.arange(offset, offset + length, device=device)
@@ -117,7 +99,7 @@ class SinusoidalPositions(nn.Module):
 
 
 def shift_matrix(offset: int, d_model: int) -> Tensor:
-    """Give the matrix that moves every sinusoidal position vector by the same distance.
+    """Return the matrix that moves every sinusoidal position vector by the same distance.
 
     ``p(t + offset) = shift_matrix(offset, d_model) @ p(t)`` for every position t: a linear layer
     can learn to look a fixed distance away. It turns each pair (sine, cosine) by its own angle.
@@ -175,10 +157,10 @@ class LearnedPositions(nn.Module):
 
         Args:
             x: ``(batch, length, d_model)``.
-            offset: Position of the first token; an int64 tensor ``(1,)`` where a compiled step
-                may not depend on the number, which then is not checked.
-            padding: ``(batch,)``, int64: with how many tokens of padding each row begins; its
-                positions count from the token after them. None if there are none.
+            offset: Position of the first token; an int64 tensor ``(1,)``, which is not checked, if
+                a compiled step must not depend on the number.
+            padding: Number of padding tokens at the beginning of each row, int64 ``(batch,)``;
+                positions count from the token after them. None without padding.
 
         Returns:
             ``(batch, length, d_model)``.
@@ -223,11 +205,6 @@ class RotaryPositions(nn.Module):
         base: The slowest pair takes about ``2 pi base`` tokens a turn.
         layout: Which entries are a pair.
 
-    Attributes:
-        head_dim: As given.
-        base: As given.
-        layout: As given.
-
     Raises:
         ValueError: ``head_dim`` is not positive and even, ``base`` not above 1, or ``layout``
             unknown.
@@ -250,17 +227,9 @@ class RotaryPositions(nn.Module):
         self._last: tuple[object, tuple[Tensor, Tensor]] | None = None
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        """Turn each vector by its position.
+        """Turn each vector of ``(..., length, head_dim)`` by its position; its norm stays.
 
-        Args:
-            x: ``(..., length, head_dim)``, queries or keys, split into heads.
-            offset: Position of the first token.
-
-        Returns:
-            ``(..., length, head_dim)``, of the same norms.
-
-        Raises:
-            ValueError: ``offset`` is negative.
+        ``offset`` is the position of the first token; a negative one is a ValueError.
         """
         _check_offset(offset)
         check_width(x, head_dim=self.head_dim)
@@ -277,10 +246,10 @@ class RotaryPositions(nn.Module):
         return turned.flatten(-2)  # (..., length, head_dim)
 
     def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return the sines and cosines, those of the last call if they are the same.
+        """Return ``_sines``, from the last call if that asked for the same.
 
-        Queries and keys of all layers use the same ones. A compiler finds repeated computations by
-        itself, and tensors of ``torch.func`` end with its call.
+        Queries and keys of all layers ask for the same. A compiler finds repeated computations by
+        itself, and tensors of ``torch.func`` are invalid after its call.
         """
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
             return self._sines(x, offset)
@@ -290,11 +259,12 @@ class RotaryPositions(nn.Module):
         return self._last[1]
 
     def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        """Return sines and cosines of the angles, ``(length, head_dim / 2)`` each."""
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
         )
-        return angles.sin().to(x.dtype), angles.cos().to(x.dtype)  # (length, head_dim / 2) each
+        return angles.sin().to(x.dtype), angles.cos().to(x.dtype)
 
 
 def _exact_enough(dtype: torch.dtype) -> torch.dtype:

@@ -8,6 +8,7 @@ num_layers.
 """
 
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -31,9 +32,9 @@ _KERNELS: dict[type[nn.Module], Callable[..., Any]] = {
 class Recurrent(nn.Module):
     """Run a cell over each sequence of a batch, from zero or a given state.
 
-    Steps beyond a sequence's length change nothing: the state passes through them, and their
-    outputs are zero. So a sequence gets the same outputs at any padding, and the backward
-    direction starts at its last real step.
+    Steps beyond a sequence's length leave the state unchanged, and their outputs are zero. So
+    padding does not change a sequence's outputs, and the backward direction starts at its last
+    real step.
 
     >>> network = Recurrent(d_input=3, d_hidden=4, bidirectional=True)
     >>> outputs, final = network(torch.randn(2, 5, 3), lengths=torch.tensor([5, 2]))
@@ -131,12 +132,18 @@ class Recurrent(nn.Module):
     def _run(
         self, cell: nn.Module, x: Tensor, state: State, is_real: Tensor | None, *, backward: bool
     ) -> tuple[State, Tensor]:
-        """Run one cell over ``(batch, len, width)``; return its last state and all hidden ones."""
+        """Run one cell over ``(batch, len, width)``; return its last state and all its outputs.
+
+        ``is_real`` is boolean ``(batch, len)``, False at padding, or None without padding. The
+        outputs are ``(batch, len, d_hidden)``.
+        """
         steps = x.unbind(dim=1)  # len of (batch, width)
         hidden = list(steps)  # to be overwritten, each by (batch, d_hidden)
         for t in reversed(range(len(steps))) if backward else range(len(steps)):
             new = cell(steps[t], state)
-            state = new if is_real is None else _where(is_real[:, t, None], new, state)
+            if is_real is not None:
+                new = _each(partial(torch.where, is_real[:, t, None]), new, state)
+            state = new
             hidden[t] = state[0] if isinstance(state, tuple) else state
         outputs = torch.stack(hidden, dim=1)  # (batch, len, d_hidden)
         if is_real is not None:
@@ -144,6 +151,7 @@ class Recurrent(nn.Module):
         return state, outputs
 
     def _check_inputs(self, x: Tensor, lengths: Tensor | None) -> None:
+        """Raise the errors that ``forward`` documents for ``x`` and ``lengths``."""
         if x.dim() != 3 or 0 in x.shape:
             raise ValueError(f"x must be (batch, len, d_input), none of them 0, got {x.shape}")
         batch, length, width = x.shape
@@ -256,15 +264,12 @@ class FusedRecurrent(Recurrent):
 
 
 def _as_state(tensors: list[Tensor]) -> State:
+    """Return hidden state and memory as a pair, a hidden state alone as it is."""
     return (tensors[0], tensors[1]) if len(tensors) == 2 else tensors[0]
 
 
-def _where(condition: Tensor, new: State, old: State) -> State:
-    return _each(lambda a, b: torch.where(condition, a, b), new, old)
-
-
 def _each(function: Callable[..., Tensor], *states: State) -> State:
-    """Apply a function to the hidden states and, with the LSTM, to the memories."""
+    """Apply a function to the hidden states together and, with the LSTM, to the memories."""
     if isinstance(states[0], tuple):
         hidden, memory = zip(*states, strict=True)
         return function(*hidden), function(*memory)

@@ -15,22 +15,12 @@ from course_lib.validation import check_at_least
 class RNNCell(nn.Module):
     """The plain recurrent step, ``h' = tanh(W x + U h + b)``.
 
+    Arguments, attributes and errors are those of ``GRUCell``, but the projections W and U have
+    ``d_hidden`` outputs.
+
     >>> cell, hidden = RNNCell(d_input=3, d_hidden=4), torch.zeros(2, 4)
     >>> cell(torch.randn(2, 3), hidden).shape
     torch.Size([2, 4])
-
-    Args:
-        d_input: Width of the input.
-        d_hidden: Width of the hidden state.
-        bias: Whether both projections have biases.
-
-    Attributes:
-        input_projection: ``nn.Linear(d_input, d_hidden)``, W.
-        hidden_projection: ``nn.Linear(d_hidden, d_hidden)``, U.
-        d_hidden: Width of the hidden state.
-
-    Raises:
-        ValueError: A width is not positive.
 
     Source: Elman (1990); chapter "Recurrent networks".
     """
@@ -43,15 +33,7 @@ class RNNCell(nn.Module):
         self.hidden_projection = nn.Linear(d_hidden, d_hidden, bias=bias)
 
     def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
-        """Take one step.
-
-        Args:
-            x: ``(batch, d_input)``, the input of this step.
-            hidden: ``(batch, d_hidden)``, the state after the step before.
-
-        Returns:
-            ``(batch, d_hidden)``, the state after this step.
-        """
+        """Return the state after this step, with the shapes of ``GRUCell.forward``."""
         return torch.tanh(self.input_projection(x) + self.hidden_projection(hidden))
 
 
@@ -96,14 +78,10 @@ class GRUCell(nn.Module):
         self.hidden_projection = nn.Linear(d_hidden, 3 * d_hidden, bias=bias)
 
     def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
-        """Take one step.
+        """Return the state after this step, ``(batch, d_hidden)``.
 
-        Args:
-            x: ``(batch, d_input)``, the input of this step.
-            hidden: ``(batch, d_hidden)``, the state after the step before.
-
-        Returns:
-            ``(batch, d_hidden)``, the state after this step.
+        ``x`` is the input of this step, ``(batch, d_input)``; ``hidden`` is the state after the
+        step before, ``(batch, d_hidden)``.
         """
         # Each (batch, 3 * d_hidden), split into three of (batch, d_hidden).
         reset_x, update_x, candidate_x = self.input_projection(x).chunk(3, dim=-1)
@@ -126,24 +104,13 @@ class LSTMCell(nn.Module):
         memory      c' = f * c + i * g
         state       h' = o * tanh(c')
 
+    Arguments, attributes and errors are those of ``GRUCell``, but the projections have
+    ``4 * d_hidden`` outputs: those of i, f, g and o, one below the other.
+
     >>> cell, state = LSTMCell(d_input=3, d_hidden=4), (torch.zeros(2, 4), torch.zeros(2, 4))
     >>> hidden, memory = cell(torch.randn(2, 3), state)
     >>> hidden.shape, memory.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
-
-    Args:
-        d_input: Width of the input.
-        d_hidden: Width of the hidden state and of the memory.
-        bias: Whether both projections have biases.
-
-    Attributes:
-        input_projection: ``nn.Linear(d_input, 4 * d_hidden)``: W_i, W_f, W_g, W_o, one below the
-            other.
-        hidden_projection: ``nn.Linear(d_hidden, 4 * d_hidden)``: U_i, U_f, U_g, U_o likewise.
-        d_hidden: Width of the hidden state and of the memory.
-
-    Raises:
-        ValueError: A width is not positive.
 
     Source: Hochreiter and Schmidhuber (1997), with the forget gate of Gers et al. (2000); chapter
         "Recurrent networks".
@@ -157,17 +124,10 @@ class LSTMCell(nn.Module):
         self.hidden_projection = nn.Linear(d_hidden, 4 * d_hidden, bias=bias)
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Take one step.
+        """Return hidden state and memory after this step, each ``(batch, d_hidden)``.
 
-        Args:
-            x: ``(batch, d_input)``, the input of this step.
-            state: Hidden state and memory after the step before, each ``(batch, d_hidden)``.
-
-        Returns:
-            Hidden state and memory after this step, each ``(batch, d_hidden)``.
-
-        Raises:
-            ValueError: Hidden state and memory are of different shapes.
+        ``x`` is the input of this step, ``(batch, d_input)``; ``state`` holds hidden state and
+        memory after the step before. If their shapes differ, that is a ValueError.
         """
         hidden, memory = state
         if hidden.shape != memory.shape:

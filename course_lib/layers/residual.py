@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 NormPosition = Literal["pre", "post"]
 """``post`` normalises the sum, as the first Transformer and BERT do; ``pre`` normalises a
-sublayer's input and leaves the road itself free, as GPT-2 and most later models do."""
+sublayer's input and leaves the sum as it is, as GPT-2 and most later models do."""
 
 
 class Residual(nn.Module):
@@ -25,9 +25,9 @@ class Residual(nn.Module):
             [1., 1., 1., 1.]])
 
     Args:
-        norm: The normalisation, say ``LayerNorm(d_model)``.
-        norm_position: Where it stands.
-        dropout: Share of the sublayer's output that training sets to zero.
+        norm: The normalisation, such as ``LayerNorm(d_model)``.
+        norm_position: ``pre`` or ``post``.
+        dropout: Probability of dropout, on the sublayer's output.
 
     Attributes:
         norm: As given.
@@ -35,7 +35,7 @@ class Residual(nn.Module):
         dropout: ``nn.Dropout``, on the sublayer's output.
 
     Raises:
-        ValueError: ``norm_position`` is unknown, or ``dropout`` is no share.
+        ValueError: ``norm_position`` is unknown, or ``dropout`` is not from 0 to 1.
 
     Source: He et al. (2016) for the residual; Vaswani et al. (2017), section 3.1, for post-norm;
         Xiong et al. (2020) for pre-norm; chapter "Residual connections".
@@ -51,15 +51,7 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Run a sublayer on ``x`` and add its output.
-
-        Args:
-            x: ``(..., d_model)``.
-            sublayer: Maps ``(..., d_model)`` to the same shape.
-
-        Returns:
-            ``(..., d_model)``.
-        """
+        """Run a sublayer on ``x`` and add its output; both are ``(..., d_model)``, as the sum."""
         if self.norm_position == "pre":
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))
@@ -68,27 +60,22 @@ class Residual(nn.Module):
 def final_norm(norm: nn.Module, norm_position: NormPosition) -> nn.Module:
     """Return ``norm`` after pre-norm layers, the identity after post-norm layers.
 
-    After post-norm layers everything is normalised already; the sum of pre-norm sublayers is not.
+    The output of post-norm layers is normalised already; the sum of pre-norm sublayers is not.
     """
     check_norm_position(norm_position)
     return norm if norm_position == "pre" else nn.Identity()
 
 
 class LayerStack(nn.Module):
-    """Layers one after the other, and a last normalisation: a decoder of layers of one's own.
+    """Layers one after the other, called as ``layer(x, *rest, **settings)``; then a normalisation.
+
+    ``layers`` holds them first to last, and ``norm`` is the normalisation or the identity, as
+    ``final_norm`` returns it.
 
     >>> import torch
     >>> stack = LayerStack([nn.Linear(4, 4), nn.Linear(4, 4)], nn.LayerNorm(4))
     >>> stack(torch.randn(3, 4)).shape
     torch.Size([3, 4])
-
-    Args:
-        layers: Each is called as ``layer(x, *rest)``.
-        norm: What ``final_norm`` gives.
-
-    Attributes:
-        layers: As given, first to last.
-        norm: As given.
 
     Source: chapter "Residual connections".
     """
@@ -99,15 +86,9 @@ class LayerStack(nn.Module):
         self.norm = norm
 
     def forward(self, x: Tensor, *rest: Tensor | None, **settings: Tensor | None) -> Tensor:
-        """Run the layers.
+        """Run the layers on ``(batch, len, d_model)``; the result has the same shape.
 
-        Args:
-            x: ``(batch, len, d_model)``.
-            *rest: What each layer gets besides, such as a memory and masks.
-            **settings: Likewise, by name.
-
-        Returns:
-            ``(batch, len, d_model)``.
+        Each layer gets the further arguments too, such as a memory and masks.
         """
         for layer in self.layers:
             x = layer(x, *rest, **settings)
@@ -115,6 +96,6 @@ class LayerStack(nn.Module):
 
 
 def check_norm_position(norm_position: str) -> None:
-    """Check that a position is ``pre`` or ``post``."""
+    """Raise a ValueError if a position is neither ``pre`` nor ``post``."""
     if norm_position not in get_args(NormPosition):
         raise ValueError(f"norm_position must be 'pre' or 'post', got {norm_position!r}")

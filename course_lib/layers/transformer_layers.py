@@ -29,11 +29,11 @@ class EncoderLayer(nn.Module):
         d_model: Width of a token's vector; divisible by ``num_heads``.
         num_heads: Number of attention heads.
         d_ff: Width inside the feed-forward layer.
-        norm_position: Where the normalisations stand.
-        dropout: Share of each sublayer's output, and of the feed-forward layer's inner
-            activations, that training sets to zero.
+        norm_position: ``pre`` or ``post``; see ``NormPosition``.
+        dropout: Probability of dropout, on each sublayer's output and on the feed-forward layer's
+            inner activations.
         activation: The feed-forward layer's function.
-        eps: Of the normalisations.
+        eps: Added to the variance in each normalisation.
 
     Attributes:
         self_attention: ``MultiHeadAttention``.
@@ -42,7 +42,7 @@ class EncoderLayer(nn.Module):
         feed_forward_residual: ``Residual`` around the feed-forward layer.
 
     Raises:
-        ValueError: A size, share or name is out of range.
+        ValueError: A size or probability is out of range, or a name is unknown.
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
@@ -163,22 +163,15 @@ class DecoderLayer(nn.Module):
 
 
 class SelfAttentionLayer(nn.Module):
-    """An attention of one's own, then a feed-forward layer, each pre-norm with its residual.
+    """A given attention, then a feed-forward layer, each pre-norm with its residual.
+
+    The attention is called as ``attention(x, x, x, mask, cache=cache)``. The feed-forward layer is
+    four times as wide inside, with GELU. Attributes are those of ``EncoderLayer``.
 
     >>> import torch
     >>> layer = SelfAttentionLayer(CachedAttention(d_model=8, num_heads=2), d_model=8)
     >>> layer(torch.randn(3, 5, 8)).shape
     torch.Size([3, 5, 8])
-
-    Args:
-        attention: Called as ``attention(x, x, x, mask, cache=cache)``.
-        d_model: Width of a token's vector.
-
-    Attributes:
-        self_attention: As given.
-        feed_forward: ``FeedForward``, four times as wide inside, with GELU.
-        attention_residual: ``Residual`` around the attention.
-        feed_forward_residual: ``Residual`` around the feed-forward layer.
 
     Source: Radford et al. (2019); chapter "Transformer families".
     """
@@ -191,15 +184,9 @@ class SelfAttentionLayer(nn.Module):
         self.feed_forward_residual = Residual(LayerNorm(d_model), norm_position="pre")
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *, cache: Any = None) -> Tensor:
-        """Let the tokens attend to each other and to the tokens in the cache.
+        """Let the tokens of ``(batch, length, d_model)`` attend to each other and to cached ones.
 
-        Args:
-            x: ``(batch, length, d_model)``.
-            mask: As the attention takes it.
-            cache: The attention's own; None if there were no earlier steps.
-
-        Returns:
-            ``(batch, length, d_model)``.
+        Mask and cache are handed to the attention. The result has the shape of ``x``.
         """
         x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -208,8 +195,8 @@ class SelfAttentionLayer(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder layers, and a last normalisation if they are pre-norm.
 
-    ``layers`` holds ``num_layers`` of them, first to last; ``norm`` is the last normalisation, or
-    the identity. The other arguments are those of ``EncoderLayer``; fewer than one layer is a
+    ``layers`` holds the ``num_layers`` layers, first to last; ``norm`` is the last normalisation,
+    or the identity. The other arguments are those of ``EncoderLayer``. Fewer than one layer is a
     ValueError.
 
     >>> import torch
@@ -261,8 +248,8 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """A stack of decoder layers, and a last normalisation if they are pre-norm.
 
-    ``layers`` holds ``num_layers`` of them, first to last; ``norm`` is the last normalisation, or
-    the identity. The other arguments are those of ``EncoderLayer``; fewer than one layer is a
+    ``layers`` holds the ``num_layers`` layers, first to last; ``norm`` is the last normalisation,
+    or the identity. The other arguments are those of ``EncoderLayer``. Fewer than one layer is a
     ValueError.
 
     >>> import torch
