@@ -29,8 +29,8 @@ class AttentionDecoderState:
     Attributes:
         hidden: ``(batch, d_hidden)``, the cell's state.
         memory: ``(batch, src_len, d_memory)``, the encoded source, the same at every step.
-        keys: ``(batch, src_len, d_attention)``, the memory's projection, likewise.
-        mask: ``(batch, src_len)``, boolean, True where the memory holds something.
+        keys: ``(batch, src_len, d_attention)``, the memory's projection, the same at every step.
+        mask: ``(batch, src_len)``, boolean, False at padding.
     """
 
     hidden: Tensor
@@ -39,13 +39,9 @@ class AttentionDecoderState:
     mask: Tensor
 
     def select(self, indices: Tensor) -> "AttentionDecoderState":
-        """Return the state of chosen rows of the batch.
+        """Return the state of chosen rows: row i is row ``indices[i]`` of this one.
 
-        Args:
-            indices: ``(new_batch,)``, int64.
-
-        Returns:
-            A state whose row i is row ``indices[i]`` of this one.
+        ``indices`` is int64 ``(new_batch,)``.
         """
         return AttentionDecoderState(
             hidden=self.hidden.index_select(0, indices),
@@ -56,7 +52,7 @@ class AttentionDecoderState:
 
 
 class AttentionDecoder(nn.Module):
-    """Write a target sentence, looking at the source again before each token.
+    """Write a target sentence, with attention to the source before each token.
 
     ::
 
@@ -125,7 +121,7 @@ class AttentionDecoder(nn.Module):
             tgt: ``(batch, tgt_len)``, int64: the token before each step, that is the
                 start token, then the target without its last token.
             encoded: The encoded sources.
-            return_weights: Also return where the decoder looked.
+            return_weights: Also return the attention weights.
 
         Returns:
             Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
@@ -140,14 +136,7 @@ class AttentionDecoder(nn.Module):
         return (logits, weights) if return_weights else logits
 
     def start(self, encoded: Encoded) -> AttentionDecoderState:
-        """Make the state before the first target token.
-
-        Args:
-            encoded: The encoded sources.
-
-        Returns:
-            The state.
-        """
+        """Return the state before the first target token."""
         # A weight of 0 times NaN would be NaN, in gradients too.
         spoiled = ~encoded.mask.flatten(1)[..., None] & ~encoded.memory.isfinite()
         encoded = replace(encoded, memory=encoded.memory.masked_fill(spoiled, 0.0))
@@ -161,18 +150,10 @@ class AttentionDecoder(nn.Module):
     def step(
         self, tgt: Tensor, state: AttentionDecoderState
     ) -> tuple[Tensor, AttentionDecoderState]:
-        """Go on by one token, or by several that are known.
+        """Read further target tokens, int64 ``(batch, new_len)``, from a state.
 
-        Args:
-            tgt: ``(batch, new_len)``, int64: the tokens after those that led to ``state``.
-            state: What ``start`` or the last ``step`` returned.
-
-        Returns:
-            Logits ``(batch, new_len, vocab_size)``, each of the token after; and the new state.
-
-        Raises:
-            ValueError: ``tgt`` is empty, or its batch is not that of ``state``.
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+        Return logits ``(batch, new_len, vocab_size)``, each of the token after, and the state after
+        them. Errors are those of ``forward``.
         """
         logits, _, state = self._run(tgt, state)
         return logits, state
@@ -180,6 +161,7 @@ class AttentionDecoder(nn.Module):
     def _run(
         self, tgt: Tensor, state: AttentionDecoderState
     ) -> tuple[Tensor, Tensor, AttentionDecoderState]:
+        """Return the logits, the attention weights and the state after the tokens of ``tgt``."""
         if tgt.size(0) != state.hidden.size(0) or tgt.size(1) < 1:
             raise ValueError(
                 f"tgt must have {state.hidden.size(0)} rows, as the sources have, and at least one "

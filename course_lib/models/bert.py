@@ -1,4 +1,4 @@
-"""BERT: a Transformer's encoder, alone, which reads a whole text at once.
+"""BERT: a Transformer's encoder without a decoder, for whole texts.
 
 Dimensions: batch; length (tokens); d_model; num_heads; d_ff; vocab_size; num_segments. Masks are
 boolean, True where a query may attend to a key; see ``masks.py``. Padding comes last in a sequence.
@@ -30,20 +30,20 @@ class BertConfig:
 
     Attributes:
         vocab_size: Number of token ids.
-        max_length: Most tokens of a sequence.
+        max_length: Maximum number of tokens of a sequence.
         num_segments: Number of segment ids: 2, for pairs of sentences.
         num_layers: Number of layers.
         d_model: Width of a token's vector; divisible by ``num_heads``.
         num_heads: Number of attention heads.
         d_ff: Width inside the feed-forward layers.
-        dropout: Share that training sets to zero: of the embeddings, of each sublayer's output and
-            inside the feed-forward layers.
-        eps: Of the normalisations.
+        dropout: Probability of dropout, on the embeddings, on each sublayer's output and inside the
+            feed-forward layers.
+        eps: Added to the variance in each normalisation.
         init_std: Standard deviation of the weights before training.
-        pad_id: The token id that fills sequences up.
+        pad_id: The token id of padding.
 
     Raises:
-        ValueError: A value is out of range, or two do not go together.
+        ValueError: A value is out of range, or two values contradict each other.
 
     Source: Devlin et al. (2019), section 3; chapter "BERT".
     """
@@ -83,7 +83,7 @@ class BertEmbeddings(nn.Module):
         segments: ``nn.Embedding``, ``(num_segments, d_model)``.
         positions: ``LearnedPositions``, ``(max_length, d_model)``.
         norm: ``LayerNorm``, with the config's eps.
-        dropout: ``nn.Dropout``, with the config's share.
+        dropout: ``nn.Dropout``, with the config's probability.
 
     Source: Devlin et al. (2019), section 3 and figure 2; chapter "BERT".
     """
@@ -135,10 +135,10 @@ class BertEmbeddings(nn.Module):
 
 
 class Pooler(nn.Module):
-    """Sum a text up: the first token's vector, through a layer with tanh.
+    """Return a vector for a whole text: the first token's, through a linear layer and tanh.
 
-    Nothing but training makes the first token, ``[CLS]``, stand for the whole: the heads that read
-    it here send their gradients there.
+    Only training makes the first token, ``[CLS]``, represent the whole text: the heads that read
+    its vector send their gradients to it.
 
     >>> Pooler(8)(torch.randn(2, 5, 8)).shape
     torch.Size([2, 8])
@@ -157,13 +157,9 @@ class Pooler(nn.Module):
         self.projection = nn.Linear(d_model, d_model)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Return a vector for each text.
+        """Return a vector for each text, ``(batch, d_model)``, with entries from -1 to 1.
 
-        Args:
-            hidden: ``(batch, length, d_model)``, the last layer's vectors.
-
-        Returns:
-            ``(batch, d_model)``, entries in -1 to 1.
+        ``hidden``, ``(batch, length, d_model)``, are the last layer's vectors.
         """
         first = hidden[:, 0]  # (batch, d_model)
         return torch.tanh(self.projection(first))
@@ -260,8 +256,8 @@ class BertModel(nn.Module):
             IndexError: A token id or segment id is out of range.
             TypeError: The ids are no integers, or ``mask`` is not boolean.
             ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``; or
-                ``segment_ids`` is of another shape, or the attention mask, which Hugging Face's
-                models take as their second argument.
+                ``segment_ids`` is of another shape, or is an attention mask, which is the second
+                argument of Hugging Face's models.
         """
         embedded, mask = self._embed(token_ids, segment_ids, mask)  # (batch, length, d_model)
         hidden = self.encoder(embedded, mask)  # (batch, length, d_model)
@@ -284,9 +280,9 @@ class BertModel(nn.Module):
     def _embed(
         self, token_ids: Tensor, segment_ids: Tensor | None, mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Return the embeddings and the mask, that of the padding if None is given."""
+        """Return the embeddings and the mask, by default that of the padding."""
         embedded = self.embeddings(token_ids, segment_ids)
-        if segment_ids is not None and _can_look(token_ids):
+        if segment_ids is not None and _is_readable(token_ids):
             is_real = token_ids != self.config.pad_id
             if torch.equal(segment_ids == 1, is_real):
                 raise ValueError(
@@ -296,14 +292,14 @@ class BertModel(nn.Module):
         return embedded, padding_mask(token_ids, self.config.pad_id) if mask is None else mask
 
 
-def _can_look(tensor: Tensor) -> bool:
-    """Return whether values can be read: not by a compiler, nor while a CUDA graph is recorded."""
+def _is_readable(tensor: Tensor) -> bool:
+    """Return False in a compiler and while a CUDA graph is recorded: no value can be read there."""
     is_recording = tensor.is_cuda and torch.cuda.is_current_stream_capturing()
     return not is_recording and not torch.compiler.is_compiling()
 
 
 def init_weights(model: nn.Module, std: float) -> None:
-    """Initialise as BERT: small random weights, and biases of zero.
+    """Draw a model's weights as BERT does, with standard deviation ``std``; set biases to zero.
 
     Source: google-research/bert, modeling.py, which also draws weights beyond two ``std`` again.
     """

@@ -15,10 +15,10 @@ from course_lib.validation import check_at_least
 
 
 class MaskedLanguageModelHead(nn.Module):
-    """Guess the token at each place from its vector.
+    """Predict the token at each position from its vector.
 
-    One more layer transforms the vector; then it is held against the embedding of every token, so
-    that tokens are read and guessed with the same weights.
+    One more layer transforms the vector, whose products with the embeddings of all tokens are the
+    logits: tokens are read and predicted with the same weights.
 
     >>> import torch
     >>> head = MaskedLanguageModelHead(TokenEmbedding(vocab_size=9, d_model=4))
@@ -26,8 +26,8 @@ class MaskedLanguageModelHead(nn.Module):
     torch.Size([2, 3, 9])
 
     Args:
-        embedding: The model's own; its weight is shared.
-        eps: Of the normalisation.
+        embedding: The model's embedding; its weight is shared.
+        eps: Added to the variance in the normalisation.
 
     Attributes:
         projection: ``nn.Linear(d_model, d_model)``, followed by GELU.
@@ -50,16 +50,10 @@ class MaskedLanguageModelHead(nn.Module):
         self.output_projection.weight = embedding.weight
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Guess tokens.
+        """Return logits ``(..., vocab_size)`` for the last layer's vectors ``(..., d_model)``.
 
         The last product is the most expensive of the model. In training, pass only the vectors at
-        masked places, ``head(hidden[labels != -100])``.
-
-        Args:
-            hidden: ``(..., d_model)``, vectors of the last layer.
-
-        Returns:
-            Logits ``(..., vocab_size)``.
+        masked positions, ``head(hidden[labels != -100])``.
         """
         transformed = self.norm(F.gelu(self.projection(hidden)))  # (..., d_model)
         return self.output_projection(transformed)  # (..., vocab_size)
@@ -104,17 +98,13 @@ class BertForMaskedLM(nn.Module):
 
 
 class NextSentenceHead(nn.Module):
-    """Classify whether the second sentence follows the first, from the vector of the whole.
+    """Classify whether the second sentence follows the first, from the vector of the pair.
 
     >>> import torch
     >>> NextSentenceHead(4)(torch.randn(3, 4)).shape
     torch.Size([3, 2])
 
-    Args:
-        d_model: Width of the vector.
-
-    Attributes:
-        projection: ``nn.Linear(d_model, 2)``.
+    The attribute ``projection`` is ``nn.Linear(d_model, 2)``.
 
     Source: Devlin et al. (2019), section 3.1, task 2; chapter "BERT".
     """
@@ -129,7 +119,7 @@ class NextSentenceHead(nn.Module):
 
 
 class PreTrainingLogits(NamedTuple):
-    """The guesses of both heads.
+    """The logits of both heads.
 
     >>> import torch
     >>> logits = PreTrainingLogits(tokens=torch.zeros(2, 5, 9), next_sentence=torch.zeros(2, 2))
@@ -138,7 +128,7 @@ class PreTrainingLogits(NamedTuple):
 
     Attributes:
         tokens: ``(batch, length, vocab_size)``.
-        next_sentence: ``(batch, 2)``; label 0: it follows, 1: a random one.
+        next_sentence: ``(batch, 2)``: 0 if the second sentence follows, 1 if it is random.
     """
 
     tokens: Tensor
@@ -146,7 +136,7 @@ class PreTrainingLogits(NamedTuple):
 
 
 class BertForPreTraining(nn.Module):
-    """BERT with the two heads with which it learns from text that no one has labelled.
+    """BERT with both heads of its pre-training, on text without labels.
 
     >>> import torch
     >>> config = BertConfig(vocab_size=9, num_layers=1, d_model=8, num_heads=2, d_ff=16)
@@ -176,7 +166,7 @@ class BertForPreTraining(nn.Module):
         init_weights(self, config.init_std)
 
     def tie_weights(self) -> None:
-        """Share the embedding's weight with the head that guesses tokens.
+        """Share the embedding's weight with the masked-language-model head.
 
         Loading a state dict does so; call it after ``to_empty``, before an optimizer is made.
         """
@@ -194,11 +184,11 @@ class BertForPreTraining(nn.Module):
 
 
 def pretraining_loss(logits: PreTrainingLogits, labels: Tensor, next_labels: Tensor) -> Tensor:
-    """Add the losses of both tasks, each a mean over its guesses, or 0 if there are none.
+    """Add the losses of both tasks, each a mean over its predictions, or 0 without any.
 
     Args:
         logits: The logits of both heads.
-        labels: ``(batch, length)``, int64: the true token where one was masked, -100 elsewhere.
+        labels: ``(batch, length)``, int64: the true token at masked positions, -100 elsewhere.
         next_labels: ``(batch,)``, int64: 0 where the second sentence follows, 1 where not.
 
     Returns:
@@ -239,7 +229,7 @@ class BertForSequenceClassification(nn.Module):
 
     Attributes:
         bert: ``BertModel``.
-        dropout: ``nn.Dropout``, on the vector of the whole.
+        dropout: ``nn.Dropout``, on the pooled vector.
         classifier: ``nn.Linear(d_model, num_labels)``.
 
     Raises:

@@ -1,7 +1,7 @@
 """Image captioning: a convolutional network reads the picture, a recurrent decoder writes.
 
-Dimensions: batch; SIDE (pixels); regions = grid * grid (places of the picture); d_memory;
-tgt_len (tokens); vocab_size.
+Dimensions: batch; height, width (pixels); regions (of 4 by 4 pixels); d_memory; tgt_len (tokens);
+vocab_size.
 """
 
 import torch
@@ -14,7 +14,7 @@ from course_lib.validation import check_at_least
 class ConvEncoder(nn.Module):
     """Read a picture: a vector for each of its regions, and their mean for the whole.
 
-    Each pixel is told where it is, in two further channels: a convolution does the same everywhere
+    Two further channels hold each pixel's row and column: a convolution does the same everywhere
     and could not tell left from right.
 
     >>> encoded = ConvEncoder(d_memory=8)(torch.rand(2, 3, 16, 16))
@@ -54,17 +54,20 @@ class ConvEncoder(nn.Module):
     def forward(self, pictures: Tensor) -> Encoded:
         """Encode pictures ``(batch, 3, height, width)``, floating point, from 0 to 1.
 
-        The memory is ``(batch, regions, d_memory)``, the regions row by row, a quarter of height
-        times a quarter of width of them (rounded up); the context is their mean, the mask all True.
+        The memory is ``(batch, regions, d_memory)``, row by row, with a quarter of the height times
+        a quarter of the width as regions (rounded up); the context is the memory's mean, the mask
+        is all True.
         """
         if pictures.dim() != 4 or pictures.size(1) != 3 or 0 in pictures.shape:
             raise ValueError(f"pictures must be (batch, 3, height, width), got {pictures.shape}")
         batch, _, height, width = pictures.shape
         rows = torch.linspace(-1, 1, height, device=pictures.device, dtype=pictures.dtype)
         columns = torch.linspace(-1, 1, width, device=pictures.device, dtype=pictures.dtype)
-        places = torch.stack(torch.meshgrid(rows, columns, indexing="ij"))  # (2, height, width)
-        centred = 2 * pictures - 1  # from -1 to 1, as the places: the grey ground is 0
-        located = torch.cat([centred, places.expand(batch, -1, -1, -1)], dim=1)
+        coordinates = torch.stack(
+            torch.meshgrid(rows, columns, indexing="ij")
+        )  # (2, height, width)
+        centred = 2 * pictures - 1  # from -1 to 1, as the coordinates: the grey ground is 0
+        located = torch.cat([centred, coordinates.expand(batch, -1, -1, -1)], dim=1)
         memory = self.layers(located).flatten(2).transpose(1, 2)  # (batch, regions, d_memory)
         mask = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
         return Encoded(memory=memory, context=memory.mean(dim=1), mask=mask)
@@ -83,10 +86,6 @@ class CaptionModel(nn.Module):
         encoder: Such as a ``ConvEncoder``: called with pictures, returns an ``Encoded``.
         decoder: A ``RecurrentDecoder``, which gets the picture as one vector ("Show and tell"), or
             an ``AttentionDecoder``, which looks at its regions ("Show, attend and tell").
-
-    Attributes:
-        encoder: The encoder.
-        decoder: The decoder.
 
     Source: Vinyals et al. (2015), section 3; Xu et al. (2015), section 3; chapter "Image
         captioning".

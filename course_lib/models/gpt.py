@@ -61,7 +61,7 @@ class DecoderLMConfig:
 
 
 class DecoderBlock(nn.Module):
-    """Self-attention and a feed-forward layer, pre-norm: a decoder layer with nothing to translate.
+    """Self-attention and a feed-forward layer, pre-norm: a decoder layer without a source.
 
     >>> block = DecoderBlock(d_model=8, num_heads=2, d_ff=16)
     >>> block(torch.randn(3, 5, 8), CausalMask(5)).shape
@@ -181,9 +181,9 @@ class DecoderLM(nn.Module):
 
         Args:
             token_ids: ``(batch, length)``; those after the cached ones.
-            padding: ``(batch,)``, int64: with how many tokens of padding each row begins, those in
-                the cache counted. Nobody attends to them, and positions count from the token after
-                them. None if there are none; padding at the end needs no mask.
+            padding: Number of padding tokens at the beginning of each row, cached ones included,
+                int64 ``(batch,)``. No query attends to them, and positions count from the token
+                after them. None without padding; padding at the end needs no mask.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:
@@ -192,8 +192,8 @@ class DecoderLM(nn.Module):
         Raises:
             IndexError: A token id is out of range.
             TypeError: ``token_ids`` does not hold integers.
-            ValueError: ``token_ids`` is empty, no matrix, or goes on after ``max_length`` (padding
-                counted); or the cache is of another number of layers.
+            ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length`` with
+                padding and cached tokens; or the cache is of another number of layers.
         """
         length, past, caches = token_ids.size(-1), 0, None
         if cache is not None:
@@ -217,11 +217,12 @@ class DecoderLM(nn.Module):
         padding: Tensor | None = None,
         caches: Sequence[AttentionCache] | None = None,
     ) -> Tensor:
-        """Compute ``hidden`` where the caller knows mask and offset, such as ``StaticDecoder``.
+        """Compute ``hidden`` with a given mask and offset, as ``StaticDecoder`` needs.
 
         The mask is boolean, each size of ``(batch, num_heads, length, key_len)`` or 1, or a
         ``CausalMask``; ``offset`` is the position of the first token, a number or int64 ``(1,)``;
-        only positions depend on ``padding``; ``caches`` holds one for each layer.
+        ``padding``, as in ``hidden``, changes the positions only; ``caches`` holds one for each
+        layer.
         """
         x = self.embedding(token_ids)  # (batch, length, d_model)
         if self.positions is not None:
@@ -232,7 +233,7 @@ class DecoderLM(nn.Module):
         return self.norm(x)
 
     def _initialise(self) -> None:
-        """Initialise as GPT-2 does; in deeper models the last projections start smaller."""
+        """Draw weights as GPT-2 does; those of a sublayer's last projection shrink with depth."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=0.02)
@@ -251,7 +252,7 @@ class DecoderLM(nn.Module):
 class SequenceClassifier(nn.Module):
     """Classify sequences by a language model's vector of their last token.
 
-    The last token is the only one that has read all of them.
+    Only the last token has attended to all tokens.
 
     >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 2}
     >>> classifier = SequenceClassifier(DecoderLM(DecoderLMConfig(**sizes)), 3, pad_id=0)
@@ -259,9 +260,9 @@ class SequenceClassifier(nn.Module):
     torch.Size([2, 3])
 
     Args:
-        decoder: The language model, trained or not; it is trained further with the rest.
+        decoder: The language model, trained or not; it is trained with the classifier.
         num_labels: Number of classes.
-        pad_id: The token id that fills sequences up.
+        pad_id: The token id of padding.
 
     Attributes:
         classifier: ``nn.Linear(d_model, num_labels)`` without bias.
@@ -280,7 +281,7 @@ class SequenceClassifier(nn.Module):
     def forward(self, token_ids: Tensor) -> Tensor:
         """Return logits ``(batch, num_labels)`` for ``(batch, length)``, padded at the end."""
         hidden = self.decoder.hidden(token_ids)  # (batch, length, d_model)
-        places = torch.arange(token_ids.size(1), device=token_ids.device)
-        last = (places * (token_ids != self.pad_id)).argmax(dim=-1)  # (batch,)
+        positions = torch.arange(token_ids.size(1), device=token_ids.device)
+        last = (positions * (token_ids != self.pad_id)).argmax(dim=-1)  # (batch,)
         rows = torch.arange(token_ids.size(0), device=token_ids.device)
         return self.classifier(hidden[rows, last])  # (batch, num_labels)

@@ -158,11 +158,8 @@ class LlamaBlock(DecoderBlock):
         config: Sizes and choices.
         rotary: Rotary positions of queries and keys; None for a layer without them.
 
-    Attributes:
-        self_attention: ``GroupedQueryAttention``.
-        feed_forward: ``GatedFeedForward`` or ``FeedForward``, as ``config`` chooses.
-        attention_residual: ``Residual`` around the attention, with its normalisation.
-        feed_forward_residual: ``Residual`` around the feed-forward layer, likewise.
+    Attributes are those of ``DecoderBlock``, with ``GroupedQueryAttention``, and with the
+    feed-forward layer and normalisations that ``config`` names.
 
     Source: Touvron et al. (2023), section 2.2.
     """
@@ -199,14 +196,7 @@ class Llama(DecoderLM):
     Args:
         config: Sizes and choices.
 
-    Attributes:
-        config: As given.
-        embedding: ``TokenEmbedding``.
-        positions: ``LearnedPositions``, or None if positions are rotary.
-        dropout: ``nn.Dropout``, on the embeddings with their positions.
-        layers: ``LlamaBlock``, first to last.
-        norm: The last normalisation, or the identity after post-norm layers.
-        output_projection: ``nn.Linear(d_model, vocab_size)`` without bias.
+    Attributes are those of ``DecoderLM``; after post-norm layers ``norm`` is the identity.
 
     Source: Touvron et al. (2023), section 2.2.
     """
@@ -241,6 +231,7 @@ class Llama(DecoderLM):
 
 
 def _norm(config: LlamaConfig) -> nn.Module:
+    """Return a new normalisation of the kind that a configuration names."""
     kind = RMSNorm if config.norm == "rms" else LayerNorm
     return kind(config.d_model, eps=config.eps)
 

@@ -25,10 +25,10 @@ class NeuralLanguageModel(nn.Module):
 
     Args:
         vocab_size: Number of token ids.
-        context_size: How many tokens back the model looks; an n-gram's order less 1.
+        context_size: Number of tokens that the model sees; an n-gram's order less 1.
         d_embedding: Width of the token embeddings.
         d_hidden: Width of the hidden layer.
-        bos_id: The token id that fills the window where a sequence begins.
+        bos_id: The token id that fills the window at the beginning of a sequence.
 
     Attributes:
         embedding: ``TokenEmbedding(vocab_size, d_embedding)``.

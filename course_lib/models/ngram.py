@@ -12,12 +12,12 @@ from torch import Tensor
 
 
 class _Followers:
-    """Counts of the tokens that came after one history."""
+    """Counts of the tokens that came after one history; ``total`` is their sum."""
 
     def __init__(self) -> None:
         self.counts: Counter[int] = Counter()
         self.total = 0
-        self._tensors: tuple[Tensor, Tensor] | None = None  # until something more is counted
+        self._tensors: tuple[Tensor, Tensor] | None = None  # cached until the next add
 
     def add(self, token: int) -> None:
         """Count a token."""
@@ -26,7 +26,7 @@ class _Followers:
         self._tensors = None
 
     def tensors(self) -> tuple[Tensor, Tensor]:
-        """Return the tokens that came, int64, and their counts, float64, ``(types,)`` each."""
+        """Return the different tokens, int64, and their counts, float64, ``(types,)`` each."""
         if self._tensors is None:
             tokens = torch.tensor(list(self.counts), dtype=torch.int64)
             self._tensors = tokens, torch.tensor(list(self.counts.values()), dtype=torch.float64)
@@ -41,9 +41,9 @@ class NGramModel:
         p_n(w | h) = (count(h w) + k) / (count(h) + k * vocab_size)
 
     and the model is their mixture, ``p(w | history) = sum over n of weights[n - 1] * p_n(w | h)``.
-    With all weight on the highest order it is add-k smoothing, and with k = 0 plain counting. Where
+    With all weight on the highest order it is add-k smoothing, and with k = 0 plain counting. If
     k = 0 and h never came, p_n does not exist; its weight goes to the other orders in proportion to
-    theirs, and if none has any, all tokens are equally probable.
+    theirs, and if no order has any weight, all tokens are equally probable.
 
     The start token fills the history where a sentence begins. It is never predicted, and is not
     counted in the formula's ``vocab_size``.
@@ -54,7 +54,7 @@ class NGramModel:
     tensor([0., 0., 1., 0.], dtype=torch.float64)
 
     Args:
-        order: The n of n-gram: 1 looks at no history, 2 at one token.
+        order: The n of n-gram: 1 uses no history, 2 one token.
         vocab_size: Number of token ids.
         bos_id: The token id that stands before each sentence.
         k: Added to each count.
@@ -98,22 +98,22 @@ class NGramModel:
         self._followers: defaultdict[tuple[int, ...], _Followers] = defaultdict(_Followers)
 
     def count(self, sentences: Iterable[Sequence[int]]) -> None:
-        """Count the n-grams of sentences, of every order, beside those counted before.
+        """Count the n-grams of sentences, of every order, in addition to earlier ones.
 
         A sentence is its tokens and the end token, without start token or padding.
         """
         for sentence in sentences:
             self._check(sentence)
-            for place, token in enumerate(sentence):
-                window = self._window(sentence, place)
+            for position, token in enumerate(sentence):
+                window = self._window(sentence, position)
                 for n in range(1, self.order + 1):
                     self._add(window[self.order - n :], token)
 
     def next_token_distribution(self, history: Sequence[int]) -> Tensor:
         """Return the probabilities of the next token, float64 ``(vocab_size,)``.
 
-        The start token has 0. The last ``order - 1`` tokens of the history matter; at the beginning
-        of a sentence it is empty.
+        That of the start token is 0. Only the last ``order - 1`` tokens of the history count; at
+        the beginning of a sentence the history is empty.
         """
         mixture = torch.zeros(self.vocab_size, dtype=torch.float64)
         for weight, followers, total in self._estimates(self._window(history, len(history))):
@@ -133,8 +133,8 @@ class NGramModel:
         """
         self._check(sentence)
         probabilities = [
-            self._probability(self._window(sentence, place), token)
-            for place, token in enumerate(sentence)
+            self._probability(self._window(sentence, position), token)
+            for position, token in enumerate(sentence)
         ]
         return torch.tensor(probabilities, dtype=torch.float64).log()
 
@@ -157,15 +157,10 @@ class NGramModel:
         ).log()
 
     def generate(self, *, eos_id: int, max_length: int, generator: torch.Generator) -> list[int]:
-        """Sample a sentence of at most ``max_length`` tokens, the end token among them.
+        """Return the token ids of a random sentence.
 
-        Args:
-            eos_id: The end token, the last unless ``max_length`` came first.
-            max_length: Most tokens.
-            generator: Source of the random numbers, on the CPU.
-
-        Returns:
-            The token ids.
+        It ends with the end token ``eos_id``, or after ``max_length`` tokens. The generator is one
+        of the CPU.
         """
         if not 0 <= eos_id < self.vocab_size:
             raise ValueError(f"eos_id must be from 0 to {self.vocab_size - 1}, got {eos_id}")
@@ -178,17 +173,17 @@ class NGramModel:
         return written
 
     def _add(self, history: tuple[int, ...], token: int) -> None:
-        """Count an n-gram."""
+        """Count a token after a history."""
         self._followers[history].add(token)
 
-    def _window(self, tokens: Sequence[int], place: int) -> tuple[int, ...]:
-        """Return the last ``order - 1`` tokens before a place, filled up with start tokens."""
+    def _window(self, tokens: Sequence[int], end: int) -> tuple[int, ...]:
+        """Return the last ``order - 1`` of the first ``end`` tokens, padded with start tokens."""
         length = self.order - 1
-        known = tokens[max(place - length, 0) : place]
+        known = tokens[max(end - length, 0) : end]
         return (*[self.bos_id] * (length - len(known)), *known)
 
     def _estimates(self, window: tuple[int, ...]) -> Iterator[tuple[float, _Followers, float]]:
-        """Yield, for each p_n that exists, its weight, its counts and its denominator."""
+        """Yield weight, counts and denominator of each p_n that exists, n from 1 up."""
         for n, weight in enumerate(self.weights, start=1):
             followers = self._followers.get(window[self.order - n :], _Followers())
             total = followers.total + self.k * (self.vocab_size - 1)
@@ -196,7 +191,7 @@ class NGramModel:
                 yield weight, followers, total
 
     def _probability(self, window: tuple[int, ...], token: int) -> float:
-        """Return the probability of one token, without computing those of the others."""
+        """Return the probability of one token after a window, without computing the others."""
         mixture = known_weight = 0.0
         for weight, followers, total in self._estimates(window):
             mixture += weight * (followers.counts[token] + self.k) / total
@@ -204,6 +199,7 @@ class NGramModel:
         return mixture / known_weight if known_weight else 1 / (self.vocab_size - 1)
 
     def _check(self, sentence: Sequence[int]) -> None:
+        """Raise an error if a sentence holds the start token, or a number that is no token id."""
         for token in sentence:
             if not 0 <= token < self.vocab_size:
                 raise IndexError(f"token ids must be from 0 to {self.vocab_size - 1}, got {token}")
@@ -214,13 +210,14 @@ class NGramModel:
 class KneserNeyModel(NGramModel):
     """Predict the next token by interpolated Kneser-Ney smoothing.
 
-    Every count gives up the same ``discount``, and the savings go to the next lower order::
+    Every count is reduced by the same ``discount`` D, and the difference goes to the next lower
+    order::
 
         p_n(w | h) = (max(c(h w) - D, 0) + D * types(h) * p_{n-1}(w | h')) / c(h)
 
     with h the last n - 1 tokens, h' without the first of them, and types(h) the number of different
     tokens that came after h. For the highest order, c counts occurrences; for the lower ones, the
-    different tokens that stood before ``h w``. Below order 1 all tokens are equally probable. Where
+    different tokens that stood before ``h w``. Below order 1 all tokens are equally probable. If
     h never came, the lower order decides alone.
 
     >>> model = KneserNeyModel(order=2, vocab_size=4, bos_id=0)
@@ -228,11 +225,7 @@ class KneserNeyModel(NGramModel):
     >>> model.next_token_distribution([1]).sum()
     tensor(1., dtype=torch.float64)
 
-    Args:
-        order: The n of n-gram: 1 looks at no history, 2 at one token.
-        vocab_size: Number of token ids.
-        bos_id: The token id that stands before each sentence.
-        discount: Taken off each count.
+    The other arguments are those of ``NGramModel``.
 
     Source: Kneser and Ney (1995); the interpolated form of Chen and Goodman (1999); Jurafsky and
         Martin (2025), chapter 3; chapter "Language models".
@@ -263,13 +256,13 @@ class KneserNeyModel(NGramModel):
         return estimate
 
     def _add(self, history: tuple[int, ...], token: int) -> None:
-        """Count an n-gram, and if it is new, that it has stood after another token."""
+        """Count a token after a history; if it is new there, count that predecessor as well."""
         if history and token not in self._followers[history].counts:
             self._predecessors[history[1:]].add(token)
         super()._add(history, token)
 
     def _probability(self, window: tuple[int, ...], token: int) -> float:
-        """Return the probability of one token, without computing those of the others."""
+        """Return the probability of one token after a window, without computing the others."""
         estimate = 1 / (self.vocab_size - 1)
         for n in range(1, self.order + 1):
             counted = self._followers if n == self.order else self._predecessors

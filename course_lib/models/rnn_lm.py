@@ -1,4 +1,4 @@
-"""Recurrent language model: all that came before, in one state.
+"""Recurrent language model: one state for all tokens so far.
 
 Dimensions: batch; length (tokens); d_embedding; d_hidden; num_layers; vocab_size.
 """
@@ -64,9 +64,9 @@ class RecurrentLanguageModel(nn.Module):
     def read(self, tokens: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Read further tokens ``(batch, length)`` from a state, zeros if None.
 
-        Returns the logits ``(batch, length, vocab_size)`` and the new state ``(num_layers, batch,
-        d_hidden)``, an LSTM's a pair. Detach it to let no gradient flow back into the piece before
-        (truncated backpropagation through time).
+        Return the logits ``(batch, length, vocab_size)`` and the new state ``(num_layers, batch,
+        d_hidden)``, for an LSTM a pair. Detach the state to stop gradients at the beginning of the
+        next tokens (truncated backpropagation through time).
         """
         hidden, state = self.recurrent(self.embedding(tokens), state)  # (batch, length, d_hidden)
         return self.output(hidden), state

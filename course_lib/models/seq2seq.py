@@ -16,7 +16,7 @@ from course_lib.validation import check_at_least
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
-    """An encoded batch: one vector for each part of the source, and one for the whole.
+    """An encoded batch: a vector for each token or region of the source, and one for the whole.
 
     >>> encoder = RecurrentEncoder(9, d_embedding=4, d_hidden=3)
     >>> encoded = encoder(torch.tensor([[5, 3, 2], [7, 2, 0]]), lengths=torch.tensor([3, 2]))
@@ -25,10 +25,11 @@ class Encoded:
             [ True,  True, False]])
 
     Attributes:
-        memory: ``(batch, src_len, d_memory)``, a vector for each part; what attention reads.
-        context: ``(batch, d_memory)``, one vector for the whole; all that a decoder without
-            attention gets.
-        mask: ``(batch, src_len)``, boolean, True where there is a part, False at padding.
+        memory: ``(batch, src_len, d_memory)``, a vector for each token or region; attention reads
+            them.
+        context: ``(batch, d_memory)``, one vector for the whole source; a decoder without attention
+            reads only this.
+        mask: ``(batch, src_len)``, boolean, False at padding.
 
     Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
     """
@@ -39,7 +40,7 @@ class Encoded:
 
 
 class RecurrentEncoder(nn.Module):
-    """Read a source sentence, and sum it up in one vector.
+    """Read a source sentence: a vector for each token, and one for the whole sentence.
 
     >>> encoder = RecurrentEncoder(9, d_embedding=4, d_hidden=3)  # in both directions
     >>> encoded = encoder(torch.tensor([[5, 3, 2], [7, 2, 0]]), lengths=torch.tensor([3, 2]))
@@ -84,8 +85,8 @@ class RecurrentEncoder(nn.Module):
         """Encode sentences.
 
         Args:
-            src: ``(batch, src_len)``, int64, source token ids, filled up at the end.
-            lengths: ``(batch,)``, integers: how many tokens of each are real; all if None.
+            src: ``(batch, src_len)``, int64, source token ids, padded at the end.
+            lengths: ``(batch,)``, integers: number of real tokens of each source; all if None.
 
         Returns:
             The top layer's states at each token as memory (zeros at padding), and its last states
@@ -134,7 +135,7 @@ class RecurrentDecoderState:
 
 
 class RecurrentDecoder(nn.Module):
-    """Write a target sentence, knowing of the source its context vector alone.
+    """Write a target sentence from the context vector of the source alone.
 
     ::
 
@@ -196,7 +197,7 @@ class RecurrentDecoder(nn.Module):
         return logits
 
     def start(self, encoded: Encoded) -> RecurrentDecoderState:
-        """Make the state before the first target token."""
+        """Return the state before the first target token."""
         layers = torch.tanh(self.bridge(encoded.context))  # (batch, num_layers * d_hidden)
         hidden = torch.stack(layers.chunk(self.recurrent.num_layers, dim=1))
         state = (hidden, torch.zeros_like(hidden)) if self._has_memory else hidden
@@ -207,7 +208,8 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[Tensor, RecurrentDecoderState]:
         """Read further target tokens, int64 ``(batch, new_len)``, from a state.
 
-        Returns logits ``(batch, new_len, vocab_size)``, each of the token after; and the state.
+        Return logits ``(batch, new_len, vocab_size)``, each of the token after, and the state after
+        them.
         """
         if tgt.size(0) != state.context.size(0):
             raise ValueError(
@@ -232,10 +234,6 @@ class Seq2Seq(nn.Module):
         encoder: Called as ``encoder(src, lengths)``, returns an ``Encoded``.
         decoder: A ``RecurrentDecoder``, which gets the context alone, or an ``AttentionDecoder``,
             which looks at the memory. Its ``d_memory`` is the encoder's.
-
-    Attributes:
-        encoder: The encoder.
-        decoder: The decoder.
 
     Source: Sutskever et al. (2014), section 2; Cho et al. (2014); chapter "Sequence to sequence".
     """

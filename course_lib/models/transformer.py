@@ -35,19 +35,19 @@ class TransformerConfig:
         d_ff: Width inside the feed-forward layers.
         num_encoder_layers: Number of encoder layers.
         num_decoder_layers: Number of decoder layers.
-        dropout: Share that training sets to zero: of the embeddings with their positions, of each
-            sublayer's output, of the feed-forward layers' inner activations.
+        dropout: Probability of dropout, on the embeddings with their positions, on each sublayer's
+            output and on the feed-forward layers' inner activations.
         activation: The feed-forward layers' function.
-        norm_position: Where the normalisations stand.
-        positions: How tokens are told where they stand.
-        max_length: Most tokens of a sequence, for learned positions; sinusoids have no limit.
-        tied: What shares its weights with the target embedding: ``none``, the ``output``
-            projection, or ``all``, that and the source embedding, for a joint vocabulary.
+        norm_position: ``pre`` or ``post``; see ``NormPosition``.
+        positions: The positional encoding.
+        max_length: Maximum number of tokens for learned positions; sinusoids have no limit.
+        tied: Which layers share the target embedding's weight: ``none``, the ``output`` projection,
+            or ``all``, that and the source embedding, for a joint vocabulary.
         output_bias: Whether the output projection has a bias; the paper's has none.
-        pad_id: The token id that fills sequences up, in source and target.
+        pad_id: The token id of padding, in source and target.
 
     Raises:
-        ValueError: A value is out of range, or two do not go together.
+        ValueError: A value is out of range, or two values contradict each other.
     """
 
     src_vocab_size: int
@@ -160,8 +160,7 @@ class Transformer(nn.Module):
             tgt: ``(batch, tgt_len)``, target token ids, beginning with the start symbol.
 
         Returns:
-            Logits ``(batch, tgt_len, tgt_vocab_size)``. Those that stand at padding mean nothing:
-            the loss leaves them out.
+            Logits ``(batch, tgt_len, tgt_vocab_size)``; the loss ignores those at padding.
 
         Raises:
             IndexError: A token id is out of range.
@@ -179,8 +178,8 @@ class Transformer(nn.Module):
     def encode(self, src: Tensor) -> tuple[Tensor, Tensor]:
         """Encode sources ``(batch, src_len)``, padded with ``pad_id``.
 
-        Returns the memory ``(batch, src_len, d_model)``, and its mask, boolean
-        ``(batch, 1, 1, src_len)``, True where the source is no padding.
+        Return the memory ``(batch, src_len, d_model)`` and its mask, boolean
+        ``(batch, 1, 1, src_len)``, False at padding.
         """
         embedded = self.dropout(self.src_positions(self.src_embedding(src)))
         mask = padding_mask(src, self.config.pad_id)  # (batch, 1, 1, src_len)
@@ -196,14 +195,9 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Return the decoder's last vectors, ``(batch, tgt_len, d_model)``, before the logits.
 
-        Args:
-            tgt: ``(batch, tgt_len)``, target token ids; those after the cached ones.
-            memory: ``(batch, src_len, d_model)``, from ``encode``.
-            memory_mask: Boolean ``(batch or 1, num_heads or 1, tgt_len or 1, src_len or 1)``.
-            cache: Keys and values of earlier steps; None in training.
-
-        Returns:
-            The vectors. Errors are those of ``forward``.
+        ``tgt``, ``(batch, tgt_len)``, are the target token ids after the cached ones; ``memory``
+        and ``memory_mask`` come from ``encode``; ``cache`` holds keys and values of earlier steps
+        and is None in training. Errors are those of ``forward``.
         """
         if tgt.size(0) != memory.size(0):
             raise ValueError(
@@ -218,6 +212,7 @@ class Transformer(nn.Module):
         return self.decoder(embedded, memory, mask, memory_mask, cache=cache)
 
     def _build_positions(self) -> SinusoidalPositions | LearnedPositions:
+        """Return a new layer for the positional encoding that the configuration names."""
         if self.config.positions == "sinusoidal":
             return SinusoidalPositions(self.config.d_model)
         return LearnedPositions(self.config.max_length, self.config.d_model)

@@ -1,7 +1,7 @@
-"""Word vectors: CBOW guesses a word from its neighbours, skip-gram its neighbours from a word.
+"""Word vectors: CBOW predicts a word from its neighbours, skip-gram its neighbours from a word.
 
-Each word has two vectors, one for when it is given and one for when it is guessed; the first is
-kept.
+Each word has two vectors, one as a given word and one as a predicted word; the first is kept after
+training.
 
 Dimensions: batch; context (neighbours given); num_candidates; num_negatives; d_embedding;
 vocab_size.
@@ -15,7 +15,7 @@ from course_lib.validation import check_at_least
 
 
 class SkipGram(nn.Module):
-    """Guess a word's neighbours: the score of a neighbour is the dot product of both vectors.
+    """Predict a word's neighbours: the score of a neighbour is the dot product of both vectors.
 
     >>> model = SkipGram(vocab_size=9, d_embedding=4)
     >>> model(torch.tensor([3, 5])).shape
@@ -27,7 +27,7 @@ class SkipGram(nn.Module):
 
     Attributes:
         embedding: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of given words.
-        output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of guessed words.
+        output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of predicted words.
 
     Source: Mikolov et al. (2013a), section 3.2; chapter "Language models".
     """
@@ -46,7 +46,9 @@ class SkipGram(nn.Module):
 
 
 class CBOW(nn.Module):
-    """Guess a word from the mean of its neighbours' vectors: a continuous bag of words.
+    """Predict a word from the mean of its neighbours' vectors: a continuous bag of words.
+
+    ``embedding`` and ``output`` are those of ``SkipGram``.
 
     >>> model = CBOW(vocab_size=9, d_embedding=4, pad_id=0)
     >>> model(torch.tensor([[3, 5], [7, 0]])).shape  # the second word has one neighbour
@@ -55,11 +57,7 @@ class CBOW(nn.Module):
     Args:
         vocab_size: Number of token ids.
         d_embedding: Width of the vectors.
-        pad_id: The token id that fills contexts up; it has no part in the mean.
-
-    Attributes:
-        embedding: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of given words.
-        output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of guessed words.
+        pad_id: The token id of padding, which is left out of the mean.
 
     Raises:
         ValueError: A size is not positive, or ``pad_id`` is no token id.
@@ -86,6 +84,7 @@ class CBOW(nn.Module):
         return _dot_products(self._mean(context), self.output(candidates))
 
     def _mean(self, context: Tensor) -> Tensor:
+        """Return the mean vector of each row's words, ``(batch, d_embedding)``."""
         is_word = context != self.pad_id  # (batch, context)
         number = is_word.sum(dim=-1, keepdim=True)  # (batch, 1)
         if bool((number == 0).any()):
@@ -96,12 +95,14 @@ class CBOW(nn.Module):
 
 
 def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
-    """Return the loss of telling true neighbours from noise, in place of a softmax over all words.
+    """Return the loss of classifying words as true neighbours or as noise.
+
+    It takes the place of a softmax over all words.
 
     Computes ``-log sigmoid(positive) - sum of log sigmoid(-negative)``.
 
     Args:
-        positive: ``(batch,)``, scores of the words that were there.
+        positive: ``(batch,)``, scores of true neighbours.
         negative: ``(batch, num_negatives)``, scores of words drawn as noise.
 
     Returns:
@@ -126,7 +127,7 @@ def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tenso
 
     Args:
         vectors: ``(vocab_size, d_embedding)``, such as ``model.embedding.weight``.
-        word: The token id whose neighbours are asked for.
+        word: The token id whose neighbours to find.
         count: Number of words to find.
 
     Returns:
@@ -151,15 +152,16 @@ def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tenso
 
 
 def _two_tables(vocab_size: int, d_embedding: int) -> tuple[nn.Embedding, nn.Embedding]:
+    """Return the vectors of given words and those of predicted words."""
     check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)
     embedding = nn.Embedding(vocab_size, d_embedding)
     output = nn.Embedding(vocab_size, d_embedding)
-    # As word2vec starts: small given vectors, zeros for guessed words.
+    # As word2vec starts: small vectors for given words, zeros for predicted words.
     nn.init.uniform_(embedding.weight, -0.5 / d_embedding, 0.5 / d_embedding)
     nn.init.zeros_(output.weight)
     return embedding, output
 
 
-def _dot_products(given: Tensor, guessed: Tensor) -> Tensor:
+def _dot_products(given: Tensor, candidates: Tensor) -> Tensor:
     """Multiply ``(batch, d_embedding)`` with ``(batch, num_candidates, d_embedding)``."""
-    return (guessed @ given[:, :, None])[..., 0]  # (batch, num_candidates)
+    return (candidates @ given[:, :, None])[..., 0]  # (batch, num_candidates)

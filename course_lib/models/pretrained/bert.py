@@ -25,7 +25,7 @@ from course_lib.models.pretrained.huggingface import (
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
 
-# Their names, as patterns, and ours.
+# Names in the checkpoint, as patterns, and in ``BertForPreTraining``.
 _NAMES = {
     r"bert\.embeddings\.word_embeddings\.": "bert.embeddings.tokens.",
     r"bert\.embeddings\.token_type_embeddings\.": "bert.embeddings.segments.",
@@ -56,7 +56,7 @@ _NAMES = {
     r"cls\.seq_relationship\.": "next_sentence.projection.",
 }
 
-# Their tensors that repeat others, by the name of the original.
+# Tensors that repeat others: their names, and those of the originals.
 _REPEATED = {
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
@@ -119,10 +119,7 @@ def from_huggingface(folder: Path | str, kind: type[nn.Module] = BertForPreTrain
             skipped. A missing pooler is zero in ``BertModel`` and ``BertForMaskedLM``.
 
     Returns:
-        The model.
-
-    Raises:
-        ValueError: The checkpoint is no BERT, lacks a tensor, or has one too many.
+        The model, in evaluation mode.
 
     Source: chapter "BERT".
     """
@@ -151,17 +148,10 @@ def from_huggingface(folder: Path | str, kind: type[nn.Module] = BertForPreTrain
 
 
 def read_tokenizer(folder: Path | str) -> WordPiece:
-    """Read the tokenizer that belongs to a pre-trained BERT; it adds no special tokens.
+    """Read the tokenizer of a pre-trained BERT from ``tokenizer.json``; it adds no special tokens.
 
-    Args:
-        folder: Holds ``tokenizer.json``, as the package ``tokenizers`` writes it.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is not a WordPiece tokenizer of BERT.
+    The package ``tokenizers`` writes this file. A missing one is a FileNotFoundError, another kind
+    of tokenizer a ValueError.
 
     Source: chapter "BERT".
     """
@@ -194,6 +184,7 @@ def _with_prefix(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _make(kind: type[nn.Module], config: BertConfig, ours: Mapping[str, Tensor]) -> nn.Module:
+    """Return a new model of this class; the tensors give a classifier's number of labels."""
     if kind is BertForSequenceClassification:
         head = ours.get("classifier.weight")
         return kind(config, num_labels=1 if head is None else head.size(0))
@@ -201,12 +192,14 @@ def _make(kind: type[nn.Module], config: BertConfig, ours: Mapping[str, Tensor])
 
 
 def _read_bert_config(folder: Path) -> BertConfig:
+    """Read ``config.json``; an unsupported setting is a ValueError."""
     theirs = read_config(folder)
     require(theirs, _SUPPORTED, folder)
     return BertConfig(**{ours: theirs[name] for name, ours in _SETTINGS.items() if name in theirs})
 
 
 def _our_name(name: str) -> str:
+    """Return the name of a checkpoint's tensor in ``BertForPreTraining``; keep an unknown one."""
     renamed = rename(name, _NAMES)
     if renamed == name:
         return name

@@ -17,7 +17,7 @@ from course_lib.tokenization.byte_level import ByteLevelTokenizer, PreTokenizer
 if TYPE_CHECKING:
     from course_lib.models.llama import Llama
 
-# Their names, as patterns, and ours.
+# Names in the file, as patterns, and in a ``Llama``.
 _NAMES = {
     r"token_embd\.": "embedding.",
     r"output_norm\.": "norm.",
@@ -123,11 +123,7 @@ class GGUFFile:
     def load_model(self) -> "Llama":
         """Load the language model, in evaluation mode; see ``load_weights``.
 
-        Returns:
-            The model.
-
-        Raises:
-            ValueError: As ``load_weights`` does; or the tensors are not those of the model.
+        Tensors that are not those of the model are a ValueError too.
         """
         # Here, so that homework 9, which withholds Llama, can still read weights.
         from course_lib.models.pretrained.llama import empty_model
@@ -140,11 +136,8 @@ class GGUFFile:
     def load_tokenizer(self) -> ByteLevelTokenizer:
         """Load the tokenizer.
 
-        Returns:
-            The tokenizer; its special tokens are the file's control and user-defined tokens.
-
-        Raises:
-            ValueError: The file has another kind of tokenizer, or an unknown pre-tokenizer.
+        Its special tokens are the file's control and user-defined tokens. Another kind of
+        tokenizer, or an unknown pre-tokenizer, is a ValueError.
 
         Source: ggml-org/llama.cpp, src/llama-vocab.cpp.
         """
@@ -173,7 +166,7 @@ class GGUFFile:
         )
 
     def _numbers(self, theirs: Any) -> Tensor:
-        """Dequantise a tensor to float32."""
+        """Return a tensor of the package ``gguf`` in float32, dequantised."""
         from gguf import dequantize
 
         try:
@@ -207,6 +200,7 @@ def halves_from_neighbours(rows: Tensor, head_dim: int) -> Tensor:
 
 
 def _reader(path: Path) -> Any:
+    """Open a file with the package ``gguf``."""
     from gguf import GGUFReader
 
     class Reader(GGUFReader):
@@ -220,6 +214,7 @@ def _reader(path: Path) -> Any:
 
 
 def _our_config(settings: dict[str, Any], path: Path, *, tied: bool) -> LlamaConfig:
+    """Return a file's settings as a configuration; an unsupported one is a ValueError."""
     architecture = settings.get("general.architecture")
     if architecture not in _ARCHITECTURES:
         raise ValueError(

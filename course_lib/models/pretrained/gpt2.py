@@ -14,7 +14,7 @@ from course_lib.models.pretrained.huggingface import (
     require,
 )
 
-# Their names, as patterns, and ours.
+# Names in the checkpoint, as patterns, and in a ``DecoderLM``.
 _NAMES = {
     r"wte\.weight": "embedding.weight",
     r"wpe\.weight": "positions.weight",
@@ -68,9 +68,10 @@ def from_huggingface(folder: Path | str) -> DecoderLM:
 
 
 def _ours(name: str, tensor: Tensor) -> dict[str, Tensor]:
-    """Return a tensor of GPT-2's by its name in ``DecoderLM``; queries, keys and values are split.
+    """Return a tensor of the checkpoint under its name in ``DecoderLM``.
 
-    Matrices are ``(out_features, in_features)``. An unknown name is kept.
+    The joint tensor of queries, keys and values becomes three. Matrices are ``(out_features,
+    in_features)``. An unknown name is kept.
     """
     joined = _JOINED.fullmatch(name)
     if joined:
@@ -85,6 +86,7 @@ def _ours(name: str, tensor: Tensor) -> dict[str, Tensor]:
 
 
 def _read_gpt2_config(folder: Path) -> DecoderLMConfig:
+    """Read ``config.json``; an unsupported setting is a ValueError."""
     theirs = read_config(folder)
     require(theirs, _SUPPORTED, folder)
     # Ours drops embeddings and sublayers' outputs alike.

@@ -23,21 +23,21 @@ def read_config(folder: Path) -> dict[str, Any]:
     return read_json_object(path)
 
 
-def require(config: Mapping[str, Any], supported: Mapping[str, object], place: Path) -> None:
-    """Check that settings, where given, have the one value that our model supports.
+def require(config: Mapping[str, Any], supported: Mapping[str, object], path: Path) -> None:
+    """Check that settings, if given, have the one value that our model supports.
 
-    ``place`` is their file, or the folder of their ``config.json``.
+    ``path`` is their file, or the folder of their ``config.json``; the ValueError names it.
     """
-    path = place / "config.json" if place.is_dir() else place
+    path = path / "config.json" if path.is_dir() else path
     for name, value in supported.items():
         if config.get(name, value) != value:
             raise ValueError(f"{name} in {path} must be {value!r}, got {config[name]!r}")
 
 
 def rename(name: str, names: Mapping[str, str]) -> str:
-    """Replace the beginning of a tensor's name by the first pattern in ``names`` that matches it.
+    """Replace the beginning of a tensor's name: ``names`` maps patterns to their replacements.
 
-    Other names are kept, so that ``load_exactly`` reports them.
+    A name that no pattern matches is kept, so that ``load_exactly`` reports it.
     """
     for pattern, ours in names.items():
         renamed, count = re.subn(f"^{pattern}", ours, name)
@@ -47,7 +47,7 @@ def rename(name: str, names: Mapping[str, str]) -> str:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read the weights on the CPU, under the names that they have in the file.
+    """Read the tensors of a checkpoint on the CPU, keyed by their names in the file.
 
     They are in ``model.safetensors``; in the shards that ``model.safetensors.index.json`` names, as
     large models are saved; or in ``pytorch_model.bin``.
@@ -74,9 +74,10 @@ def drop_repeated(tensors: dict[str, Tensor], repeated: Mapping[str, str]) -> No
 
 
 def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Load weights under the model's own names, in their dtype; put the model in evaluation mode.
+    """Load tensors with the names of the model's ``state_dict()``; switch to evaluation mode.
 
-    A tensor that is missing, left over, of another shape or of integers is a ``ValueError``.
+    The model takes the tensors' dtype. A tensor that is missing, left over, of another shape or of
+    integers is a ``ValueError``, which names the folder.
     """
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     for problem, names in (
@@ -109,7 +110,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 def read_tokenizer_json(folder: Path | str) -> tuple[Path, dict[str, Any]]:
-    """Read ``tokenizer.json``, a file of the package ``tokenizers``; return its path too."""
+    """Return path and content of ``tokenizer.json``, a file of the package ``tokenizers``."""
     path = Path(folder) / "tokenizer.json"
     if not path.is_file():
         raise FileNotFoundError(f"folder must hold tokenizer.json, {folder} does not")
@@ -125,6 +126,7 @@ def in_order(vocab: Mapping[str, int], path: Path) -> tuple[str, ...]:
 
 
 def _read_tensor_file(path: Path) -> dict[str, Tensor]:
+    """Read one file of tensors; a file that holds anything else is a ValueError."""
     try:
         if path.suffix == ".safetensors":
             return dict(load_file(path))
@@ -137,6 +139,7 @@ def _read_tensor_file(path: Path) -> dict[str, Tensor]:
 
 
 def _read_shards(index: Path) -> dict[str, Tensor]:
+    """Read the tensors of all files that an index names."""
     weight_map = read_json_object(index).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
         raise ValueError(f"weight_map in {index} must name a shard for each tensor")

