@@ -2,6 +2,9 @@
 
 An assertion that fails raises ``CheckFailure``. Its ``summary`` names the problem in words, shapes
 and dtypes alone, so that it may be shown to a student whose test is hidden; ``detail`` adds values.
+In most assertions ``actual`` is the result of the code under test, ``expected`` the right result,
+``what`` a name of the result for the message, and ``hint`` a likely cause of a difference.
+
 A homework's tests use ``assert_close``, ``assert_equal``, ``assert_shape``, ``assert_raises``,
 ``assert_keeps_inputs``, ``assert_gradients`` and ``assert_parameters``; ``load_parameters`` gives a
 layer known weights.
@@ -23,8 +26,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# Looser than the kernels' own rounding (a student may sum in another order, or hold a constant in
-# float32), far tighter than the smallest mistake that a test wants to see.
+# Relative and absolute. Looser than rounding (a student may sum in another order, or store a
+# constant in float32), far tighter than the smallest mistake that a test must find.
 _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.float64: (1e-6, 1e-8),
     torch.float32: (1e-4, 1e-5),
@@ -40,14 +43,14 @@ _BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxset = _BRIEF.maxdict = 24
 
 
 class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error of the program
-    """A check that did not hold.
+    """A failed check.
 
     Attributes:
         summary: The fault, without any value of a tensor.
         named: The class in the summary whose name the code under test chose; empty if none is.
-        detail: Where the fault is, with values; empty if there is nothing to add.
-        hint: A likely cause, if the check knows one.
-        read: Where to read on, in a notebook.
+        detail: The position of the fault, with values; empty if there is nothing to add.
+        hint: A likely cause; empty if the check knows none.
+        read: The chapter to read, shown in a notebook; empty for none.
     """
 
     read = ""
@@ -64,7 +67,7 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         parts = [self.summary, self.detail, self.hint and f"Hint: {self.hint}"]
         frames = traceback.extract_tb(self.__traceback__)
         for frame in frames:
-            if frame.name == "<module>":  # the cell; beneath it are only the checks' own
+            if frame.name == "<module>":  # the notebook cell
                 whole = f": {frame.line}" if (frame.line or "(").endswith(")") else ""
                 parts.append(f"(line {frame.lineno} of this cell{whole})")
         parts.append(self.read and f"Read: {self.read}")
@@ -79,21 +82,13 @@ _of_notebook: list[Observer] = []  # at most one: the default observer
 
 
 def observe_notebook(observer: Observer) -> None:
-    """Have the assertions of a notebook's cells report to an observer.
-
-    Args:
-        observer: Called once for each assertion; takes the place of an earlier one.
-    """
+    """Report all later assertions of this process to an observer, in place of an earlier one."""
     _of_notebook[:] = [observer]
 
 
 @contextlib.contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Have assertions report to an observer, which decides whether to raise their failures.
-
-    Args:
-        observer: Called once for each assertion.
-    """
+    """Report the assertions of a block to an observer, which decides whether to raise failures."""
     token = _observer.set(observer)
     try:
         yield
@@ -102,7 +97,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 
 def _conclude(seen: Any, check: Callable[[], None]) -> None:
-    """Run an assertion's check, or let the observer decide what becomes of its failure."""
+    """Run an assertion's check of the value ``seen``; report both to an observer if there is one."""
     observer = _observer.get() or next(iter(_of_notebook), None)
     if observer is None:
         check()
@@ -118,17 +113,7 @@ def _conclude(seen: Any, check: Callable[[], None]) -> None:
 def assert_shape(
     actual: Any, shape: Iterable[int], *, what: str = "result", hint: str = ""
 ) -> None:
-    """Check that ``actual`` is a tensor of exactly this shape.
-
-    Args:
-        actual: The result of the code under test.
-        shape: The expected size of each dimension.
-        what: Its name in the message.
-        hint: A likely cause of a difference.
-
-    Raises:
-        CheckFailure: It is no ``torch.Tensor``, or of another shape.
-    """
+    """Check that ``actual`` is a ``torch.Tensor``, not of a subclass, of exactly this shape."""
     expected = tuple(shape)
     seen = tuple(actual.shape) if type(actual) in _TENSORS else actual
     _conclude(seen, lambda: _check_shape(actual, expected, what, hint))
@@ -146,15 +131,6 @@ def assert_close(actual: Any, expected: Tensor, *, what: str = "result", hint: s
     """Check that ``actual`` equals ``expected``: type, shape, dtype, finiteness, then values.
 
     NaN fails, even if the expected value is NaN because the code under test computed it.
-
-    Args:
-        actual: The result of the code under test.
-        expected: The right result.
-        what: Its name in the message.
-        hint: A likely cause of a difference.
-
-    Raises:
-        CheckFailure: They differ; the message says how.
     """
     _conclude(actual, lambda: _check_close(actual, expected, what, hint))
 
@@ -193,20 +169,10 @@ def assert_equal(
 ) -> None:
     """Check that a plain value equals the expected one: numbers, strings, and containers of them.
 
-    A list equals a tuple with the same entries, an int an equal float, a NumPy number the Python
-    number, a Counter a dict. Floats may differ by rounding. Nothing else is equal: True differs
-    from 1.
-
-    Args:
-        actual: The result of the code under test.
-        expected: The right result: None, bool, int, float, str, or a list, tuple, dict
-            or set of these.
-        what: Its name in the message.
-        hint: A likely cause of a difference.
-        rel_tol: Relative tolerance for floats.
-
-    Raises:
-        CheckFailure: They differ; the message says how.
+    ``expected`` is None, a bool, int, float or str, or a list, tuple, dict or set of these. A list
+    equals a tuple with the same entries, an int an equal float, a NumPy number the Python number, a
+    Counter a dict. Floats may differ by the relative tolerance ``rel_tol``. Nothing else is equal:
+    True differs from 1.
     """
     actual, expected = _as_plain(actual), _as_plain(expected)
     _conclude(actual, lambda: _check_equal(actual, expected, what, hint, rel_tol))
@@ -220,7 +186,8 @@ def _check_equal(actual: Any, expected: Any, what: str, hint: str, rel_tol: floa
         summary = f"{what} is of type {name}, expected {type(expected).__name__}"
         raise CheckFailure(summary, named=name, hint=hint)
     if isinstance(expected, bool):
-        raise CheckFailure(f"{what}: {_yes(actual)}, expected {_yes(expected)}", hint=hint)
+        got, wanted = ("yes", "no") if actual else ("no", "yes")
+        raise CheckFailure(f"{what}: {got}, expected {wanted}", hint=hint)
     if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
         summary = f"{what} has {_entries(len(actual))}, expected {len(expected)}"
     else:
@@ -229,25 +196,12 @@ def _check_equal(actual: Any, expected: Any, what: str, hint: str, rel_tol: floa
     raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
 
 
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
 def assert_keeps_inputs(
     function: Callable[..., Any], *args: Any, hint: str = "work on a copy", **kwargs: Any
 ) -> None:
-    """Check that a call does not change its arguments.
+    """Check that a call does not change its arguments, of which it gets copies.
 
     Tensors are compared bit for bit, also within lists, tuples and dataclasses.
-
-    Args:
-        function: The function to call.
-        *args: Its arguments; the call gets copies.
-        hint: The remedy.
-        **kwargs: Its keyword arguments, likewise copied.
-
-    Raises:
-        CheckFailure: An argument changed; the message says which.
     """
     inspect = getattr(type(function), "__changed_inputs__", changed_inputs)
     changed = inspect(function, args, kwargs)
@@ -262,16 +216,10 @@ def assert_keeps_inputs(
 def changed_inputs(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> list[str]:
-    """Call a function on copies of its arguments and name those that it changes.
+    """Call a function on copies of its arguments and return the names of those that it changes.
 
-    Args:
-        function: The function to call.
-        args: Its positional arguments; tensors, lists, tuples and dataclasses are copied, and so is
-            what these hold.
-        kwargs: Its keyword arguments; likewise.
-
-    Returns:
-        ``argument 1``, ``argument 2``, ... or a keyword's name, for each that changed.
+    Tensors, lists, tuples and dataclasses are copied with all their contents. A positional argument
+    is named ``argument 1``, ``argument 2``, ..., another one by its keyword.
     """
     given = [*((f"argument {i}", arg) for i, arg in enumerate(args, start=1)), *kwargs.items()]
     copies = [_copy(value) for _, value in given]
@@ -284,6 +232,7 @@ def changed_inputs(
 
 
 def _copy(value: Any) -> Any:
+    """Return a copy of tensors, lists, tuples and dataclasses with all contents; else the value."""
     if isinstance(value, Tensor):
         return value.clone()
     if type(value) in (list, tuple):
@@ -294,6 +243,7 @@ def _copy(value: Any) -> Any:
 
 
 def _unchanged(copy: Any, value: Any) -> bool:
+    """Return whether a copy made by ``_copy`` still equals its original."""
     if isinstance(value, Tensor):
         return torch.equal(value, copy)
     if type(value) in (list, tuple):
@@ -304,6 +254,7 @@ def _unchanged(copy: Any, value: Any) -> bool:
 
 
 def _is_record(value: Any) -> bool:
+    """Return whether a value is an instance of a dataclass."""
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
@@ -312,53 +263,38 @@ def assert_raises(
 ) -> None:
     """Check that a call raises the error that its docstring documents.
 
-    Args:
-        error: The documented exception type.
-        function: The function to call.
-        *args: Its arguments.
-        hint: A likely cause if it does not raise.
-        **kwargs: Its keyword arguments.
-
-    Raises:
-        CheckFailure: It returned, or raised something else.
-        NotImplementedError: It is not written yet.
+    NotImplementedError, which an unwritten exercise raises, passes through.
     """
-    raised, cause, is_promised = "", None, False
+    raised, cause, is_documented = "", None, False
     try:
         function(*args, **kwargs)
     except NotImplementedError:  # a subclass of RuntimeError, raised by unwritten exercises
         raise
     except error:
-        is_promised = True
+        is_documented = True
     except Exception as other:
         raised, cause = _name_of(other), other
 
     def check() -> None:
-        if not is_promised:
+        if not is_documented:
             came = f"but raised {raised}" if raised else "but returned"
             words = f"the call should raise {error.__name__}, {came}"
             raise CheckFailure(words, named=raised, hint=hint) from cause
 
-    _conclude(error.__name__ if is_promised else raised, check)
+    _conclude(error.__name__ if is_documented else raised, check)
 
 
 def _name_of(error: BaseException) -> str:
-    return str(getattr(error, "type_name", type(error).__name__))  # one from another process
+    """Return the name of an error's class, or of the remote class that a proxy stands for."""
+    return str(getattr(error, "type_name", type(error).__name__))
 
 
 def assert_matches(
     function: Callable[..., Any], reference: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> None:
-    """Check that a function and the reference return the same for the same arguments.
+    """Check that a function and a reference return the same for copies of the same arguments.
 
-    Args:
-        function: The code under test.
-        reference: Computes the expected result: a tensor, a plain value or a tuple of these.
-        *args: Arguments of both; each gets a copy.
-        **kwargs: Keyword arguments of both.
-
-    Raises:
-        CheckFailure: A result differs; the message says how.
+    The reference returns a tensor, a plain value or a tuple of these.
     """
     expected = reference(*map(_copy, args), **kwargs)
     actual = function(*map(_copy, args), **kwargs)
@@ -381,42 +317,30 @@ def assert_matches(
 
 
 def assert_equal_or_close(actual: Any, expected: Any, *, what: str = "result") -> None:
-    """Check a tensor with ``assert_close``, anything else with ``assert_equal``.
-
-    Args:
-        actual: The result of the code under test.
-        expected: The right result.
-        what: Its name in the message.
-
-    Raises:
-        CheckFailure: They differ; the message says how.
-    """
+    """Check a tensor with ``assert_close``, anything else with ``assert_equal``."""
     check: Callable[..., None] = assert_close if isinstance(expected, Tensor) else assert_equal
     check(actual, expected, what=what)
 
 
 _STEPS = {torch.float64: 1e-5}  # small beside inputs of about 1; float32 needs a larger one
 _FLOAT32_STEP = 3e-3
-_SLOPE_TOLERANCE = 3e-3  # several times what rounding and the size of a step come to
+_SLOPE_TOLERANCE = 3e-3  # several times the error of a difference of float32 numbers
 
 
 def assert_gradients(
     function: Callable[..., Any], *inputs: Tensor, module: Any = None, **kwargs: Any
 ) -> None:
-    """Check that backward() gives the slopes that a function shows when its inputs move a little.
+    """Check that backward() gives the slopes of a function, computed by finite differences.
 
-    A wrong formula passes as long as its own gradient reaches every input and every parameter.
+    A wrong formula passes as long as its own gradient reaches every input and every parameter. A
+    gradient that is missing or not finite fails, and so do a result that does not depend on an
+    input, and a module that does not use one of its parameters.
 
     Args:
         function: Returns a tensor, or a tuple of tensors.
-        *inputs: Its arguments, floating point, with entries of about 1; the result must depend on
-            each.
-        module: Holds the parameters, if the function is no module itself.
-        **kwargs: Further arguments, whose gradients don't matter.
-
-    Raises:
-        CheckFailure: A gradient is missing, is not finite or is not the slope, the result does not
-            depend on an input, or a module does not use one of its parameters.
+        *inputs: Its arguments, floating point, with entries of about 1.
+        module: The module that holds the parameters, if the function is no module itself.
+        **kwargs: Further arguments, whose gradients are not checked.
     """
     slopes = _Slopes(function, inputs, function if module is None else module, kwargs)
     slopes.backward()
@@ -430,7 +354,12 @@ def assert_gradients(
 
 
 class _Slopes:
-    """Compares the gradients of a function's inputs and parameters with differences."""
+    """Compares the gradients of a function's inputs and parameters with finite differences.
+
+    Attributes:
+        tensors: The inputs as ``argument 1``, ..., and copies of the parameters by their names.
+        gradients: The gradient of each, None if backward() does not reach it.
+    """
 
     def __init__(
         self,
@@ -475,6 +404,7 @@ class _Slopes:
                 self._module.load_state_dict(own, strict=False)
 
     def _problem(self) -> str:
+        """Compute ``problem``, which then restores the parameters."""
         for name, gradient in self.gradients.items():
             if gradient is not None and not gradient.isfinite().all():
                 return f"the gradient of {name} holds NaN or infinity"
@@ -501,18 +431,20 @@ class _Slopes:
         return ""
 
     def _is_slope(self, along: Mapping[str, Tensor]) -> bool:
+        """Return whether the gradients give the slope along a direction, a step for each tensor."""
         dtype = next(iter(self.tensors.values())).dtype
         step = _STEPS.get(dtype, _FLOAT32_STEP)
-        sides = [self._loss_beside(along, sign * step) for sign in (1, -1)]
+        sides = [self._loss_after(along, sign * step) for sign in (1, -1)]
         slope = (sides[0] - sides[1]) / (2 * step)
         products = ((self.gradients[name], x) for name, x in along.items())
-        carried = sum((g * x).sum().item() for g, x in products if g is not None)
+        expected = sum((g * x).sum().item() for g, x in products if g is not None)
         rounding = 2 * torch.finfo(dtype).eps * max(map(abs, sides)) / step
         allowed = _SLOPE_TOLERANCE * max(1.0, abs(slope)) + rounding
-        return abs(carried - slope) <= allowed  # NaN is no slope
+        return abs(expected - slope) <= allowed  # NaN is no slope
 
     @torch.no_grad()
-    def _loss_beside(self, along: Mapping[str, Tensor], step: float) -> float:
+    def _loss_after(self, along: Mapping[str, Tensor], step: float) -> float:
+        """Return the loss after a step of this length along a direction."""
         moved = {name: self.tensors[name] + step * x for name, x in along.items()}
         parameters = {name: x for name, x in moved.items() if name not in self._inputs}
         if parameters or self._is_moved:
@@ -532,20 +464,13 @@ class _Slopes:
 
 
 def _draw(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw a tensor of the same shape, dtype and device from the normal distribution."""
     drawn = torch.randn(like.shape, generator=generator, dtype=torch.float64, device="cpu")
     return drawn.to(like)
 
 
 def assert_accepts_noncontiguous(function: Callable[..., Any], *inputs: Tensor) -> None:
-    """Check that a result does not depend on how the inputs lie in memory.
-
-    Args:
-        function: The code under test.
-        *inputs: Its arguments.
-
-    Raises:
-        CheckFailure: The result of the same numbers in another order of memory differs.
-    """
+    """Check that a result does not depend on the order of the inputs' numbers in memory."""
     expected = function(*map(_copy, inputs))
     actual = call_beside(call_strided, function, *inputs)
     is_alike = type(actual) is type(expected) and (
@@ -562,15 +487,10 @@ def assert_accepts_noncontiguous(function: Callable[..., Any], *inputs: Tensor) 
 def assert_parameters(
     layer: Any, shapes: Mapping[str, Sequence[int]], *, may_share: int = 0
 ) -> None:
-    """Check that a layer has exactly these parameters; buffers and aliases are not checked.
+    """Check that an ``nn.Module`` has exactly these parameters; buffers are not checked.
 
-    Args:
-        layer: An ``nn.Module``.
-        shapes: For each parameter, by its name in ``state_dict()``, its shape.
-        may_share: How many of them may be the same tensor as another.
-
-    Raises:
-        CheckFailure: One is missing, is too many, or has another shape.
+    ``shapes`` maps the names in ``state_dict()`` to shapes. Up to ``may_share`` parameters may be
+    the same tensor as another.
     """
     own = {name: tuple(p.shape) for name, p in layer.named_parameters(remove_duplicate=False)}
     count = len(dict(layer.named_parameters()))
@@ -592,14 +512,11 @@ def assert_parameters(
 
 
 def load_parameters(layer: Any, values: Any) -> None:
-    """Give a layer known parameters; those that are not named become zero.
+    """Give an ``nn.Module`` known parameters; those that ``values`` lacks become zero.
 
-    Args:
-        layer: An ``nn.Module``; buffers, and further names of shared parameters, are not zeroed.
-        values: The parameters by their names in ``state_dict()``, or a layer that has them.
-
-    Raises:
-        CheckFailure: The layer lacks one of the names, or has another shape there.
+    ``values`` maps names in ``state_dict()`` to parameters, or is a layer that has them. Buffers,
+    and further names of shared parameters, are not zeroed. A name that the layer lacks, or a
+    parameter of another shape, is a ``CheckFailure``.
     """
     if not isinstance(values, Mapping):
         values = {name: parameter.detach() for name, parameter in values.named_parameters()}
@@ -617,15 +534,9 @@ def load_parameters(layer: Any, values: Any) -> None:
 
 
 def fix_weights(layer: Any) -> Any:
-    """Give a layer fixed weights: they depend on their names and shapes alone.
+    """Give an ``nn.Module`` weights that depend on their names and shapes alone, and return it.
 
-    So a layer computes the same wherever it is made, and wrong norms and biases show.
-
-    Args:
-        layer: An ``nn.Module``; its buffers stay.
-
-    Returns:
-        The layer.
+    So the layer computes the same in every process, and wrong norms and biases show. Buffers stay.
     """
     state = {}
     for name, parameter in layer.named_parameters(remove_duplicate=False):
@@ -638,15 +549,10 @@ def fix_weights(layer: Any) -> Any:
 
 
 def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
-    """Check that in training a layer drops the same numbers as the reference with the same seed.
+    """Check that in training a layer drops the same numbers as a reference with the same seed.
 
-    Args:
-        layer: An ``nn.Module`` with dropout, and with the parameters of the reference.
-        reference: A module whose dropout is right, with a rate above 0.
-        *args: Arguments of both; each gets a copy.
-
-    Raises:
-        CheckFailure: Another number is dropped, or none.
+    The layer has the reference's parameters; the reference's dropout is right, with a probability
+    above 0. Both get copies of ``args``.
     """
     seed = int(torch.randint(2**31, (), device="cpu"))
     results = []
@@ -665,15 +571,7 @@ def assert_drops_like(layer: Any, reference: Any, *args: Tensor | None) -> None:
 
 
 def plain_sgd(model: Any, learning_rate: float = 1.0) -> torch.optim.SGD:
-    """Make an optimizer for plain gradient descent, with a group for each parameter.
-
-    Args:
-        model: An ``nn.Module``.
-        learning_rate: What gradients are multiplied by.
-
-    Returns:
-        The optimizer.
-    """
+    """Return an optimizer for plain gradient descent, with a group for each parameter."""
     groups = [{"params": [parameter]} for parameter in model.parameters()]
     return torch.optim.SGD(groups, lr=learning_rate)
 
@@ -681,12 +579,10 @@ def plain_sgd(model: Any, learning_rate: float = 1.0) -> torch.optim.SGD:
 class NextTokenTable(torch.nn.Module):
     """A model for tests of training: a row of a table gives the logits after a token.
 
-    Called as ``model(src, tgt)``, it returns the sum of a row of ``after`` for each target token
-    and the mean of the rows of ``about`` for the source's tokens.
-
-    Args:
-        vocab_size: Number of token ids; the tables are square, and zero at first.
-        dropout: Share of the logits that training sets to zero.
+    Called as ``model(src, tgt)`` with token ids ``(batch, src_len)`` and ``(batch, tgt_len)``, it
+    returns for each target token its row of ``after`` plus the mean of the source tokens' rows of
+    ``about``. Both tables are ``(vocab_size, vocab_size)`` and start at zero. ``dropout`` is the
+    probability of dropout on the logits.
     """
 
     def __init__(self, vocab_size: int, dropout: float = 0.0) -> None:
@@ -702,21 +598,12 @@ class NextTokenTable(torch.nn.Module):
 
 
 def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **kwargs: Any) -> Any:
-    """Call a library function where the objects given to it live.
+    """Call an importable function in the process of the objects that it gets.
 
     In one process this is a plain call. Under the judge, whose tests reach a submission's objects
     through proxies, the function runs in the submission's process, on the objects themselves: so a
-    training loop updates the submission's own parameters.
-
-    Args:
-        function: An importable function of ``course_lib`` or torch.
-        *args: Its arguments.
-        beside: An object beside which to call it, where no argument is one: so a module of torch
-            can be made for a layer of the submission to hold.
-        **kwargs: Its keyword arguments.
-
-    Returns:
-        The result of the function.
+    training loop updates the submission's own parameters. If no argument is such an object,
+    ``beside`` may be one: so a module of torch can be made for a layer of the submission.
     """
     for argument in (*args, *kwargs.values(), beside):
         run_there = getattr(type(argument), "__call_beside__", None)
@@ -726,18 +613,11 @@ def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **
 
 
 def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int] = (-2, -1)) -> Any:
-    """Call a function on the same numbers, which lie in memory in another order.
+    """Call a function on tensors that are not contiguous: two dimensions are swapped in memory.
 
-    Tensors lie in order when they reach another process, so under the judge this must run there:
+    The dimensions are ``dims``, (1, 2) for heads that were split off. Tensors are contiguous when
+    they reach another process, so under the judge this must run there:
     ``call_beside(call_strided, function, ...)``.
-
-    Args:
-        function: The function to call.
-        *args: Its arguments; a tensor of a single dimension has but one order, a number has none.
-        dims: Which two dimensions have changed places; (1, 2) where heads have been split off.
-
-    Returns:
-        The result of the function.
     """
 
     def turned(x: Any) -> Any:
@@ -749,35 +629,19 @@ def call_strided(function: Callable[..., Any], *args: Any, dims: tuple[int, int]
 
 
 def call_seeded(function: Callable[..., Any], seed: int, *args: Any) -> Any:
-    """Call a function with a fixed random seed.
+    """Call a function after ``torch.manual_seed(seed)``.
 
-    Under the judge this must run where the function does: ``call_beside(call_seeded, ...)``.
-
-    Args:
-        function: The function to call.
-        seed: For ``torch.manual_seed``.
-        *args: Its arguments.
-
-    Returns:
-        The result of the function.
+    Under the judge this must run in the function's process: ``call_beside(call_seeded, ...)``.
     """
     torch.manual_seed(seed)
     return function(*args)
 
 
 def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function where dropout drops nothing, in training too: the result is the same again.
+    """Call a function while dropout drops nothing, in training too.
 
-    Under the judge this must run where the function does:
+    Under the judge this must run in the function's process:
     ``call_beside(call_without_dropout, function, ...)``.
-
-    Args:
-        function: The function to call.
-        *args: Its arguments.
-        **kwargs: Its keyword arguments.
-
-    Returns:
-        The result of the function.
     """
     kept = torch.nn.functional.dropout
     torch.nn.functional.dropout = lambda input, *_, **__: input
@@ -788,7 +652,7 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
-    # A subclass could answer every comparison as it likes.
+    """Check the type of a result: a subclass of Tensor could return True for every comparison."""
     if type(actual) not in _TENSORS:
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected torch.Tensor"
@@ -798,19 +662,20 @@ def _assert_tensor(actual: Any, what: str, hint: str) -> None:
 
 
 def _plain_types(expected: Any) -> tuple[type, ...]:
-    """Return the types that may stand for an expected value; a bool is no number here."""
+    """Return the types that are accepted for an expected value; a bool is no number here."""
     if isinstance(expected, list | tuple):
         return (list, tuple)
     return (float, int) if type(expected) is float else (type(expected),)
 
 
-def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float32 will do
+def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:
+    """Return whether values are equal as ``assert_equal`` defines it; by default to float32."""
     actual, expected = _as_plain(actual), _as_plain(expected)
     # The exact type comes first: another class may define == as it likes.
     if type(actual) not in _plain_types(expected):
         return False
     if type(expected) is float:
-        if abs(actual) > sys.float_info.max:  # an int may be: then it is no float
+        if abs(actual) > sys.float_info.max:  # an int, too large for a float
             return actual == expected
         return math.isclose(actual, expected, rel_tol=rel_tol, abs_tol=1e-12)
     if isinstance(expected, list | tuple):
@@ -831,10 +696,12 @@ def _as_plain(value: Any) -> Any:
 
 
 def _type_name(value: Any) -> str:
+    """Return the name of a value's type, or of the type for which a proxy stands."""
     return str(getattr(value, "__remote_type__", type(value).__name__))
 
 
 def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str) -> None:
+    """Check that there is no NaN, and infinity only where the expected tensor has it."""
     if not expected.is_floating_point():
         return
     strays = {"NaN": actual.isnan(), "infinite": actual.isinf() & ~expected.isinf()}
@@ -845,6 +712,7 @@ def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str)
 
 
 def _entries(count: int, kind: str = "") -> str:
+    """Return a count in words, such as ``1 NaN entry`` or ``2 entries``."""
     noun = "entry" if count == 1 else "entries"
     return f"{count} {kind} {noun}" if kind else f"{count} {noun}"
 

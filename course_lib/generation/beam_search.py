@@ -1,7 +1,7 @@
-"""Beam search: keep the few most probable beginnings, and extend them all.
+"""Beam search: keep the few most probable unfinished sequences, and extend them all.
 
-Dimensions: batch; prompt_len (tokens); beams (sequences in play for each prompt: 1 at first, then
-beam_size where the vocabulary allows); candidates; written (tokens); vocab_size.
+Dimensions: batch; prompt_len (tokens); beams (unfinished sequences of each prompt: 1 at first, then
+beam_size if the vocabulary allows); candidates; written (tokens); vocab_size.
 """
 
 import math
@@ -26,38 +26,36 @@ def beam_search(
     length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
     num_results: int = 1,
 ) -> list[list[Hypothesis]]:
-    """Look for the sequences with the highest score, log-probability over length penalty.
+    """Search for the sequences with the highest score, log-probability over length penalty.
 
-    Every sequence in play is extended by every token. Of all these candidates the best
-    ``beam_size`` count: those that end go to the results, and the best that do not end stay in
-    play. The search is over when nothing in play can still beat the results, or at
-    ``max_new_tokens``; sequences in play then compete as they are, unfinished.
+    Every beam, an unfinished sequence, is extended by every token. Of all these candidates the best
+    ``beam_size`` count: those that end become results, and the best that do not end become the new
+    beams. The search is over when no beam can still beat the results, or at ``max_new_tokens``;
+    beams then compete as they are, unfinished.
 
-    With ``beam_size=1`` and ``num_results=1`` this follows the path of ``greedy``, and may go past
-    its end. With a beam wide enough to hold every sequence it is exact.
+    With ``beam_size=1`` and ``num_results=1`` this follows the path of ``greedy``, and may continue
+    past its end. With a beam wide enough to hold every sequence it is exact.
 
     Args:
-        model: The model, fresh; it has read nothing of the prompt. It reads the prompt once for all
-            beams, and then must hold ``batch * beam_size`` rows.
-        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with, such as the start
-            token; shorter ones padded on the left, for a model that knows ``pad_id``.
-        beam_size: Number of sequences to keep in play for each prompt.
+        model: As for ``greedy``. It reads the prompt once for all beams, and then must hold
+            ``batch * beam_size`` rows.
+        prompt: As for ``greedy``.
+        beam_size: Number of beams for each prompt.
         eos_id: The end token; None if there is none.
-        max_new_tokens: Most tokens to write in each sequence, the end token among them.
-        length_penalty: From the number of tokens written, the end token among them, to the
-            divisor of the log-probability; positive, and never less for a longer sequence. By
-            default the length itself: the score is the mean log-probability of a token.
+        max_new_tokens: Maximum number of tokens of a result, the end token included.
+        length_penalty: From the number of tokens written, the end token included, to the divisor of
+            the log-probability; positive, and never less for a longer sequence. By default the
+            length itself: the score is the mean log-probability of a token.
         num_results: How many hypotheses to return for each prompt, at most ``beam_size``.
 
     Returns:
-        For each prompt its hypotheses, best first; fewer than ``num_results`` where there are no
-        more that are possible at all.
+        For each prompt its hypotheses, best first; fewer than ``num_results`` if no more sequences
+        are possible.
 
     Raises:
         TypeError: ``model`` is no ``StepModel``, or ``length_penalty`` no function.
-        ValueError: ``prompt`` is empty, ``beam_size`` or ``max_new_tokens`` is not positive,
-            ``num_results`` is not from 1 to ``beam_size``, the model has no token ``eos_id``, or
-            its logits are NaN or all -inf.
+        ValueError: As for ``greedy``; or ``beam_size`` is not positive, or ``num_results`` is not
+            from 1 to ``beam_size``.
 
     Source: Sutskever et al. (2014), section 3.2; Wu et al. (2016), section 7; chapter "Decoding".
     """
@@ -77,11 +75,11 @@ def beam_search(
     some_impossible = False  # whether a total is -inf
     for length in range(1, max_new_tokens + 1):
         beams = totals.size(1)
-        # Extend every beam by every token; beginnings that are impossible stay so, be it by NaN.
+        # Extend every beam by every token; an impossible beam stays impossible, even with NaN.
         step = logits.log_softmax(dim=-1).view(batch, beams, -1)
         if some_impossible:
             step.masked_fill_((totals == -math.inf)[:, :, None], 0.0)
-        # Each beam can end in one way only, so of twice as many candidates at least half go on.
+        # Each beam can end in one way only, so of 2 * beam_size candidates at least half go on.
         candidates, parent, token = _best_extensions(totals, step, 2 * beam_size)
         ends = torch.zeros_like(token, dtype=torch.bool) if eos_id is None else token == eos_id
 
@@ -101,17 +99,17 @@ def beam_search(
         if length == max_new_tokens or open_ends == 0:
             break
 
-        # The best that do not end stay in play, best first, as the candidates are.
+        # The best that do not end become the beams, best first, as the candidates are.
         chosen = ends.byte().argsort(dim=1, stable=True)[:, : min(beam_size, open_ends)]
         totals = candidates.masked_fill(ends, -math.inf).gather(1, chosen)  # (batch, beams)
         parent, token = parent.gather(1, chosen), token.gather(1, chosen)  # (batch, beams) each
-        in_play = totals.tolist()
-        some_impossible = any(sums[-1] == -math.inf for sums in in_play)
-        # A log-probability only falls, so this is the most that a sequence in play can reach.
+        beam_totals = totals.tolist()
+        some_impossible = any(sums[-1] == -math.inf for sums in beam_totals)
+        # A log-probability only falls, so this is the highest score that a beam can reach.
         longest = length_penalty(max_new_tokens)
         if all(
             best == -math.inf or (len(found) == num_results and found[-1].score >= best / longest)
-            for found, (best, *_) in zip(results, in_play, strict=True)
+            for found, (best, *_) in zip(results, beam_totals, strict=True)
         ):
             break
 
@@ -124,10 +122,11 @@ def beam_search(
 
 
 def _best_extensions(totals: Tensor, step: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the best extensions by one token: log-probabilities, beam numbers and tokens.
+    """Return log-probability, beam number and token of the best extensions of beams by one token.
 
-    Each is ``(batch, candidates)``. ``totals``, ``(batch, beams)``, are the log-probabilities of
-    the beginnings, ``step``, ``(batch, beams, vocab_size)``, those of the tokens; changes ``step``.
+    Each is ``(batch, candidates)``, with at most ``count`` candidates. ``totals``, ``(batch,
+    beams)``, are the log-probabilities of the beams, ``step``, ``(batch, beams, vocab_size)``,
+    those of the next token. Changes ``step`` in place.
     """
     beams, vocab_size = step.shape[1:]
     likeliest = step[:, 0].argmax(dim=1, keepdim=True) if beams == 1 else None
@@ -144,10 +143,10 @@ def _best_extensions(totals: Tensor, step: Tensor, count: int) -> tuple[Tensor, 
 def _hypotheses(
     columns: list[Tensor], length: int, length_penalty: Callable[[int], float]
 ) -> Iterator[tuple[int, Hypothesis]]:
-    """Yield each result with the number of its prompt; a NaN is a ``ValueError``.
+    """Yield the row of its prompt and the hypothesis for each result; NaN is a ``ValueError``.
 
-    ``columns`` hold for each result: prompt, last token, log-probability, whether it is finished,
-    tokens before the last.
+    ``columns`` are five tensors with an entry for each result: row of the prompt, last token,
+    log-probability, whether it is finished, tokens before the last. Results have ``length`` tokens.
     """
     # Read whole columns, since each read waits for the GPU.
     read = zip(*(column.tolist() for column in columns), strict=True)

@@ -5,7 +5,7 @@ Dimensions: sequences (to be scored); prompt_len, len (tokens); vocab_size.
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -16,17 +16,16 @@ from course_lib.generation.step_models import StepModel, begin_search
 
 
 class Fault(enum.StrEnum):
-    """The part to work on next.
+    """The part to improve: the search, the model, or neither.
 
     >>> Fault("search")
     <Fault.SEARCH: 'search'>
 
     Attributes:
-        NONE: Nothing: the output is the reference.
-        SEARCH: The search: the model prefers the reference, but the search did not find it. A wider
-            beam may help.
-        MODEL: The model: it prefers its own output, or finds both as good. A wider beam will not
-            help.
+        NONE: The output is the reference.
+        SEARCH: The model gives the reference a higher score, but the search did not find it. A
+            wider beam may help.
+        MODEL: The model gives the output a higher or the same score. A wider beam will not help.
     """
 
     NONE = "none"
@@ -46,9 +45,9 @@ class Diagnosis:
     (<Fault.SEARCH: 'search'>, -0.36)
 
     Attributes:
-        fault: The part at fault.
+        fault: The part to improve.
         output: The output, with the model's log-probability and score.
-        reference: The reference, likewise.
+        reference: The reference, with the model's log-probability and score.
     """
 
     fault: Fault
@@ -68,9 +67,9 @@ def diagnose(
     """Compare the model's score of the reference with that of the output.
 
     Args:
-        model: The model, fresh, for one sequence.
+        model: A new step model for one sequence.
         prompt: ``(1, prompt_len)``, int64: the tokens before the output.
-        output: The token ids that the search returned, with the end token if it came.
+        output: The token ids that the search returned, with the end token if it was written.
         reference: The token ids of a right answer, with the end token.
         eos_id: The end token; None if there is none.
         length_penalty: That of the search.
@@ -80,23 +79,15 @@ def diagnose(
 
     Raises:
         TypeError: ``model`` is no ``StepModel``, or ``length_penalty`` no function.
-        ValueError: ``output`` or ``reference`` is empty or goes on after an end token, ``prompt``
-            is not of one row, or the model has no token ``eos_id``.
+        ValueError: As for ``score_sequences``.
 
     Source: chapter "Decoding".
     """
     check_length_penalty(length_penalty)
-    scored = []
-    for found in score_sequences(model, prompt, [output, reference], eos_id=eos_id):
-        score = found.log_probability / length_penalty(len(found.tokens))
-        scored.append(
-            Hypothesis(
-                tokens=found.tokens,
-                log_probability=found.log_probability,
-                score=score,
-                finished=found.finished,
-            )
-        )
+    scored = [
+        replace(found, score=found.log_probability / length_penalty(len(found.tokens)))
+        for found in score_sequences(model, prompt, [output, reference], eos_id=eos_id)
+    ]
     of_output, of_reference = scored
     if of_output.tokens == of_reference.tokens:
         fault = Fault.NONE
@@ -114,9 +105,9 @@ def score_sequences(
     """Score given sequences by their log-probabilities under the model.
 
     Args:
-        model: The model, fresh, for one sequence.
-        prompt: ``(1, prompt_len)``, int64: the tokens before all sequences.
-        sequences: Token ids, at least one in each, the end token at most as the last.
+        model: A new step model for one sequence.
+        prompt: ``(1, prompt_len)``, int64: the tokens before each sequence.
+        sequences: Token ids, at least one in each; the end token may only be the last.
         eos_id: The end token; None if there is none.
 
     Returns:
@@ -124,8 +115,8 @@ def score_sequences(
 
     Raises:
         TypeError: ``model`` is no ``StepModel``.
-        ValueError: There is no sequence, one is empty or goes on after an end token, ``prompt`` is
-            not of one row, the model has no token ``eos_id``, or its logits are NaN or all -inf.
+        ValueError: There is no sequence, one is empty or continues after an end token, ``prompt``
+            has not one row, the model has no token ``eos_id``, or its logits are NaN or all -inf.
 
     Source: chapter "Decoding".
     """
@@ -137,7 +128,7 @@ def score_sequences(
         if eos_id in list(sequence)[:-1]:
             raise ValueError(f"{list(sequence)} goes on after the end token {eos_id}")
     longest = max(len(sequence) for sequence in sequences)
-    # A short sequence is filled up with its last token; what those score is left out below.
+    # A short sequence is padded with its last token; cut_at_eos gets its own tokens only.
     filled = torch.tensor([[*s, *[s[-1]] * (longest - len(s))] for s in sequences])
     tokens = filled.to(prompt.device)  # (sequences, len)
 

@@ -16,17 +16,17 @@ def greedy(
 ) -> list[Hypothesis]:
     """Write the most probable token, read it, and so on until the end token.
 
-    Of equally probable tokens it is the one with the lowest id.
+    Of equally probable tokens the one with the lowest id is written.
 
-    Each step is the best one, the whole need not be: a first token that is a little less probable
-    may lead to a far more probable sentence. ``beam_search`` keeps several in play.
+    Each token is the most probable one, the sequence need not be: a first token that is a little
+    less probable may lead to a far more probable sequence. ``beam_search`` tries several.
 
     Args:
-        model: The model, fresh; it has read nothing of the prompt.
-        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with, such as the start
-            token; shorter ones padded on the left, for a model that knows ``pad_id``.
+        model: A new step model, which has read nothing yet.
+        prompt: ``(batch, prompt_len)``, int64: the beginning of each sequence, such as the start
+            token; shorter prompts are padded on the left, for a model with a ``pad_id``.
         eos_id: The end token, at which a sequence stops; None if there is none.
-        max_new_tokens: Most tokens to write in each sequence, the end token among them.
+        max_new_tokens: Maximum number of tokens to write in each sequence, the end token included.
 
     Returns:
         One hypothesis for each prompt, scored by its log-probability.

@@ -21,8 +21,9 @@ class Hypothesis:
         tokens: The token ids written after the prompt; the last is the end token if ``finished``.
         log_probability: Sum of the log-probabilities of ``tokens``, each given the prompt and
             those before it, in nats; at most 0 but for rounding.
-        score: The rank criterion: ``log_probability``, or that over a length penalty.
-        finished: Whether the end token was written; False where the limit of tokens came first.
+        score: The number by which hypotheses are ranked: ``log_probability``, possibly divided by a
+            length penalty.
+        finished: Whether the end token was written; False if the limit of tokens was reached first.
     """
 
     tokens: tuple[int, ...]
@@ -32,10 +33,10 @@ class Hypothesis:
 
 
 def cut_at_eos(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) -> list[Hypothesis]:
-    """Make a hypothesis of each row, up to and with its first end token.
+    """Return a hypothesis for each row, up to and including its first end token.
 
     Args:
-        tokens: ``(batch, len)``, int64; tokens after an end token do not count.
+        tokens: ``(batch, len)``, int64; tokens after an end token are ignored.
         log_probabilities: ``(batch, len)``, that of each token given those before it, in nats.
         eos_id: The end token, or None if there is none.
 
@@ -43,7 +44,7 @@ def cut_at_eos(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) ->
         One hypothesis a row, scored by its log-probability.
 
     Raises:
-        ValueError: A log-probability that counts is NaN.
+        ValueError: A log-probability is NaN, not counting those after the end token.
     """
     hypotheses = []
     each = log_probabilities.double()
@@ -62,7 +63,7 @@ def cut_at_eos(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) ->
 
 
 def invalid_logits_error(row: int, step: int) -> ValueError:
-    """Return the error of a search whose model gave no distribution; rows from 0, steps from 1."""
+    """Return the error for logits that give no distribution; rows from 0, steps from 1."""
     return ValueError(
         f"row {row}, step {step}: the model's logits give no distribution, "
         "since one is NaN or infinite, or all are -inf"

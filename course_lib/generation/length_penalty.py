@@ -22,9 +22,6 @@ class PowerPenalty:
     Args:
         alpha: The exponent, at least 0; a larger one favours longer sequences.
 
-    Attributes:
-        alpha: Likewise.
-
     Raises:
         ValueError: ``alpha`` is negative or not finite.
 

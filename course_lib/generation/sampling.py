@@ -1,4 +1,4 @@
-"""Sampling: write tokens by chance, as probable as the model finds them or more cautiously.
+"""Sampling: draw each token at random from the model's distribution, or a narrower one.
 
 Dimensions: batch; prompt_len (tokens); vocab_size.
 """
@@ -30,20 +30,21 @@ def sample(
     to the remaining tokens.
 
     Args:
-        model: The model, fresh; it has read nothing of the prompt.
-        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with; shorter ones padded
-            on the left, for a model that knows ``pad_id``.
+        model: A new step model, which has read nothing yet.
+        prompt: ``(batch, prompt_len)``, int64: the beginning of each sequence; shorter prompts are
+            padded on the left, for a model with a ``pad_id``.
         eos_id: The end token, at which a sequence stops; None if there is none.
-        max_new_tokens: Most tokens to write in each sequence, the end token among them; at least 1.
+        max_new_tokens: Maximum number of tokens to write in each sequence, the end token included;
+            at least 1.
         generator: Source of the random numbers, on the device of the logits.
-        temperature: Below 1 the probable become more probable, above 1 all become more alike;
-            above 0 and finite.
+        temperature: Positive and finite. Below 1, probable tokens become more probable; above 1,
+            all probabilities become more alike.
         top_k: Draw from the k most probable tokens only; from all if None.
         top_p: Draw from the fewest tokens whose probabilities sum to p only; from all if None.
 
     Returns:
-        One hypothesis for each prompt. Its log-probability and score are the model's own, as if
-        there were no temperature, top k or top p.
+        One hypothesis for each prompt. Its log-probability and score are those of the model without
+        temperature, top k or top p.
 
     Raises:
         TypeError: ``model`` is no ``StepModel``.
@@ -65,8 +66,8 @@ def sample(
             kept = keep_top_k(kept, top_k)
         if top_p is not None:
             kept = keep_top_p(kept, top_p)
-        # NaN would break the GPU here. Any token will do: cut_at_eos refuses it in the end, as
-        # asking at each step would be to wait for the GPU.
+        # NaN would break the GPU here. Any token will do: cut_at_eos rejects NaN at the end, since
+        # a check at each step would wait for the GPU.
         probabilities = kept.softmax(dim=-1).nan_to_num(1.0)  # (batch, vocab_size)
         token = torch.multinomial(probabilities, 1, generator=generator)  # (batch, 1)
         tokens.append(token)
@@ -82,17 +83,10 @@ def sample(
 
 
 def keep_top_k(logits: Tensor, k: int) -> Tensor:
-    """Rule out all but the k most probable tokens.
+    """Return logits with -inf for all but the k most probable tokens, ``(..., vocab_size)``.
 
-    Args:
-        logits: ``(..., vocab_size)``, left as they are.
-        k: How many to keep, at least 1; those as probable as the last are kept too.
-
-    Returns:
-        ``(..., vocab_size)``: the logits, -inf where ruled out.
-
-    Raises:
-        ValueError: ``k`` is below 1.
+    The given logits have this shape and are not changed. Tokens as probable as the k-th are kept
+    too. A ``k`` below 1 is a ValueError.
 
     Source: Fan et al. (2018), section 5.4; chapter "Decoding".
     """
@@ -103,17 +97,11 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
 
 
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
-    """Rule out all but the nucleus: the fewest tokens whose probabilities sum to at least p.
+    """Return logits with -inf for all tokens outside the nucleus, ``(..., vocab_size)``.
 
-    Args:
-        logits: ``(..., vocab_size)``, left as they are.
-        p: The probability to keep, above 0, at most 1. The most probable token is always kept.
-
-    Returns:
-        ``(..., vocab_size)``: the logits, -inf where ruled out.
-
-    Raises:
-        ValueError: ``p`` is not in that range.
+    The given logits have this shape and are not changed. The nucleus is the fewest tokens whose
+    probabilities sum to at least ``p``; the most probable token is always one of them. A ``p`` that
+    is not above 0 and at most 1 is a ValueError.
 
     Source: Holtzman et al. (2020), section 3.1; chapter "Decoding".
     """

@@ -1,4 +1,4 @@
-"""Step models: models as the searches drive them, reading tokens step after step.
+"""Step models: the form of a model that a search needs, which reads tokens step by step.
 
 ``StepModel`` is the protocol. ``UncachedModel`` reads all tokens again at each step; the others
 keep a KV cache that grows (``CachedDecoder``, ``CachedTransformer``), one of fixed size
@@ -22,20 +22,19 @@ from course_lib.models.transformer import Transformer
 
 
 class StepModel(Protocol):
-    """A model part-way through a batch of sequences, with the state to go on.
+    """A model and its state after the tokens read so far, for a batch of sequences.
 
-    It remembers the tokens read by a recurrent state, a cache of keys and values, or the tokens
-    themselves. So each step gives it new tokens only. It is used up by one decoding; start another
-    for the next.
+    The state is recurrent, a cache of keys and values, or the tokens themselves; so each call
+    passes new tokens only. Each search needs a new step model.
     """
 
     def advance(self, tokens: Tensor) -> Tensor:
         """Read further tokens, and return the logits of the token after the last of them.
 
         Args:
-            tokens: ``(batch, new_len)``, int64, ``new_len`` at least 1: the next of each
-                sequence. The first call has the whole prompt, such as the start token; a model
-                that takes a ``pad_id`` counts the padding on its left.
+            tokens: ``(batch, new_len)``, int64, ``new_len`` at least 1: the next tokens of each
+                sequence. The first call passes the whole prompt, such as the start token; a model
+                with a ``pad_id`` ignores the padding on the prompt's left.
 
         Returns:
             ``(batch, vocab_size)``, float32 or float64. A model that computes in lower precision
@@ -44,13 +43,11 @@ class StepModel(Protocol):
         ...
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences: row i becomes what row ``indices[i]`` was.
+        """Replace the sequence in row i, and its state, by the one in row ``indices[i]``.
 
-        A beam search drops, keeps and doubles its sequences this way.
-
-        Args:
-            indices: ``(new_batch,)``, int64, each from 0 to batch - 1. An index may come several
-                times or not at all, and ``new_batch`` may differ from ``batch``.
+        A beam search drops, keeps and duplicates its sequences this way. ``indices`` is int64
+        ``(new_batch,)``, each from 0 to batch - 1; an index may occur several times or not at all,
+        and ``new_batch`` may differ from ``batch``.
         """
         ...
 
@@ -72,7 +69,7 @@ def begin_search(
 
 
 def check_evaluation_mode(model: object) -> None:
-    """Check that no dropout of a model is active; an object that is no module passes."""
+    """Raise a ValueError if dropout of a module is active; other objects are not checked."""
     for layer in model.modules() if isinstance(model, nn.Module) else ():
         if isinstance(layer, nn.Dropout) and layer.training and layer.p > 0:
             raise ValueError(
@@ -90,9 +87,9 @@ def upcast(logits: Tensor) -> Tensor:
 
 
 class UncachedModel:
-    """Any language model as a ``StepModel``, without a cache: the truth that caches are held to.
+    """Any language model as a ``StepModel``, without a cache: all tokens are read at each step.
 
-    >>> table = torch.eye(4)  # after each token it comes again
+    >>> table = torch.eye(4)  # each token is followed by itself
     >>> steps = UncachedModel(lambda tokens: table[tokens])
     >>> steps.advance(torch.tensor([[0, 3]]))
     tensor([[0., 0., 0., 1.]])
@@ -106,7 +103,7 @@ class UncachedModel:
             ``lambda ids: model(ids, padding=left_padding(ids, pad_id))``.
 
     Attributes:
-        tokens: ``(batch, len)``, int64: all that has been read; None before the first step.
+        tokens: ``(batch, len)``, int64: all tokens read so far; None before the first step.
 
     Source: chapter "Decoding".
     """
@@ -122,7 +119,7 @@ class UncachedModel:
         return upcast(self._language_model(self.tokens)[:, -1])
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences; see ``StepModel``."""
+        """Replace row i by row ``indices[i]``; see ``StepModel``."""
         if self.tokens is None:
             raise ValueError("advance must be called before reorder")
         self.tokens = self.tokens.index_select(0, indices)
@@ -144,14 +141,14 @@ class CachedDecoder:
 
     Args:
         model: The model, in evaluation mode.
-        capacity: Room for this many tokens to begin with.
-        pad_id: The token id with which short prompts are filled up on the left; None if all are
-            of one length.
+        capacity: Number of tokens for which the cache's first buffers have room.
+        pad_id: The token id of padding on the left of short prompts; None if all prompts have the
+            same length.
 
     Attributes:
         cache: Keys and values of the tokens read so far.
-        padding: Int64 ``(batch,)``: with how many tokens of padding each row begins; None without
-            ``pad_id``, or where no row does.
+        padding: Number of padding tokens at the beginning of each row, int64 ``(batch,)``; None
+            without padding.
 
     Source: chapter "Caching keys and values".
     """
@@ -174,7 +171,7 @@ class CachedDecoder:
         return upcast(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences; see ``StepModel``."""
+        """Replace row i by row ``indices[i]``; see ``StepModel``."""
         self.cache.reorder(indices)
         if self.padding is not None:
             self.padding = self.padding.index_select(0, indices)
@@ -184,10 +181,8 @@ def store_by_columns(model: nn.Module) -> None:
     """Store the matrices of a model's linear layers column by column; only strides change.
 
     With a batch of 1 each step multiplies every matrix by one vector. A CPU does that about a third
-    faster in this layout, which is meant for inference.
-
-    Args:
-        model: Its weights are copied, one matrix after the other.
+    faster in this layout, which is meant for inference. The weights are copied, one matrix after
+    the other.
 
     Source: chapter "Caching keys and values".
     """
@@ -197,7 +192,7 @@ def store_by_columns(model: nn.Module) -> None:
 
 
 class CachedTransformer:
-    """A Transformer that remembers source and translation so far: a ``StepModel``.
+    """A Transformer with a cache for source and translation so far: a ``StepModel``.
 
     >>> from course_lib.models.transformer import TransformerConfig
     >>> sizes = {"d_model": 8, "num_heads": 2, "d_ff": 16}
@@ -209,14 +204,13 @@ class CachedTransformer:
 
     Args:
         model: The model, in evaluation mode.
-        memory: ``(batch, src_len, d_model)``, what ``model.encode`` made of the source.
-        memory_mask: Boolean ``(batch, 1, 1, src_len)``, True where the source is no padding; None
-            if it has none.
-        capacity: Room for this many target tokens to begin with.
+        memory: ``(batch, src_len, d_model)``, the sources as ``model.encode`` returns them.
+        memory_mask: Boolean ``(batch, 1, 1, src_len)``, False at padding; None without padding.
+        capacity: Number of target tokens for which the cache's first buffers have room.
 
     Attributes:
-        memory: One row for each row of tokens.
-        memory_mask: Likewise.
+        memory: The sources of the present rows.
+        memory_mask: The mask of the present rows.
         cache: Keys and values of the tokens read so far.
 
     Source: chapter "Caching keys and values".
@@ -244,7 +238,7 @@ class CachedTransformer:
         return upcast(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences, and their sources; see ``StepModel``."""
+        """Replace row i and its source by row ``indices[i]``; see ``StepModel``."""
         self.cache.reorder(indices)
         self.memory = self.memory.index_select(0, indices)
         if self.memory_mask is not None:
@@ -268,10 +262,9 @@ class StaticCache:
 
     Attributes:
         keys: ``(batch, num_heads, capacity, head_dim)``.
-        values: Likewise.
-        length: Number of tokens held. The user of the cache counts them, since a step that counts
-            would not look like the one before.
-        cache_position: ``(new_len,)``, int64: where the next tokens are written.
+        values: ``(batch, num_heads, capacity, head_dim)``.
+        length: Number of cached tokens. The caller sets it, since all steps must look alike.
+        cache_position: ``(new_len,)``, int64: the positions of the next tokens in the buffers.
         final: None, as in ``GrowingCache``.
 
     Source: chapter "Caching keys and values".
@@ -294,11 +287,11 @@ class StaticCache:
 class StaticDecoder:
     """A decoder language model whose steps all look alike: one is compiled and replayed.
 
-    A ``GrowingCache`` gives longer keys at every step, and a compiler would have to start again for
+    A ``GrowingCache`` returns longer keys at every step, and a compiler would compile again for
     each length. Here the buffers have their full length from the start, every query attends to all
-    of it, and a mask hides the unwritten rest. That is more to compute for each token, and yet
-    much faster on a GPU, where a step of a small model is over before the CPU has asked for the
-    next operation: as a CUDA graph the whole step is asked for at once.
+    of it, and a mask hides the unwritten rest. That is more computation for each token, and yet
+    much faster on a GPU, which finishes an operation of a small model before the CPU launches the
+    next: a CUDA graph launches the whole step at once.
 
     >>> from course_lib.models.gpt import DecoderLMConfig
     >>> sizes = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "d_ff": 16, "num_layers": 1}
@@ -310,14 +303,14 @@ class StaticDecoder:
     Args:
         model: The model, in evaluation mode, with at least ``capacity`` learned positions.
         batch: Number of sequences, the same throughout: for greedy search and for sampling.
-        capacity: Most tokens of a sequence, prompt and its padding included.
-        pad_id: The token id with which short prompts are filled up on the left; None if all are
-            of one length.
-        compiled: Compile the step for one new token; the first takes a minute. On a GPU it becomes
-            a CUDA graph.
+        capacity: Maximum number of tokens of a sequence, prompt and padding included.
+        pad_id: The token id of padding on the left of short prompts; None if all prompts have the
+            same length.
+        compiled: Compile the step for one new token; the first step takes a minute. On a GPU it
+            becomes a CUDA graph.
 
     Attributes:
-        length: Number of tokens read; set it to 0 to begin again.
+        length: Number of tokens read; set it to 0 before another prompt.
 
     Source: ``torch.compile``'s mode ``reduce-overhead``; chapter "Caching keys and values".
     """
@@ -350,7 +343,7 @@ class StaticDecoder:
         self._step = self._read
         if compiled:
             for buffer in (b for cache in self._caches for b in (cache.keys, cache.values)):
-                # A CUDA graph writes into memory only if it is promised that it stays where it is.
+                # A CUDA graph writes only into buffers that are marked as never moving.
                 torch._dynamo.mark_static_address(buffer)
             self._step = torch.compile(self._read, mode="reduce-overhead", fullgraph=True)
 
@@ -376,7 +369,7 @@ class StaticDecoder:
         return logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences, as many as before; see ``StepModel``."""
+        """Replace row i by row ``indices[i]``, for as many rows as before; see ``StepModel``."""
         self._check_rows("indices", indices)
         for cache in self._caches:
             cache.keys.copy_(cache.keys.index_select(0, indices))
@@ -385,6 +378,7 @@ class StaticDecoder:
             self._padding = self._padding.index_select(0, indices)
 
     def _check_rows(self, name: str, given: Tensor) -> None:
+        """Raise a ValueError unless a tensor has as many rows as the buffers."""
         if given.size(0) != self._batch:
             raise ValueError(
                 f"{name} must have {self._batch} rows, as the memory has, got {given.size(0)}; "
@@ -392,6 +386,7 @@ class StaticDecoder:
             )
 
     def _read(self, tokens: Tensor, positions: Tensor, padding: Tensor | None) -> Tensor:
+        """Return the logits after tokens at these positions, ``(batch, vocab_size)``."""
         mask = (self._columns <= positions[:, None])[None, None]  # (1, 1, new_len, capacity)
         if padding is not None:
             mask = mask & left_padding_mask(padding, self._capacity)
@@ -416,16 +411,19 @@ class RecurrentDecoderLike(Protocol):
     """The interface of ``RecurrentDecoder`` and ``AttentionDecoder``."""
 
     def start(self, encoded: Encoded) -> DecoderState:
-        """Make the state before the first target token."""
+        """Return the state before the first target token."""
         ...
 
     def step(self, tgt: Tensor, state: Any) -> tuple[Tensor, DecoderState]:
-        """Read ``(batch, new_len)`` tokens: return ``(batch, new_len, vocab_size)``, new state."""
+        """Read tokens ``(batch, new_len)``.
+
+        Return logits ``(batch, new_len, vocab_size)``, and the state after the tokens.
+        """
         ...
 
 
 class RecurrentStepModel:
-    """A recurrent decoder part-way through a batch: a ``StepModel``.
+    """A recurrent decoder and its state after the tokens read so far: a ``StepModel``.
 
     >>> from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
     >>> encoder, decoder = RecurrentEncoder(9, 4, 6), RecurrentDecoder(7, 4, 6, d_memory=12)
@@ -438,8 +436,7 @@ class RecurrentStepModel:
         encoded: The sources, one for each sequence to write.
 
     Attributes:
-        decoder: The decoder.
-        state: Its state after the tokens read so far; it has one size however many they are.
+        state: The decoder's state after the tokens read so far.
 
     Source: chapter "Decoding".
     """
@@ -455,5 +452,5 @@ class RecurrentStepModel:
         return upcast(logits[:, -1])
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen sequences; see ``StepModel``."""
+        """Replace row i by row ``indices[i]``; see ``StepModel``."""
         self.state = self.state.select(indices)
