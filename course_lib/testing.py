@@ -97,7 +97,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 
 def _conclude(seen: Any, check: Callable[[], None]) -> None:
-    """Run an assertion's check of the value ``seen``; report both to an observer if there is one."""
+    """Run an assertion's check of the value ``seen``; report both to the observer, if any."""
     observer = _observer.get() or next(iter(_of_notebook), None)
     if observer is None:
         check()
