@@ -29,6 +29,7 @@ from course_book.notebooks.preview import is_shown, leave_unrun
 
 LOGGER = sphinx_logging.getLogger(__name__)
 MAX_PARALLEL = 8  # a chapter takes some hundred megabytes
+LONG_RUN = "\nlong_run: true\n"
 
 
 class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
@@ -45,10 +46,13 @@ def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, Not
     """Yield (page, client that runs it) for each chapter without cached outputs."""
     folders = output_folders(env)
     paths = {page: Path(env.doc2path(page)) for page in folders.keys() & pages}
-    # Long chapters first, so that no core waits for another at the end.
-    for page in sorted(paths, key=lambda page: paths[page].stat().st_size, reverse=True):
-        path = paths[page]
-        text = path.read_text("utf-8")
+    texts = {page: path.read_text("utf-8") for page, path in paths.items()}
+    # Slow chapters first, so that no core waits for another at the end. Long texts tend to be slow;
+    # a short one that is slow says "long_run: true" in its front matter.
+    for page in sorted(
+        paths, key=lambda page: (LONG_RUN in texts[page], len(texts[page])), reverse=True
+    ):
+        path, text = paths[page], texts[page]
         myst, config = env.myst_config, env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
         config = config.copy(execution_cache_path=folders[page])
         reader = create_nb_reader(str(path), myst, config, text)
