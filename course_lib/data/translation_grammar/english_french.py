@@ -83,13 +83,12 @@ def draw_pairs(
     while len(pairs) < count:
         derivation = grammar.draw(dice, max_depth=max_depth)
         tries += 1
-        if derivation.depth >= min_depth:
-            pair = realize(derivation, ENGLISH, FRENCH)
-            fits = min_length <= len(pair.src) <= (max_length or len(pair.src))
-            if fits and not (distinct and pair.src in seen):
-                pairs.append(pair)
-                seen.add(pair.src)
-                tries = 0
+        src = grammar.write_source(derivation)
+        fits = min_length <= len(src) <= (max_length or len(src)) and derivation.depth >= min_depth
+        if fits and not (distinct and src in seen):
+            pairs.append(realize(derivation, ENGLISH, FRENCH))
+            seen.add(src)
+            tries = 0
         if tries >= _MAX_REJECTED:
             raise ValueError(
                 f"only {len(pairs)} of {count} sentences found with min_depth={min_depth}, "

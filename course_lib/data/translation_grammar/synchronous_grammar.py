@@ -13,14 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_lib.data.translation_grammar.surface_form import Language, Word
 
 
-@dataclass(frozen=True)
-class Category:
-    """A kind of phrase: its name and its feature values.
+class Category(NamedTuple):
+    """A kind of phrase, with the feature values that the rules ask for.
 
     >>> Category("NounPhrase", ("person", "plural")).features
     ('person', 'plural')
@@ -253,8 +252,11 @@ class SynchronousGrammar:
             if listed[start] in self._prefixes.following:
                 extend(self._prefixes.following[listed[start]], start, start + 1, ())
         readings = [phrase for _, phrase in chart[0][self._start]]
-        write = self._src_language.write
-        return [each for each in readings if write(list(_src_words(each)))[0] == tuple(words)]
+        return [phrase for phrase in readings if self.write_source(phrase) == tuple(words)]
+
+    def write_source(self, derivation: Derivation) -> tuple[str, ...]:
+        """Return a derivation's sentence in the source language, as written."""
+        return self.src_language.write(list(_src_words(derivation)))[0]
 
     def _draw(self, category: Category, dice: random.Random, depth: int) -> Derivation:
         """Return a random derivation of a phrase in which nouns are nested at most ``depth``."""
