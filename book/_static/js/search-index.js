@@ -39,6 +39,9 @@
     return plain.length > 3 && plain.endsWith("s") && !plain.endsWith("ss") ? plain.slice(0, -1) : plain;
   }
 
+  /** A stem without the ending of a verb: masking and masked give mask. */
+  const root = (stem) => stem.replace(/(?<=.{4})(?:ing|ed)$/, "");
+
   const stems = (text) => split(text).filter((word) => !STOP_WORDS.has(word.toLowerCase())).map(stem);
 
   class Index {
@@ -70,14 +73,15 @@
       const entry = this.entries[hit.id];
       const share = hit.queryTerms.length / Math.max(words.length, 1); // of the words asked for
       const title = stems(entry.title);
-      const names = [title, ...(entry.terms || "").split(", ").map(stems)].map((name) => name.join(" "));
-      const asked = words.join(" ");
+      const names = [title, ...(entry.terms || "").split(", ").map(stems)].map((name) => name.map(root).join(" "));
+      const asked = words.map(root).join(" ");
       let weight = WEIGHTS[entry.kind] * share ** 2;
       if (entry.kind === "name" && /[._]|[a-z][A-Z]/.test(query)) weight *= 5; // asks for a name
       if (entry.page.includes("for-contributors")) weight *= 0.5;
       if (names.includes(asked)) weight *= 3;
-      else if (title.slice(0, words.length).join(" ") === asked) weight *= 1.6;
-      if (entry.kind === "section" && entry.title === entry.of) weight *= 1.5; // a chapter
+      else if (title.slice(0, words.length).map(root).join(" ") === asked) weight *= 1.6;
+      const isNamed = hit.terms.some((word) => title.includes(word));
+      if (entry.kind === "section" && entry.title === entry.of && isNamed) weight *= 1.5; // a chapter
       if (OF_EVERY_CHAPTER.has(entry.title)) weight *= 0.4;
       return { entry, score: hit.score * weight, words: hit.terms };
     }

@@ -52,13 +52,13 @@
     return parts.map((part, place) => (place % 2 && found.has(stem(part)) ? make("mark", {}, part) : part));
   }
 
-  /** The text from the sentence with the first found word on, cut at a word. */
+  /** The text from the sentence, or row of a table, with the first found word on, cut at a word. */
   function excerpt(text, words) {
     const { split, stem } = window.courseSearch;
     const found = new Set(words);
-    const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
+    const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})| (?=•)/u);
     const first = sentences.findIndex((sentence) => split(sentence).some((word) => found.has(stem(word))));
-    const rest = sentences.slice(Math.max(first, 0)).join(" ");
+    const rest = sentences.slice(Math.max(first, 0)).join(" ").replace(/^• /, "");
     return rest.length <= EXCERPT ? rest : `${rest.slice(0, EXCERPT).replace(/\s+\S*$/, "")} …`;
   }
 

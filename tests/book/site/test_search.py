@@ -64,6 +64,22 @@ def test_a_result_on_the_same_page_closes_the_dialog(search):
     expect(search.locator("#pst-search-dialog")).not_to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("query", "title", "excerpt"),
+    [
+        ("how to hand in homework", "Submit", ""),
+        ("mask", "Masking", "A mask says which keys"),
+        ("unpack the archive", "Open a homework", "your own machine | unpack the archive"),
+        ("scaled_dot_product_attention", "", "Average the values"),
+    ],
+)
+def test_the_first_result_has_the_place_and_its_words(search, query, title, excerpt):
+    search.keyboard.type(query)
+    first = results(search).first
+    expect(first.locator(".course-search-title")).to_contain_text(title)
+    assert first.inner_text().split("\n")[-1].startswith(excerpt)
+
+
 def test_a_formula_in_a_title_is_drawn(search):
     search.keyboard.type("why divide by")
     expect(results(search).first.locator(".katex")).to_have_count(1)

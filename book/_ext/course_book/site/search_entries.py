@@ -41,7 +41,9 @@ _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\\.|[{}]", ""),
 )
 _SPACE = re.compile(r"\s+")
-_GAP = re.compile(r" +(?=[.,;:)])| +(?= )")  # left by a citation
+_GAP = re.compile(r" +(?=[.,;:)](?!\w))| +(?= )")  # left by a citation
+# between cells and between rows, at which js/search.js may begin an excerpt
+_BETWEEN = {nodes.row: " | ", nodes.tbody: " • ", nodes.tgroup: " • "}
 
 Entry = dict[str, str]
 """``kind``, ``page``, ``anchor``, ``title``, ``of`` (the chapter) and ``text``; ``html`` of a title
@@ -83,7 +85,8 @@ class Reader:
                 yield self._entry(TERM, node["ids"][0], node, [definition])
             elif isinstance(node, addnodes.desc_signature) and node["ids"]:
                 name = nodes.inline("", node["ids"][0].removeprefix("course_lib."))
-                yield self._entry(NAME, node["ids"][0], name, node.parent.children[1].children[:1])
+                described = node.parent.next_node(addnodes.desc_content, descend=True)
+                yield self._entry(NAME, node["ids"][0], name, described.children[:1])
             elif isinstance(node, nodes.figure) and node["ids"]:
                 captions = list(node.findall(nodes.caption))
                 if captions:
@@ -149,7 +152,7 @@ def _plain(node: nodes.Node) -> str:
     in_a_line = isinstance(node, nodes.TextElement) and all(
         isinstance(child, nodes.Text | nodes.Inline) for child in node.children
     )
-    between = "" if in_a_line else " "
+    between = "" if in_a_line else _BETWEEN.get(type(node), " ")
     words = between.join(filter(None, map(_plain, node.children))).strip()
     return _GAP.sub("", words)
 
