@@ -300,7 +300,7 @@ def test_the_head_that_follows_agreement_answers_the_question(figure):
     figure.locator(f"[data-stage='{stage}']").press("Enter")
     expect(verdict).to_be_empty()
     answer.nth(head).press("Enter")
-    expect(verdict).to_contain_text(f"That is the one! Over 1000 sentences, head {head + 1}")
+    expect(verdict).to_contain_text(f"That is the one! Over 1,000 sentences, head {head + 1}")
     choose_question(figure, 0)
     expect(answer).to_have_count(0)
 

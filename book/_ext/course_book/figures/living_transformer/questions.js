@@ -7,7 +7,7 @@
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
+  const { make, grouped } = window.courseElements;
   const { makeButton } = window.courseControls;
 
   const percent = (share) => `${Math.round(100 * share)}%`;
@@ -43,7 +43,7 @@
       return (attention, head) => {
         const share = shares[attention][head];
         const right = share === most;
-        const found = `Over ${tested} sentences, head ${head + 1} puts ${percent(share)} of its weight there`;
+        const found = `Over ${grouped(tested)} sentences, head ${head + 1} puts ${percent(share)} of its weight there`;
         return {
           right,
           words: right
