@@ -60,16 +60,28 @@
 
   // ---- its picture ----
 
+  const styled = (copy, style) => {
+    copy.setAttribute("style", PROPERTIES.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; "));
+    return copy;
+  };
+
+  /** The text that a style adds before or after an element, such as an arrow, as an element; null if there is none. */
+  function stillAdded(element, place) {
+    const style = getComputedStyle(element, place);
+    const text = /^"(?:[^"\\]|\\.)*"/.exec(style.content);
+    return text && style.display !== "none" ? styled(make("span", {}, JSON.parse(text[0])), style) : null;
+  }
+
   /** Copy an element with its computed styles written into it; null if it is not displayed. */
   function still(element) {
     const style = getComputedStyle(element);
     if (style.display === "none" || element.matches(".course-tools, script")) return null;
     const copy = element.matches("canvas") ? make("img", { src: element.toDataURL() }) : element.cloneNode(false);
     copy.removeAttribute("id");
-    copy.setAttribute("style", PROPERTIES.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; "));
+    styled(copy, style);
     if (element.matches("input")) copy.setAttribute("value", element.value);
     const children = [...element.childNodes].map((child) => (child instanceof Element ? still(child) : child.cloneNode()));
-    copy.append(...children.filter(Boolean));
+    copy.append(...[stillAdded(element, "::before"), ...children, stillAdded(element, "::after")].filter(Boolean));
     return copy;
   }
 

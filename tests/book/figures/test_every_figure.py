@@ -126,6 +126,21 @@ def test_link_holds_dragged_values(figure, chromium):
         assert again.page.locator(".bend-table").inner_text() == table
 
 
+WIDEST_CHOICE = """select => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d");
+  pen.font = getComputedStyle(select).font;
+  return Math.max(...[...select.options].map(({ text }) => pen.measureText(text).width));
+}"""
+
+
+@figure_test("beam-search")
+def test_each_sentence_can_be_read_whole_on_a_phone(figure):
+    figure.page.set_viewport_size({"width": 390, "height": 844})
+    source = figure.get_by_label("Source")
+    arrow = 34  # pixels, with the padding
+    assert source.evaluate(WIDEST_CHOICE) < source.bounding_box()["width"] - arrow
+
+
 @figure_test("beam-search")
 def test_words_of_the_tree_lie_within_their_boxes_and_more_to_the_right_is_seen(figure):
     figure.page.set_viewport_size({"width": 390, "height": 844})

@@ -1,6 +1,7 @@
 """The translator that runs in pages equals ``course_lib``'s Transformer and beam search."""
 
 import copy
+import itertools
 import json
 import math
 import re
@@ -148,6 +149,27 @@ def test_a_stage_its_words_and_its_explanation_share_one_screen(figure):
     figure.page.set_viewport_size({"width": 1280, "height": 900})
 
 
+WORDS = """words => words.map((word) => {
+  const { x, y, right, bottom } = word.firstChild.getBoundingClientRect();
+  const isUpright = getComputedStyle(word.firstChild).writingMode === "horizontal-tb";
+  return { x, y, right, bottom, isUpright };
+})"""
+
+
+@figure_test("living-transformer")
+def test_words_stand_upright_and_apart_on_a_phone(figure):
+    choose_question(figure, 0)
+    figure.page.set_viewport_size({"width": 390, "height": 844})
+    figure.locator(".living-drawing.is-narrow").wait_for()
+    words = figure.locator(".living-word, .living-said > span").evaluate_all(WORDS)
+    figure.page.set_viewport_size({"width": 1280, "height": 900})
+    assert len(words) > 10
+    assert all(word["isUpright"] for word in words)
+    for one, other in itertools.combinations(words, 2):
+        apart = one["right"] <= other["x"] or other["right"] <= one["x"]
+        assert apart or one["bottom"] <= other["y"] or other["bottom"] <= one["y"]
+
+
 @figure_test("living-transformer")
 def test_the_whole_screen_shows_the_drawing_and_the_lens_and_is_left_again(figure):
     choose_question(figure, 0)
@@ -158,6 +180,8 @@ def test_the_whole_screen_shows_the_drawing_and_the_lens_and_is_left_again(figur
     assert stage.evaluate("stage => stage === document.fullscreenElement")
     assert stage.evaluate("stage => stage.scrollWidth <= innerWidth")
     assert stage.bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 900}
+    drawing = figure.locator(".living-drawing").bounding_box()
+    assert drawing["y"] + drawing["height"] <= 900
     leave.click()
     expect(figure.get_by_role("button", name="Whole screen", exact=True)).to_be_visible()
     assert figure.page.evaluate("document.fullscreenElement") is None
@@ -174,7 +198,8 @@ def test_a_link_holds_a_state_and_a_figure_can_be_saved_and_embedded(figure, chr
     link, line = copied(figure, "Copy link"), copied(figure, "Copy to embed")
     with figure.page.expect_download() as saved:
         figure.get_by_role("button", name="Save as picture").click()
-    ElementTree.parse(saved.value.path())
+    picture = ElementTree.parse(saved.value.path())
+    assert "\u203a" in picture.find(".//*[@data-stage]/..").itertext()  # arrows beside the stages
     with opened(chromium, link) as again:
         expect(again.page.locator(".living-here")).to_have_text("head 3")
         after = [
@@ -246,15 +271,29 @@ def test_the_lens_zooms_in_and_out_unless_less_motion_is_asked_for(figure):
     figure.page.emulate_media(reduced_motion="no-preference")
 
 
+MOST_SHIFT = 0.01  # "good" is below 0.1: https://web.dev/articles/cls
+WATCH_SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach(({ value, hadRecentInput }) => {
+  if (!hadRecentInput) window.shifted += value;
+})).observe({ type: "layout-shift", buffered: true });
+window.heightNow = () => document.querySelector("figure.full-width").offsetHeight;
+addEventListener("DOMContentLoaded", () => { window.height = heightNow(); });
+"""
+
+
 @pytest.mark.browser
 @depends_on_page("living-transformer", "tests/book/figures")
 def test_the_translator_starts_by_itself_once_it_is_in_view(chromium, served):
     address = f"{served}/book/living-transformer.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+    size = {"width": 1280, "height": 900}
+    with opened(chromium, address, viewport=size, script_before=WATCH_SHIFTS) as watched:
         figure = living.figure_of(watched.page, "living-transformer")
         figure.locator(".living-bench").scroll_into_view_if_needed()
         later = re.compile(r"word ([2-9]|1\d) of")
         expect(figure.locator(".living-player output")).to_contain_text(later)
+        assert watched.page.evaluate("heightNow() - height") == pytest.approx(0, abs=4)
+        assert watched.page.evaluate("shifted") < MOST_SHIFT
         expect(figure.get_by_role("button", name="Start the model")).to_have_count(0)
         assert watched.page.evaluate("document.activeElement === document.body")
     assert watched.problems == []

@@ -17,15 +17,18 @@
     return fill(document.createElement(tag), attributes, children);
   }
 
-  /** A place that scrolls sideways where its content is too wide, and says so as long as there is more to
-   * the right; the keyboard reaches it by name. */
-  function makeScroller(name, ...children) {
-    const wide = make("div", { class: "course-scroll", role: "region", tabindex: 0, "aria-label": name }, ...children);
+  /** Let an element that scrolls sideways fade at the right as long as there is more. */
+  function fadeWhereMore(wide) {
     const look = () => wide.classList.toggle("has-more", wide.scrollWidth - wide.clientWidth - wide.scrollLeft > 1);
     const sizes = new ResizeObserver(look);
     [wide, ...wide.children].forEach((part) => sizes.observe(part));
     wide.addEventListener("scroll", look, { passive: true });
     return wide;
+  }
+
+  /** A place that scrolls sideways where its content is too wide; the keyboard reaches it by name. */
+  function makeScroller(name, ...children) {
+    return fadeWhereMore(make("div", { class: "course-scroll", role: "region", tabindex: 0, "aria-label": name }, ...children));
   }
 
   function makeSvg(tag, attributes = {}, ...children) {
@@ -41,9 +44,10 @@
     return makeSvg("text", { class: "course-chart-label", x, y, dy, "text-anchor": anchor }, words);
   }
 
-  /** Call `act` once, when an element is in view and the page is loaded; never if the reader asked for less motion. */
+  /** Call `act` once, when an element is in view and the page is loaded; return whether: never if the reader
+   * asked for less motion. */
   function whenSeen(element, act) {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return false;
     const observer = new IntersectionObserver((entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
@@ -51,6 +55,7 @@
     }, { threshold: 0.5 });
     if (document.readyState === "complete") observer.observe(element);
     else window.addEventListener("load", () => observer.observe(element));
+    return true;
   }
 
   /** A number with its sign; a true minus, and no "-0.00". */
@@ -78,7 +83,7 @@
   }
 
   window.courseElements = {
-    make, makeScroller, makeSvg, makeChart, makeChartLabel, whenSeen, signed, grouped, powerOfTen, scientific,
+    make, fadeWhereMore, makeScroller, makeSvg, makeChart, makeChartLabel, whenSeen, signed, grouped, powerOfTen, scientific,
   };
   window.courseFigures = {};
 })();

@@ -13,9 +13,10 @@
   class BeamSearch {
     constructor(model, el) {
       this.model = model;
-      const sources = model.sentences.map(({ name, source }) => `${source} (${name})`);
+      const sources = model.sentences.map(({ source }) => source);
       const { label, select } = makeSelect("Source", Object.entries(sources), () => this.run());
       this.source = select;
+      this.shows = make("p", { class: "beam-shows" });
       this.width = new Slider("Beam width", () => this.run(), { min: 1, max: model.widest, value: Math.min(3, model.widest) });
       this.alpha = new Slider("Length penalty \u03b1", () => this.run(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(), { min: 1, max: 1, value: 1 });
@@ -23,7 +24,7 @@
       this.summary = new Summary();
       el.className = "beam";
       el.append(
-        make("div", { class: "beam-source" }, label, select),
+        make("div", { class: "beam-source" }, label, select, this.shows),
         make("div", { class: "beam-controls" },
           this.width.element, this.shown.element, this.alpha.element),
         this.drawing.scroller,
@@ -37,7 +38,8 @@
     run() {
       const { sentences, end, max_steps: maxSteps } = this.model;
       this.sentence = sentences[this.source.value];
-      const { next } = this.sentence;
+      const { next, name } = this.sentence;
+      this.shows.textContent = `Here ${name}.`;
       const [width, alpha] = [this.width.get(), this.alpha.get()];
       this.found = search((words) => next[words.join(" ")] || [], { width, alpha, end, maxSteps });
       this.width.show();

@@ -9,12 +9,12 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg } = window.courseElements;
+  const { make, makeSvg, fadeWhereMore } = window.courseElements;
   const { color, paint, sharpen } = window.courseLiving;
   const ROW = 35;
   const LABEL = 110;
-  const UPRIGHT = { head: 38, least: 56, widest: 96, perRow: 16 }; // of lanes whose words are written across them
-  const NARROW = { head: 76, least: 24, widest: 34, perRow: 8 }; // on phones: words stand on end
+  const WIDE = { head: 38, least: 56, widest: 96, perRow: 16 }; // lanes as wide as their words
+  const NARROW = { head: 76, least: 24, widest: 34, perRow: 8 }; // on phones: words at three heights of the head
   const GAP = 5;
   const SWATCH = 16;
   const SIDES = { encoder: "The encoder reads", decoder: "The decoder writes" };
@@ -111,14 +111,14 @@
       this.encoder = new Panel("encoder", stages.encoder, handlers);
       this.decoder = new Panel("decoder", stages.decoder, handlers);
       this.lines = makeSvg("svg", { class: "living-lines", "aria-hidden": "true" });
-      this.element = make("div", { class: "living-drawing" }, this.encoder.element, this.decoder.element, this.lines);
+      this.element = fadeWhereMore(make("div", { class: "living-drawing" }, this.encoder.element, this.decoder.element, this.lines));
       this.element.style.setProperty("--row", `${ROW}px`);
       this.element.style.setProperty("--label", `${LABEL}px`);
     }
 
     draw(view) {
-      const layout = matchMedia("(min-width: 721px)").matches ? UPRIGHT : NARROW;
-      this.element.classList.toggle("is-upright", layout === UPRIGHT);
+      const layout = matchMedia("(min-width: 721px)").matches ? WIDE : NARROW;
+      this.element.classList.toggle("is-narrow", layout === NARROW);
       this.element.style.setProperty("--head", `${layout.head}px`);
       const room = this.element.clientWidth;
       [this.encoder, this.decoder].forEach((panel) => panel.draw(view.sides[panel.side], view.stage, view.query, layout, room));

@@ -16,6 +16,7 @@
   class LivingTransformer {
     constructor(model, el) {
       this.model = model;
+      this.el = el;
       this.file = window.courseModelFile(model.model);
       this.form = new window.courseSentenceForm({ ask: "An English sentence", send: "Translate" }, () => this.read());
       this.bench = make("div", { class: "living-bench" });
@@ -36,13 +37,27 @@
       start.append(window.courseMakeOpening(model.opening));
       this.bench.append(start);
       const isPage = "content_root" in document.documentElement.dataset; // on a slide it keeps its size
-      if (isPage && !navigator.connection?.saveData) whenSeen(start, () => el.contains(document.activeElement) || this.begin());
+      if (isPage && !navigator.connection?.saveData && whenSeen(start, () => this.beginUnasked())) this.keepRoom(true);
     }
 
     /** Show the first question, or the sentence of a link, and play it. */
     async begin() {
       await (this.questions && !this.linked ? this.ask() : this.read());
       this.shown.play();
+    }
+
+    /** Begin without a press, unless the reader is using the figure already. */
+    beginUnasked() {
+      if (this.el.contains(document.activeElement)) return;
+      this.begin().catch((error) => {
+        this.keepRoom(false);
+        throw error;
+      });
+    }
+
+    /** Keep room for the drawing, so that what follows does not jump when it comes. */
+    keepRoom(keep) {
+      this.bench.classList.toggle("is-starting", keep);
     }
 
     /** The words that the course's model knows, by their kind. */
