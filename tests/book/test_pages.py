@@ -272,9 +272,19 @@ def test_a_wide_formula_scrolls_by_keyboard(chromium, served):
     with opened(chromium, f"{served}/book/self-attention.html", viewport=narrow) as watched:
         formula = watched.page.get_by_role("region", name="Formula 1, scrolls sideways", exact=True)
         formula.focus()
+        fades = "document.activeElement.matches('.has-more')"
+        watched.page.wait_for_function(fades)  # more lies to the right
         watched.page.keyboard.press("ArrowRight")
         watched.page.wait_for_function("document.activeElement.scrollLeft > 0")
+        watched.page.keyboard.press("End")
+        watched.page.wait_for_function(f"!{fades}")
         assert formula.locator("math").count() == 1
+
+
+def test_the_title_page_begins_with_its_figure(chromium, served):
+    with opened(chromium, f"{served}/book/intro.html", viewport=DESKTOP) as watched:
+        first_row = watched.page.locator("#fig-training-scrubber tbody tr").first.bounding_box()
+        assert first_row["y"] + first_row["height"] < DESKTOP["height"]
 
 
 @pytest.mark.parametrize("page", FROM_A_FOLDER)

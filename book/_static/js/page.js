@@ -1,5 +1,6 @@
-/* Small repairs of every page: blocks that scroll sideways can be reached and scrolled by keyboard, a
- * link into something folded unfolds it, and a page read in the dark theme is printed on white.
+/* Small repairs of every page: blocks that scroll sideways can be reached and scrolled by keyboard, and
+ * fade at the right as long as there is more; a link into something folded unfolds it, and a page read in
+ * the dark theme is printed on white.
  */
 (function () {
   "use strict";
@@ -25,12 +26,19 @@
 
   const names = new Map(); // no two places of a page have the same
 
+  const hasMore = (element) => element.scrollWidth - element.clientWidth - element.scrollLeft > 1;
+  const fade = (element, more) => element.classList.toggle("has-more", more);
+
   // Told of each at first, and again when it is unfolded or the window changes.
   const sizes = new ResizeObserver((entries) => {
     // All is measured before anything is changed: so the page is laid out once.
     const elements = entries.map(({ target }) => target);
     const scrolls = elements.map((element) => element.scrollWidth > element.clientWidth);
-    elements.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
+    const more = elements.map(hasMore);
+    elements.forEach((element, index) => {
+      mark(element, names.get(element), scrolls[index]);
+      fade(element, more[index]);
+    });
   });
 
   // Fonts change widths, and nothing tells of that.
@@ -39,6 +47,7 @@
       document.querySelectorAll(selector).forEach((element, index) => {
         names.set(element, `${kind} ${index + 1}`);
         sizes.observe(element);
+        element.addEventListener("scroll", () => fade(element, hasMore(element)), { passive: true });
       }),
     ),
   ));
