@@ -256,7 +256,7 @@ class SynchronousGrammar:
 
     def write_source(self, derivation: Derivation) -> tuple[str, ...]:
         """Return a derivation's sentence in the source language, as written."""
-        return self.src_language.write(list(_src_words(derivation)))[0]
+        return self._src_language.write(list(_src_words(derivation)))[0]
 
     def _draw(self, category: Category, dice: random.Random, depth: int) -> Derivation:
         """Return a random derivation of a phrase in which nouns are nested at most ``depth``."""
