@@ -29,7 +29,17 @@ RECIPES = {
 
 @pytest.fixture(params=RECIPES)
 def recipe(request):
+    """A recipe's module, the name of the function that trains, and a command that calls it."""
     return RECIPES[request.param]
+
+
+def raiser(error):
+    """Return a function of any arguments that raises an error."""
+
+    def fail(*_, **__):
+        raise error
+
+    return fail
 
 
 def test_help_lists_shared_options_without_completion(recipe):
@@ -57,20 +67,9 @@ def test_help_lists_shared_options_without_completion(recipe):
 )
 def test_expected_error_is_one_line_on_stderr(recipe, monkeypatch, error, code, words):
     module, work, arguments = recipe
-
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr(module, work, fail)
+    monkeypatch.setattr(module, work, raiser(error))
     ran = CliRunner().invoke(module.app, arguments)
     assert (ran.exit_code, ran.stdout, ran.stderr) == (code, "", f"{words}\n")
-
-
-def test_unexpected_error_is_raised(recipe, monkeypatch):
-    module, work, arguments = recipe
-    monkeypatch.setattr(module, work, None)
-    ran = CliRunner().invoke(module.app, arguments)
-    assert isinstance(ran.exception, TypeError)
 
 
 @pytest.mark.parametrize(
@@ -104,18 +103,14 @@ def test_threads_are_set(recipe, monkeypatch):
     module, work, arguments = recipe
     asked = []
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
-
-    def stop(*_, **__):
-        raise RunError("far enough")
-
-    monkeypatch.setattr(module, work, stop)
+    monkeypatch.setattr(module, work, raiser(RunError("stop here")))
     CliRunner().invoke(module.app, arguments)
     CliRunner().invoke(module.app, [*arguments, "--threads", "3"])
     assert asked == [3]
 
 
 def documented_commands():
-    """Return (recipe, arguments) of every recipe's command in the texts and the records."""
+    """Return the recipe and the arguments of each command in README, book and benchmarks."""
     texts = [ROOT / "README.md", *ROOT.glob("book/*.md"), *ROOT.glob("benchmarks/**/*.md")]
     written = "\n".join(path.read_text(encoding="utf-8") for path in texts)
     for path in ROOT.glob("benchmarks/runs/**/*.json"):
@@ -125,8 +120,7 @@ def documented_commands():
     return sorted({(recipe, line.replace("$seed", "1")) for recipe, line in found})
 
 
-def test_documented_commands_are_found():
-    assert len(documented_commands()) >= 12
+def test_every_recipe_has_documented_commands():
     assert {recipe for recipe, _ in documented_commands()} == set(RECIPES)
 
 
@@ -135,7 +129,5 @@ def test_documented_command_is_accepted(name, line):
     module, *_ = RECIPES[name]
     group = typer.main.get_command(module.app)
     command, *arguments = shlex.split(line, comments=True)
-    given = (
-        group.commands[command].make_context(command, arguments).params
-    )  # rejects wrong arguments
+    given = group.commands[command].make_context(command, arguments).params
     chosen_recipe(module.PRESETS, given.get("preset", "cpu"), given.get("settings"))

@@ -1,6 +1,7 @@
 """The recipe for a small BERT pre-trains, resumes to the bit, and compares fairly."""
 
 import dataclasses
+import itertools
 import json
 
 import pytest
@@ -45,29 +46,47 @@ RECIPE = PretrainingRecipe(
     blimp_test_pairs=3,
 )
 ANIMALS, PLACES = ("cat", "dog", "cow", "hen"), ("mat", "road", "field", "roof")
+TWO = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
 DOCUMENTS = [
     split_in_half(f"the {animal} sat on the {place} and slept there") for animal in ANIMALS
     for place in PLACES
 ] * 5  # fmt: skip
 
 
+OPTIONS = {"seed": 2, "device": CPU, "progress": False, "corpora": [DOCUMENTS]}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """The folder of a finished run of pre-training."""
     path = tmp_path_factory.mktemp("bert")
-    pretraining.run_pretraining(
-        RECIPE, path, seed=2, device=CPU, progress=False, corpora=[DOCUMENTS]
-    )
+    pretraining.run_pretraining(RECIPE, path, **OPTIONS)
     return path
 
 
+@pytest.fixture
+def vocabulary(folder):
+    return Vocabulary.read(folder / "vocab.txt")
+
+
+@pytest.fixture
+def words(vocabulary):
+    return CachedTokenizer(WordPiece(vocabulary=vocabulary))
+
+
+@pytest.fixture
+def examples(words, vocabulary):
+    """Examples of pairs of a few documents."""
+    return paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
+
+
 def test_interrupted_run_resumes_to_the_bit(folder, tmp_path, monkeypatch):
-    options = {"seed": 2, "device": CPU, "progress": False, "corpora": [DOCUMENTS]}
     cut_off_at(monkeypatch, EpochBatches, 5)
     with pytest.raises(InterruptedError):
-        pretraining.run_pretraining(RECIPE, tmp_path, **options)
+        pretraining.run_pretraining(RECIPE, tmp_path, **OPTIONS)
     monkeypatch.undo()
     torch.manual_seed(99)
-    summary = pretraining.run_pretraining(RECIPE, tmp_path, **options)
+    summary = pretraining.run_pretraining(RECIPE, tmp_path, **OPTIONS)
     expected = json.loads((folder / "pretraining.json").read_text())
     for name in ("token_loss", "token_accuracy", "next_loss", "evaluations", "steps", "finished"):
         assert summary[name] == expected[name], name
@@ -76,12 +95,10 @@ def test_interrupted_run_resumes_to_the_bit(folder, tmp_path, monkeypatch):
 
 
 def test_accumulated_update_equals_that_of_one_large_batch(tmp_path):
-    """The batches of an epoch hold texts of other lengths each, and so more pairs or fewer."""
-    documents = DOCUMENTS + [[" ".join(text.split()[:1]) for text in document]
-                             for document in DOCUMENTS]  # fmt: skip
+    # Half of the documents are short, so that batches have different numbers of pairs.
+    documents = DOCUMENTS + [[text.split()[0] for text in document] for document in DOCUMENTS]
     recipe = with_settings(RECIPE, ["steps=3", "evaluate_every=3", "dropout=0.0", "accumulation=4"])
-    options = {"seed": 2, "device": CPU, "progress": False, "corpora": [documents]}
-    pretraining.run_pretraining(recipe, tmp_path, **options)
+    pretraining.run_pretraining(recipe, tmp_path, **OPTIONS | {"corpora": [documents]})
     first = json.loads((tmp_path / "history.json").read_text())["training_loss"][0]
 
     vocabulary = Vocabulary.read(tmp_path / "vocab.txt")
@@ -98,9 +115,7 @@ def test_accumulated_update_equals_that_of_one_large_batch(tmp_path):
     assert first == pytest.approx((sums / counts).sum().item(), abs=6e-5)
 
 
-def test_pairs_stay_within_a_corpus(folder):
-    vocabulary = Vocabulary.read(folder / "vocab.txt")
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
+def test_pairs_stay_within_a_corpus(vocabulary, words):
     corpora = [[[animal, animal]] * 200 for animal in ANIMALS]
     for examples in pretraining.split_examples(corpora, vocabulary, RECIPE, 0):
         assert {example.label for example in examples} == {0, 1}
@@ -109,43 +124,28 @@ def test_pairs_stay_within_a_corpus(folder):
             assert pieces in [set(words.encode(animal)) for animal in ANIMALS]
 
 
-def test_losses_and_scores_equal_those_of_all_logits(folder):
+def test_losses_and_scores_equal_those_of_all_logits(folder, vocabulary, examples):
     model = finetuning.load_pretrained(folder, RECIPE, CPU).eval()
-    assert isinstance(model, BertForPreTraining)
-    vocabulary = Vocabulary.read(folder / "vocab.txt")
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
-    examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
-    logits = model(batch.token_ids, batch.segment_ids)
-    expected = pretraining_loss(logits, batch.labels, batch.next_labels)
-    torch.testing.assert_close(pretraining.pretraining_losses(model, batch).sum(), expected)
+    unmasked = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
+    for given in (batch, unmasked):
+        loss = pretraining.pretraining_losses(model, given).sum()
+        logits = model(given.token_ids, given.segment_ids)
+        torch.testing.assert_close(loss, pretraining_loss(logits, given.labels, given.next_labels))
+        loss.backward()
+        assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
     in_order = sorted(examples, key=lambda example: len(example.input.token_ids))
-    guesses = pretraining.score_pretraining(
-        model, examples, vocabulary, with_settings(RECIPE, ["max_tokens=400"]), CPU
-    )
+    recipe = with_settings(RECIPE, ["max_tokens=400"])
+    scores = pretraining.score_pretraining(model, examples, vocabulary, recipe, CPU)
     batch = mask_batch(collate(in_order, CPU), vocabulary, 0)
     logits = PreTrainingLogits(*model(batch.token_ids, batch.segment_ids))
     chosen = batch.labels != NOT_MASKED
     right = logits.tokens.argmax(-1)[chosen] == batch.labels[chosen]
-    assert guesses.token_accuracy == pytest.approx(right.double().mean().item())
+    assert scores.token_accuracy == pytest.approx(right.double().mean().item())
     loss = pretraining_loss(logits, batch.labels, batch.next_labels).item()
-    assert guesses.token_loss + guesses.next_loss == pytest.approx(loss, rel=1e-5)
+    assert scores.token_loss + scores.next_loss == pytest.approx(loss, rel=1e-5)
     assert not model.training
-
-
-def test_batch_without_masked_tokens_has_the_loss_of_its_pairs(folder):
-    model = finetuning.load_pretrained(folder, RECIPE, CPU).eval()
-    vocabulary = Vocabulary.read(folder / "vocab.txt")
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
-    examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
-    batch = mask_batch(collate(examples, CPU), vocabulary, 0)
-    batch = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
-    loss = pretraining.pretraining_losses(model, batch).sum()
-    logits = model(batch.token_ids, batch.segment_ids)
-    torch.testing.assert_close(loss, pretraining_loss(logits, batch.labels, batch.next_labels))
-    loss.backward()
-    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
 
 
 def test_finetuning_compares_both_starts_and_keeps_results(folder, monkeypatch):
@@ -163,12 +163,10 @@ def test_finetuning_compares_both_starts_and_keeps_results(folder, monkeypatch):
             [a - b for a, b in zip(ours, random, strict=True)], abs=1e-4
         )
         assert len(ours) == 2
-    results = [
-        json.loads(path.read_text()) for path in sorted((folder / "finetuning").glob("blimp*"))
-    ]
-    assert [(r["start"], r["seed"]) for r in results] == [
-        ("pre-trained", 0), ("pre-trained", 1), ("random", 0), ("random", 1)
-    ]  # fmt: skip
+    paths = sorted((folder / "finetuning").glob("blimp*"))
+    results = [json.loads(path.read_text()) for path in paths]
+    starts = list(itertools.product(("pre-trained", "random"), (0, 1)))
+    assert [(result["start"], result["seed"]) for result in results] == starts
     assert len({r["steps"] for r in results}) == 1
     spent = sum(r["cpu_seconds"] for r in results) + summary["pretraining"]["cpu_seconds"]
     assert summary["total_cpu_seconds"] == pytest.approx(spent, abs=0.2)
@@ -184,14 +182,12 @@ def test_finetuning_compares_both_starts_and_keeps_results(folder, monkeypatch):
 
 def test_commands_pretrain_and_finetune(tmp_path, monkeypatch):
     monkeypatch.setattr(pretraining, "read_texts", lambda: [DOCUMENTS])
-    task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
-    monkeypatch.setattr(pretraining, "read_tasks", lambda recipe: [task])
+    monkeypatch.setattr(pretraining, "read_tasks", lambda recipe: [TWO])
     values = dataclasses.asdict(RECIPE) | dataclasses.asdict(RECIPE.model)
     settings = [f"{k}={v}" for k, v in values.items() if k not in ("compiled", "model")]
     options = [word for setting in settings for word in ("--set", setting)]
-    ran = CliRunner().invoke(
-        pretraining.app, ["pretrain", str(tmp_path), "--device", "cpu", *options]
-    )
+    command = ["pretrain", str(tmp_path), "--device", "cpu", *options]
+    ran = CliRunner().invoke(pretraining.app, command)
     assert ran.exit_code == 0, ran.output
     assert "of pairs after 6 steps" in ran.stdout
     command = ["finetune", str(tmp_path), "--seeds", "2", "--set", "finetuning_rate=0.1"]
@@ -213,35 +209,36 @@ def test_commands_pretrain_and_finetune(tmp_path, monkeypatch):
 
 
 def test_pretrained_start_has_the_weights_of_the_run(folder, monkeypatch):
-    starts = {}
+    starts = []
 
     def look(model, *_, **__):
-        starts[len(starts)] = model.bert.embeddings.tokens.weight.detach().clone()
+        starts.append(model.bert.embeddings.tokens.weight.detach().clone())
         raise InterruptedError
 
     monkeypatch.setattr(finetuning, "train", look)
-    task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
     for start in finetuning.STARTS:
         with pytest.raises(InterruptedError):
-            finetuning.fine_tune(task, start, RECIPE, folder, seed=0, device=CPU)
+            finetuning.fine_tune(TWO, start, RECIPE, folder, seed=0, device=CPU)
     trained = finetuning.load_pretrained(folder, RECIPE, CPU).bert.embeddings.tokens.weight
     assert torch.equal(starts[0], trained)
     assert not torch.equal(starts[1], trained)
 
 
 def test_pair_accuracy_compares_acceptability():
-    class Judge(torch.nn.Module):
+    class SecondToken(torch.nn.Module):
+        """A model whose logit of class 1 is the id of the second token."""
+
         def forward(self, token_ids, segment_ids):
-            del segment_ids
             return torch.stack([torch.zeros(len(token_ids)), token_ids[:, 1].float()], dim=1)
 
     def example(score, label):
         return Example(BertInput([2, score, 3], [0, 0, 0]), label)
 
     test = [example(5, 1), example(4, 0), example(6, 1), example(9, 0)]
-    score = finetuning.score_model(Judge(), test, RECIPE, CPU, pairs=True)
+    model = SecondToken()
+    score = finetuning.score_model(model, test, RECIPE, CPU, pairs=True)
     assert score == finetuning.Score(accuracy=0.5, pair_accuracy=0.5)
-    assert finetuning.score_model(Judge(), test, RECIPE, CPU, pairs=False).pair_accuracy is None
+    assert finetuning.score_model(model, test, RECIPE, CPU, pairs=False).pair_accuracy is None
 
 
 # --- texts and tasks -----------------------------------------------------------------------------
@@ -262,12 +259,9 @@ def test_vocabulary_begins_with_specials_and_covers_every_word():
     assert vocabulary.id_of("[UNK]") not in words.encode("the cat slept on the roof")
 
 
-def test_first_of_each_class_are_returned():
+def test_classes_are_limited_numbered_and_unknown_ones_rejected():
     texts = [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x"), ("e", "y")]
     assert first_of_each(texts, 2) == [("a", "x"), ("b", "y"), ("c", "x"), ("e", "y")]
-
-
-def test_classes_are_numbered_and_unknown_ones_rejected():
     task = intents("t", [("p", "b"), ("q", "a")], [("r", "a")], epochs=3)
     assert (task.num_labels, task.training[0].label, task.test[0].label) == (2, 1, 0)
     with pytest.raises(ValueError, match="test must have the classes of training, got 'c' too"):
@@ -284,21 +278,16 @@ def test_training_and_test_sentences_are_disjoint():
     assert [text.text for text in task.test] == ["good 7", "bad 7"]
 
 
-def test_length_of_example_equals_its_batch_length(folder):
-    vocabulary = Vocabulary.read(folder / "vocab.txt")
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
-    for example in paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1):
+def test_length_of_example_equals_its_batch_length(examples):
+    for example in examples:
         assert collate([example], CPU).token_ids.shape == (1, length_of(example))
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("num_layers=0", "num_layers must be at least 1, got 0"),
-        ("steps=7", "steps must be a multiple of evaluate_every=2"),
-        ("warmup_steps=6", "steps must exceed warmup_steps, got 6"),
         ("num_heads=3", "d_model=8 must be divisible by num_heads=3"),
-        ("learning_rate=0", "learning_rate must be positive and finite, got 0"),
+        ("steps=7", "steps must be a multiple of evaluate_every=2"),
         ("blimp_test_pairs=995", "must be at most 1000 together, got 6 and 995"),
     ],
 )

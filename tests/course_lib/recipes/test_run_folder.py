@@ -9,7 +9,6 @@ import torch
 
 from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForPreTraining
-from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.recipes import translation_model
 from course_lib.recipes.run_folder import (
     RunError,
@@ -38,9 +37,6 @@ class Recipe:
     name: str = "one"
     compiled: bool = False
 
-    def double(self):
-        return 2 * self.steps
-
 
 def test_settings_change_values_of_each_type():
     changed = with_settings(Recipe(), ["steps=7", "rate=1e-3", "name=a=b", "compiled=true"])
@@ -52,8 +48,6 @@ def test_settings_change_values_of_each_type():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("stepz=1", "must name one of steps, rate, name, compiled, width, got 'stepz=1'"),
-        ("double=1", "must name one of steps, rate, name, compiled, width, got 'double=1'"),
         ("__doc__=x", "must name one of steps, rate, name, compiled, width, got '__doc__=x'"),
         ("steps=many", "steps must be of type int, got 'many'"),
         ("compiled=yes", "compiled must be of type bool, got 'yes'"),
@@ -94,25 +88,23 @@ def test_recipe_is_read_as_saved(tmp_path):
         RunFolder(tmp_path / "none").load_recipe(Recipe)
 
 
-def test_json_is_written_whole_or_not_at_all(tmp_path):
+def test_json_is_written_atomically_with_null_for_infinite_numbers(tmp_path):
     path = tmp_path / "new" / "data.json"
-    write_json(path, {"ä": 1})
+    write_json(path, {"ä": [0.5, float("inf"), -float("inf"), float("nan")]})
     with pytest.raises(TypeError):
         write_json(path, {"no": object()})
-    assert json.loads(path.read_text(encoding="utf-8")) == {"ä": 1}
+    assert path.read_text("utf-8").startswith('{\n "ä": [\n  0.5,\n  null,\n  null,\n  null\n')
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_infinite_numbers_are_written_as_null(tmp_path):
-    norms = (0.5, float("inf"), -float("inf"), float("nan"))
-    progress = {"losses": (1.0,) * 4, "gradient_norms": norms, "evaluations": ()}
-    RunFolder(tmp_path).write_history(progress)
-
-    def fail(name):
-        raise AssertionError(f"{name} is no JSON")
-
-    text = (tmp_path / "history.json").read_text()
-    assert json.loads(text, parse_constant=fail)["gradient_norm"] == [0.5, None, None, None]
+def test_history_has_means_over_equal_numbers_of_steps(tmp_path):
+    losses = tuple(range(900))  # at most 400 points, so means over 3 steps
+    progress = {"losses": losses, "gradient_norms": losses, "evaluations": ((5, 0.1),)}
+    history = RunFolder(tmp_path).write_history(progress)
+    assert json.loads((tmp_path / "history.json").read_text()) == history
+    assert (history["steps"], history["steps_in_a_mean"]) == (900, 3)
+    assert history["training_loss"] == history["gradient_norm"] == list(range(1, 900, 3))
+    assert history["validation_loss"] == [[5, 0.1]]
 
 
 def test_missing_packages_are_named_with_their_command():
@@ -121,11 +113,10 @@ def test_missing_packages_are_named_with_their_command():
         require("torch", "no_such_package")
 
 
-def test_environment_names_device_and_versions():
+def test_environment_has_device_and_versions():
     found = environment(torch.device("cpu"))
     assert found["device"].startswith("cpu: ")
     assert found["torch"] == torch.__version__
-    assert "pytest" in found["command"] or "python" in found["command"]
 
 
 # ---- weights ----
@@ -137,16 +128,13 @@ TRANSLATOR = dataclasses.replace(
 )  # fmt: skip
 MODELS = {
     "transformer": lambda vocab: build_model(TranslationRecipe(model=TRANSLATOR), vocab),
-    "gru": lambda vocab: build_model(
-        TranslationRecipe(model=TRANSLATOR, architecture="gru"), vocab
-    ),
-    "decoder": lambda vocab: DecoderLM(DecoderLMConfig(**SIZES, vocab_size=vocab, max_length=9)),
     "bert": lambda vocab: BertForPreTraining(BertConfig(**SIZES, vocab_size=vocab, max_length=9)),
 }
 
 
 @pytest.fixture(params=MODELS)
 def build(request):
+    """A function from vocabulary size to a model with shared weights."""
     torch.manual_seed(0)
     return MODELS[request.param]
 
@@ -178,14 +166,14 @@ def test_weights_of_another_model_are_rejected(build, tmp_path):
     assert all(torch.equal(tensor, before[name]) for name, tensor in own.state_dict().items())
 
 
-def test_weights_have_default_file_mode(build, tmp_path):
+def test_weights_have_default_file_mode(tmp_path):
     path = tmp_path / "model.safetensors"
-    save_weights(build(30), path)
+    save_weights(torch.nn.Linear(1, 1), path)
     (tmp_path / "other").touch()
     assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_missing_weights_file_is_named(tmp_path):
+def test_missing_or_malformed_weights_are_reported(tmp_path):
     path = tmp_path / "model.safetensors"
     with pytest.raises(RunError, match=r"model\.safetensors is not there: train first"):
         read_weights(path)
@@ -209,7 +197,7 @@ class Views(torch.nn.Module):
 @pytest.mark.parametrize("joined", [True, False])
 def test_overlapping_views_are_saved(tmp_path, joined):
     model, other = Views(0.0), Views(99.0)
-    if not joined:  # as in a model that was built otherwise: each has a memory of its own
+    if not joined:  # buffers of the same shapes that share no memory
         for name in ("first_row", "turned", "nothing"):
             setattr(other, name, getattr(other, name).clone())
     save_weights(model, tmp_path / "model.safetensors")

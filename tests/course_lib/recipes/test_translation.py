@@ -26,16 +26,13 @@ from course_lib.recipes.translation_model import (
     PRESETS,
     Subwords,
     build_model,
-    mean_loss,
 )
 from course_lib.recipes.translation_run import (
     Translator,
     average_weights,
     best_steps,
     collate,
-    in_order,
     length_of,
-    load_translator,
 )
 from tests.course_lib.power_cut import cut_off_at
 
@@ -70,7 +67,11 @@ def tiny_pairs(split, src="en", tgt="de"):
     return [(" ".join(words), " ".join(WORDS[word] for word in words)) for words in sources]
 
 
+TEXTS = [sentence for pair in tiny_pairs("train") for sentence in pair]
+
+
 def read_tiny_pairs(patch):
+    """Replace the corpus by the tiny one."""
     for module in (translation_run, translation_evaluation, translation):
         patch.setattr(module, "read_multi30k", tiny_pairs)
 
@@ -81,10 +82,12 @@ def tiny_corpus(monkeypatch):
 
 
 def words_of(settings):
+    """Return the command-line options for settings of a recipe."""
     return [word for setting in settings for word in ("--set", setting)]
 
 
 def command(*arguments, settings=TINY, device="cpu", **options):
+    """Run a command of the recipe; ``options`` are those of ``CliRunner.invoke``."""
     arguments = [str(argument) for argument in arguments]
     if arguments[0] == "train":
         arguments += words_of(settings)
@@ -106,6 +109,10 @@ def trained(tmp_path_factory):
     return folder
 
 
+def summary_of(folder):
+    return json.loads((folder / "summary.json").read_text())
+
+
 def outcome(folder):
     """Return a run's weights (bytes), history and translations."""
     history = json.loads((folder / "history.json").read_text())
@@ -121,12 +128,9 @@ def test_run_writes_all_its_files(tiny_corpus, tmp_path, settings):
     ran = train(tmp_path, "--seed", 3, settings=TINY + settings)
     assert ran.exit_code == 0, ran.output
     assert "test_2016_flickr cased:" in ran.stdout
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["finished"]
-    assert summary["steps_done"] == 12
+    summary = summary_of(tmp_path)
+    assert (summary["finished"], summary["steps_done"], summary["recipe"]["seed"]) == (True, 12, 3)
     assert len(summary["weights_of_steps"]) == 2
-    assert summary["recipe"]["seed"] == 3
-    assert summary["cpu_seconds"] > 0
     scores = summary["scores"]["test_2016_flickr"]
     assert "case:mixed" in scores["cased"]["signature"]
     assert "case:lc" in scores["lowercased"]["signature"]
@@ -140,24 +144,19 @@ def test_run_writes_all_its_files(tiny_corpus, tmp_path, settings):
     assert f"{scores['cased']['bleu']:.2f}" in card
     assert "non-commercial" in card
     assert (tmp_path / "curves.svg").read_text().startswith("<svg xmlns")
-    again = command("evaluate", tmp_path, "--split", "test_2017_flickr", "--beam-size", "1")
-    assert again.exit_code == 0, again.output
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert set(summary["scores"]) == {"test_2016_flickr", "test_2017_flickr, beam 1"}
 
 
 def test_weights_of_a_step_are_evaluated_beside_the_others(tiny_corpus, trained, tmp_path):
     run = shutil.copytree(trained, tmp_path / "run")
     before = outcome(run)
-    ran = command("evaluate", run, "--step", 8, "--beam-size", 2)
+    ran = command("evaluate", run, "--split", "test_2017_flickr", "--step", 8, "--beam-size", 2)
     assert ran.exit_code == 0, ran.output
     assert outcome(run) == before
-    scores = json.loads((run / "summary.json").read_text())["scores"]
-    assert set(scores) == {"test_2016_flickr", "test_2016_flickr, beam 2, step 8"}
+    scores, name = summary_of(run)["scores"], "test_2017_flickr, beam 2, step 8"
+    assert set(scores) == {"test_2016_flickr", name}
     history = dict(before[1]["validation_loss"])
-    found = scores["test_2016_flickr, beam 2, step 8"]["validation_loss"]
-    assert found == pytest.approx(history[8], abs=2e-5)
-    assert (run / "translations" / "test_2016_flickr, beam 2, step 8.txt").exists()
+    assert scores[name]["validation_loss"] == pytest.approx(history[8], abs=2e-5)
+    assert (run / "translations" / f"{name}.txt").exists()
     missing = command("evaluate", run, "--step", 7)
     assert missing.exit_code == 2
     assert "step-000007.safetensors is not there" in missing.output
@@ -165,16 +164,14 @@ def test_weights_of_a_step_are_evaluated_beside_the_others(tiny_corpus, trained,
 
 def test_best_weights_are_averaged(trained):
     folder = RunFolder(trained)
-    steps = json.loads((trained / "summary.json").read_text())["weights_of_steps"]
+    steps = summary_of(trained)["weights_of_steps"]
     kept = [read_weights(folder.weights_at(step)) for step in steps]
     for name, tensor in read_weights(folder.model).items():
         torch.testing.assert_close(tensor, torch.stack([w[name] for w in kept]).mean(dim=0))
-    translator = load_translator(trained)
-    (batch, *_) = in_order([([5, 6], [7, 8])], max_tokens=9)
-    assert mean_loss(translator.model, [batch], "cpu") > 0
 
 
 def interrupt_at(number, patch):
+    """Stop training, as by Ctrl-C, when it draws a batch."""
     cut_off_at(patch, EpochBatches, number, error=KeyboardInterrupt)
 
 
@@ -221,7 +218,7 @@ def test_killed_run_resumes_to_the_bit(tiny_corpus, tmp_path):
     done = len(killed["losses"])
     assert done % 5 == 0
 
-    # Up to its last evaluation the killed process did the same as an undisturbed one.
+    # Up to its last evaluation the killed process equals an undisturbed one.
     with pytest.MonkeyPatch.context() as patch:
         interrupt_at(done, patch)
         train(tmp_path / "whole", "--threads", 1, settings=settings)
@@ -239,33 +236,15 @@ def test_unfinished_run_is_evaluated_and_reported(tiny_corpus, tmp_path, monkeyp
     ran = command("evaluate", tmp_path)
     assert ran.exit_code == 0, ran.output
     assert "not finished: 8 steps are done" in ran.stdout
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert not summary["finished"]
-    assert summary["weights_of_steps"] == [8]
+    assert not summary_of(tmp_path)["finished"]
+    assert summary_of(tmp_path)["weights_of_steps"] == [8]
     assert "12: **the run is not finished**" in (tmp_path / "README.md").read_text()
     monkeypatch.undo()
     read_tiny_pairs(monkeypatch)
     assert train(tmp_path).exit_code == 0
-    assert json.loads((tmp_path / "summary.json").read_text())["finished"]
+    assert summary_of(tmp_path)["finished"]
     monkeypatch.setattr(translation_run, "EpochBatches", None)
-    assert train(tmp_path).exit_code == 0  # nothing is left to do but to score
-
-
-def test_failed_write_keeps_the_old_model_card(tiny_corpus, trained, tmp_path, monkeypatch):
-    folder = shutil.copytree(trained, tmp_path / "run")
-    before, write = (folder / "README.md").read_bytes(), Path.write_text
-
-    def full_disk(path, text, **options):
-        if text[:10].encode() != before[:10]:
-            return write(path, text, **options)
-        write(path, text[:10], **options)
-        raise OSError(28, "No space left on device", str(path))
-
-    monkeypatch.setattr(Path, "write_text", full_disk)
-    ran = command("evaluate", folder)
-    assert ran.exit_code == 2
-    assert "No space left on device" in ran.stderr
-    assert (folder / "README.md").read_bytes() == before
+    assert train(tmp_path).exit_code == 0  # a finished run is only scored
 
 
 def test_translates_line_by_line(trained, tmp_path):
@@ -298,19 +277,13 @@ def test_runs_on_a_gpu_compiled_in_half_precision(tiny_corpus, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["layers=2"], "settings must name one of"),
-        (["steps=many"], "steps must be of type int, got 'many'"),
         (["dropout=1.5"], "dropout must be at least 0 and below 1, got 1.5"),
         (["src_vocab_size=100", "tgt_vocab_size=100"], "vocab_size must be at least 259, got 100"),
         (["tgt=en"], "src and tgt must differ"),
         (["tgt=cs"], "tgt must be one of"),
         (["architecture=rnn"], "architecture must be one of"),
-        (["norm_position=middle"], "norm_position must be"),
-        (["num_encoder_layers=0"], "num_encoder_layers must be at least 1, got 0"),
         (["evaluate_every=13"], "steps must be a multiple of evaluate_every=13"),
-        (["d_model=15"], "must be divisible by num_heads=2"),
         (["smoothing=1"], "smoothing must be at least 0 and below 1, got 1.0"),
-        (["learning_rate=0"], "learning_rate must be positive and finite, got 0.0"),
         (["length_alpha=-1"], "alpha must be at least 0 and finite, got -1.0"),
     ],
 )
@@ -320,8 +293,7 @@ def test_invalid_setting_is_rejected_before_a_folder_is_made(
     ran = train(tmp_path, settings=TINY + settings)
     assert ran.exit_code == 2
     assert message in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert list(tmp_path.iterdir()) == []  # so that the next try may use the folder
+    assert list(tmp_path.iterdir()) == []  # so that the next attempt can use the folder
 
 
 def test_missing_data_is_reported_before_a_folder_is_made(tmp_path, monkeypatch):
@@ -344,34 +316,23 @@ def test_folder_of_another_run_is_left_alone(tiny_corpus, trained):
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "subwords.json", "recipe.json"])
-@pytest.mark.parametrize("spoilt", [None, b"", b'{"a": 1}'])
-def test_malformed_or_missing_file_is_named(trained, tmp_path, name, spoilt):
-    shutil.copytree(trained, tmp_path / "run")
-    if spoilt is None:
-        (tmp_path / "run" / name).unlink()
-        (tmp_path / "run" / "checkpoint.pt").unlink()
+@pytest.mark.parametrize("content", [None, b"", b'{"a": 1}'])
+def test_malformed_or_missing_file_is_named(trained, tmp_path, name, content):
+    run = shutil.copytree(trained, tmp_path / "run")
+    if content is None:
+        (run / name).unlink()
+        (run / "checkpoint.pt").write_bytes(b"no state")
     else:
-        (tmp_path / "run" / name).write_bytes(spoilt)
-    ran = command("translate", tmp_path / "run", input="A man")
+        (run / name).write_bytes(content)
+    ran = command("translate", run, input="A man")
     assert ran.exit_code == 2
-    assert str(tmp_path / "run") in ran.stderr
-    assert "Traceback" not in ran.stderr
-
-
-def test_malformed_checkpoint_is_rejected(tiny_corpus, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt_at(9, patch)
-        train(tmp_path)
-    (tmp_path / "checkpoint.pt").write_bytes(b"no state")
-    ran = train(tmp_path)
-    assert ran.exit_code == 2
-    assert "checkpoint.pt is no state of a run" in ran.stderr
+    named = "checkpoint.pt is no state of a run" if (content, name[0]) == (None, "m") else str(run)
+    assert named in ran.stderr
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no text: nothing to translate"),
         (b" \n\n", "holds no text: nothing to translate"),
         (b"\xff\xfe", "is no text in UTF-8"),
         (None, "can't be read: No such file"),
@@ -388,24 +349,12 @@ def test_untranslatable_text_is_rejected(trained, tmp_path, content, message):
     assert ran.stdout == ""
 
 
-def test_folder_without_a_run_is_reported(tmp_path):
-    ran = command("evaluate", tmp_path / "nothing")
-    assert ran.exit_code == 2
-    assert "no run in" in ran.stderr
-
-
 # ---- the parts ----
 
 
 def test_subwords_round_trip_any_text():
-    texts = [
-        "Ein Mädchen läuft über die Straße.",
-        "naïve £5 – „ja“",
-        "x  y",
-        "日本 \U0001f600",
-        "[END] [PAD]",
-    ]
-    subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=300)
+    texts = ["Ein Mädchen läuft.", "naïve £5 – „ja“", "x  y", "日本 \U0001f600", "[END] [PAD]"]
+    subwords = Subwords.train(TEXTS, vocab_size=300)
     assert len(subwords) <= 300
     encoded = subwords.encode(texts)
     assert [subwords.decode(ids) for ids in encoded] == texts
@@ -417,7 +366,7 @@ def test_subwords_round_trip_any_text():
         Subwords.train("one text", vocab_size=300)
 
 
-@pytest.mark.parametrize("pair", [([5], [6]), ([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])
+@pytest.mark.parametrize("pair", [([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])
 def test_length_of_pair_equals_its_batch_length(pair):
     batch = collate([pair])
     assert length_of(pair) == max(batch.src.size(1), batch.tgt_output.size(1))
@@ -438,7 +387,7 @@ def test_weights_of_best_steps_are_averaged():
 
 @pytest.mark.parametrize("architecture", ["transformer", "gru"])
 def test_translation_is_independent_of_its_neighbours(architecture):
-    subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=280)
+    subwords = Subwords.train(TEXTS, vocab_size=280)
     torch.manual_seed(0)
     recipe = tiny_recipe(f"architecture={architecture}")
     translator = Translator(build_model(recipe, len(subwords)), subwords)
@@ -461,16 +410,8 @@ def test_scores_equal_corpus_bleu():
         translation_evaluation.score(translations, references[1:])
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_build_models_of_their_sizes(name):
-    recipe = PRESETS[name]
+def test_gru_is_bidirectional_with_dropout():
+    recipe = PRESETS["gru"]
     model = build_model(recipe, recipe.model.src_vocab_size)
-    if name == "gru":
-        assert model.decoder.bridge.in_features == 2 * recipe.model.d_model  # it reads both ways
-        assert sum(isinstance(module, torch.nn.Dropout) for module in model.modules()) > 0
-        return
-    layers = [*model.encoder.layers, *model.decoder.layers]
-    assert len(layers) == {"cpu": 6, "full": 8}[name]
-    assert all(
-        layer.feed_forward.up_projection.out_features == recipe.model.d_ff for layer in layers
-    )
+    assert model.decoder.bridge.in_features == 2 * recipe.model.d_model
+    assert sum(isinstance(module, torch.nn.Dropout) for module in model.modules()) > 0
