@@ -181,14 +181,12 @@ def sentence_bleu(
     max_order: int = 4,
     smoothing: Smoothing = "exp",
     smoothing_value: float | None = None,
-    effective_order: bool = True,
-    tokenize: Callable[[str], Sequence[str]] = tokenize_13a,
 ) -> BLEUScore:
-    """Compute the BLEU of one sentence, a string or tokens as its references are.
+    """Compute the BLEU of one sentence, a string or tokens like its references.
 
     A single sentence often has no 4-gram in common with its references, so this score says little
     without smoothing, and not much with it: BLEU was made for corpora. The options are those of
-    ``corpus_bleu``.
+    ``corpus_bleu``, with ``effective_order``.
 
     >>> print(sentence_bleu("The cat sat on the mat.", ["The cat sits on the mat."]))
     BLEU = 48.89 85.7/66.7/40.0/25.0 (BP = 1.000 ratio = 1.000 hyp_len = 7 ref_len = 7)
@@ -196,10 +194,10 @@ def sentence_bleu(
     Source: Papineni et al. (2002), section 2; chapter "BLEU".
     """
     return score_statistics(
-        _count(candidate, references, max_order, tokenize),
+        _count(candidate, references, max_order, tokenize_13a),
         smoothing=smoothing,
         smoothing_value=smoothing_value,
-        effective_order=effective_order,
+        effective_order=True,
     )
 
 
@@ -267,7 +265,7 @@ def _count(
     max_order: int,
     tokenize: Callable[[str], Sequence[str]],
 ) -> BLEUStatistics:
-    """Tokenise strings, and count."""
+    """Tokenise a candidate and references that are strings, and count their n-grams."""
     if isinstance(references, str):
         raise TypeError(f"references must be a list of sentences, got the string {references!r}")
     for reference in references:

@@ -137,15 +137,11 @@ def test_tokens_are_those_of_sacrebleu(text):
 
 def test_each_sign_is_split_as_sacrebleu_splits_it():
     texts = (
-        *SIGNS,
         *(f"a{sign}b" for sign in SIGNS),
         *(f"1{sign}2" for sign in SIGNS),
-        "1.a a.1 1,a a,1 .1 1. ,1 1, 1-a a-1 1- -1",
-        "&quot;&amp;&lt;&gt; &amp;lt; &nbsp;",
-        "a <skipped> b<skipped>c",
-        "hyphen-\nated and\nnew line\n",
-        "at the end-\n",
-        "A ... B.. C,, 1..2 1,,2",
+        "1.a a.1 1,a a,1 .1 1. ,1 1, 1-a a-1 1- -1 A ... B.. C,, 1..2 1,,2",
+        "&quot;&amp;&lt;&gt; &amp;lt; &nbsp; a <skipped> b<skipped>c",
+        "hyphen-\nated and\nnew line\n at the end-\n",
     )
     for text in texts:
         assert tokenize_13a(text) == peer_tokenize(text.rstrip()).split(), text

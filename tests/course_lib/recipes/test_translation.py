@@ -1,20 +1,13 @@
 """The translation recipe trains, resumes, scores and translates, and reports wrong input."""
 
 import json
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 import torch
 from typer.testing import CliRunner
 
-from course_lib.data.corpora.download import DownloadError
 from course_lib.metrics.bleu import corpus_bleu
 from course_lib.recipes import translation, translation_evaluation, translation_run
 from course_lib.recipes.run_folder import RunFolder, read_weights, with_settings
@@ -36,7 +29,6 @@ from course_lib.recipes.translation_run import (
 )
 from tests.course_lib.power_cut import cut_off_at
 
-ROOT = Path(__file__).parents[3]
 WORDS = {"A": "Ein", "man": "Mann", "dog": "Hund", "runs": "läuft", "and": "und", "sits": "sitzt"}
 TINY = [
     "src_vocab_size=280",
@@ -192,44 +184,6 @@ def test_seed_changes_the_run(tiny_corpus, trained, tmp_path):
     assert not any(torch.equal(first[name], second[name]) for name in first if "weight" in name)
 
 
-@pytest.mark.proof
-def test_killed_run_resumes_to_the_bit(tiny_corpus, tmp_path):
-    settings = [*TINY, "steps=4000", "evaluate_every=5", "patience=0", "averaged=1"]
-    program = (
-        "import sys; from tests.course_lib.recipes import test_translation as tests\n"
-        "tests.read_tiny_pairs(tests.pytest.MonkeyPatch())\n"
-        "tests.translation.app()"
-    )
-    folder = tmp_path / "killed"
-    arguments = ["train", "--out", str(folder), "--device", "cpu", "--threads", "1"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments, *words_of(settings)], env=environment
-    )
-    deadline = time.monotonic() + 600
-    while not (folder / "weights" / "step-000015.safetensors").exists():
-        assert child.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    assert not (folder / "model.safetensors").exists()
-    killed = RunFolder(folder).progress()
-    done = len(killed["losses"])
-    assert done % 5 == 0
-
-    # Up to its last evaluation the killed process equals an undisturbed one.
-    with pytest.MonkeyPatch.context() as patch:
-        interrupt_at(done, patch)
-        train(tmp_path / "whole", "--threads", 1, settings=settings)
-    whole = RunFolder(tmp_path / "whole")
-    for step in range(5, done + 1, 5):
-        kept = read_weights(RunFolder(folder).weights_at(step))
-        for name, tensor in read_weights(whole.weights_at(step)).items():
-            assert torch.equal(kept[name], tensor), (step, name)
-    assert killed["losses"] == whole.progress()["losses"]
-
-
 def test_unfinished_run_is_evaluated_and_reported(tiny_corpus, tmp_path, monkeypatch):
     interrupt_at(9, monkeypatch)
     train(tmp_path)
@@ -294,25 +248,6 @@ def test_invalid_setting_is_rejected_before_a_folder_is_made(
     assert ran.exit_code == 2
     assert message in ran.stderr
     assert list(tmp_path.iterdir()) == []  # so that the next attempt can use the folder
-
-
-def test_missing_data_is_reported_before_a_folder_is_made(tmp_path, monkeypatch):
-    def missing(*_):
-        raise DownloadError("no connection")
-
-    monkeypatch.setattr(translation_run, "read_multi30k", missing)
-    ran = train(tmp_path / "run")
-    assert (ran.exit_code, ran.stderr) == (2, "no connection\n")
-    assert not (tmp_path / "run").exists()
-
-
-def test_folder_of_another_run_is_left_alone(tiny_corpus, trained):
-    before = (trained / "model.safetensors").read_bytes()
-    for changes in (["--seed", 2], ["--set", "dropout=0.2"]):
-        ran = train(trained, *changes)
-        assert ran.exit_code == 2
-        assert "name another folder" in ran.stderr
-    assert (trained / "model.safetensors").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "subwords.json", "recipe.json"])

@@ -26,15 +26,6 @@ def learning_rates(schedule_of, steps, peak=0.4):
     return rates
 
 
-@pytest.mark.parametrize("d_model", [64, 512])
-def test_inverse_sqrt_is_the_papers_equation(d_model):
-    peak = (d_model * WARMUP) ** -0.5
-    for step in range(200):
-        n = step + 1
-        expected = d_model**-0.5 * min(n**-0.5, n * WARMUP**-1.5)
-        assert peak * INVERSE_SQRT(step) == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [

@@ -105,14 +105,11 @@ def test_incomplete_download_leaves_nothing(server, tmp_path, answer, message):
     assert path.read_bytes() == CONTENT
 
 
-def test_closed_server_and_unusable_folder_are_reported_with_a_way_out(server, tmp_path):
+def test_closed_server_is_reported_with_a_way_out(tmp_path):
     with Server() as closed:
         remote = closed.remote()
     with pytest.raises(DownloadError, match=r"Connection refused.*COURSE_DATA"):
         download(remote, tmp_path / "file.bin")
-    (tmp_path / "file").write_text("no folder")
-    with pytest.raises(DownloadError, match=r"can't be written: .*; name a folder"):
-        download(server.remote(), tmp_path / "file" / "file.bin")
 
 
 # All but the last are OSErrors, and neither ConnectionErrors nor TimeoutErrors.
@@ -158,30 +155,21 @@ def test_killed_download_leaves_no_file(server, tmp_path, place):
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
 
 
-@pytest.mark.sandbox
 @pytest.mark.parametrize(
-    ("mount", "message"),
+    ("code", "message"),
     [
-        (["--size", "65536", "--tmpfs"], "No space left on device; make room"),
-        (["--remount-ro"], "Read-only file system; name a folder"),
+        (errno.ENOSPC, "can't be written: No space left on device; make room"),
+        (errno.EROFS, "can't be written: Read-only file system; name a folder"),
     ],
 )
-def test_full_disk_and_read_only_folder_are_reported(server, tmp_path, mount, message):
-    program = (
-        "import pathlib\n"
-        "from course_lib.data.corpora.download import DownloadError, RemoteFile, download\n"
-        f"remote = {server.remote()!r}\nfolder = pathlib.Path({str(tmp_path)!r})\n"
-        "try:\n    download(remote, folder / 'file.bin')\n"
-        "except DownloadError as error:\n    print(error)\n"
-        "print('left:', list(folder.iterdir()))"
-    )
-    if mount[0] == "--remount-ro":
-        mount = ["--bind", str(tmp_path), str(tmp_path), *mount]
-    command = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", *mount, str(tmp_path)]
-    command += ["--chdir", str(ROOT), sys.executable, "-c", program]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert message in ran.stdout, ran.stderr
-    assert "left: []" in ran.stdout
+def test_full_disk_and_read_only_folder_are_reported(server, tmp_path, monkeypatch, code, message):
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(DownloadError, match=message):
+        download(server.remote(), tmp_path / "file.bin")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")

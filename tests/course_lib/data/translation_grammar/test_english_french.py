@@ -155,10 +155,6 @@ def test_every_pair_is_parsed_again_and_links_each_word_of_both_sides(pairs):
             "he=il is=est not=n' not=pas in=devant front=devant of=devant the=la hen=poule .=.",
         ),
         (
-            "is the boy not old ?",
-            "is=est-ce is=que is=est the=le boy=garçon not=n' not=pas old=vieux ?=?",
-        ),
-        (
             "many men that I hear laugh .",
             "many=beaucoup many=d' men=hommes that=que I=j' hear=entends laugh=rient .=.",
         ),
@@ -274,11 +270,6 @@ def test_agreement_is_noted_with_its_distance_and_what_misleads():
             "the girls that the boy sees are happy .",
             [(5, 4, ()), (6, 1, (4,))],
             [(5, 4, ()), (6, 1, (4,)), (7, 1, (4,))],
-        ),
-        (  # est-ce que la fille qui ne dort pas rit ?
-            "does the girl that does not sleep laugh ?",
-            [(0, 2, ()), (4, 2, ())],
-            [(6, 3, ()), (8, 3, ())],
         ),
         (  # qui n' est pas fatigué ?
             "who is not tired ?",
@@ -456,8 +447,7 @@ def test_bounds_that_cannot_be_kept_are_refused(bounds, message):
         draw_pairs(**({"count": 5, "generator": seeded()} | bounds))
 
 
-def test_links_outside_the_sentences_are_refused():
-    with pytest.raises(ValueError, match=r"alignment must link positions .* got \(0, 2\)"):
-        SentencePair(src=("a",), tgt=("b", "c"), alignment=((0, 2),))
-    with pytest.raises(ValueError, match=r"got \(-1, 0\)"):
-        SentencePair(src=("a",), tgt=("b",), alignment=((-1, 0),))
+@pytest.mark.parametrize("link", [(0, 2), (-1, 0)])
+def test_links_outside_the_sentences_are_rejected(link):
+    with pytest.raises(ValueError, match=rf"alignment must link positions .* got \({link[0]}"):
+        SentencePair(src=("a",), tgt=("b", "c"), alignment=(link,))
