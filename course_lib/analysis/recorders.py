@@ -145,7 +145,7 @@ class RecordingCache:
 
     @property
     def final(self) -> KeysAndValues | None:
-        """Keys and values of the first update if ``fixed``; None before it, and otherwise."""
+        """Keys and values of the first update if ``fixed`` and updated, otherwise None."""
         return (self._keys[0], self._values[0]) if self._fixed and self._keys else None
 
 

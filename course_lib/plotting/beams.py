@@ -47,7 +47,7 @@ def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> 
 
 
 def _heights(tree: Sequence[BeamNode]) -> list[float]:
-    """Return each node's row: leaves are in rows 0, 1, ..., others amid their children."""
+    """Return each node's row: 0, 1, ... for leaves, for others halfway between their children."""
     children: list[list[int]] = [[] for _ in tree]
     for index, node in enumerate(tree):
         if node.parent is not None:

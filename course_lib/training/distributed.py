@@ -77,7 +77,7 @@ def broadcast(value: float, device: torch.device) -> float:
 
 
 def all_gather(tensor: Tensor, device: torch.device) -> list[Tensor]:
-    """Return the tensors of all processes, by rank, on the CPU; ``device`` exchanges them."""
+    """Exchange tensors on ``device``; return those of all processes, by rank, on the CPU."""
     if world_size() == 1:
         return [tensor]
     own = tensor.to(device)

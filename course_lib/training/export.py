@@ -316,7 +316,7 @@ def _num_layers(sizes: dict[str, torch.Size], prefix: str = "") -> int:
 
 
 def _checked_heads(num_heads: int, d_model: int) -> int:
-    """Return ``num_heads`` if it divides ``d_model``."""
+    """Return ``num_heads`` if it divides ``d_model``, otherwise raise a ``ValueError``."""
     if num_heads < 1 or d_model % num_heads != 0:
         raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
     return num_heads

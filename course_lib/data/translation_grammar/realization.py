@@ -80,7 +80,7 @@ def realize(derivation: Derivation, src_language: Language, tgt_language: Langua
 
 
 def _put_together(derivation: Derivation, notes: _Notes) -> tuple[_Side, _Side]:
-    """Return a phrase in the source and in the target language; add what it has to ``notes``."""
+    """Return a phrase in both languages; add its links, nouns and agreements to ``notes``."""
     ground, rule = derivation.rule, derivation.rule.rule
     children = [_put_together(child, notes) for child in derivation.children]
     phrase = _Side(), _Side()

@@ -42,18 +42,6 @@ def raiser(error):
     return fail
 
 
-def test_help_lists_shared_options_without_completion(recipe):
-    module, _, (command, *_) = recipe
-    summary = CliRunner().invoke(module.app, ["-h"])
-    assert summary.exit_code == 0
-    assert "completion" not in summary.output
-    shown = CliRunner().invoke(module.app, [command, "-h"], env={"COLUMNS": "200"}).output
-    for option in ("--preset", "--set", "--seed", "--device", "--threads"):
-        assert option in shown
-    for preset in module.PRESETS:
-        assert re.search(rf"The recipe: .*\b{preset}\b", shown)
-
-
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
