@@ -29,9 +29,6 @@ class AttentionReaderConfig:
         num_heads: Number of heads; divides ``d_model``.
         use_positions: Whether to add a learned vector for each position to the embeddings; without
             it the model does not see the order of the tokens.
-
-    Raises:
-        ValueError: A size is not positive, or ``num_heads`` does not divide ``d_model``.
     """
 
     vocab_size: int

@@ -37,9 +37,6 @@ class DeepReaderConfig:
         num_heads: Number of attention heads.
         vocab_size: Number of token ids.
         max_length: Longest sequence (tokens).
-
-    Raises:
-        ValueError: A size is not positive, or ``stacking`` is unknown.
     """
 
     stacking: Stacking
@@ -70,9 +67,6 @@ class DeepReader(nn.Module):
     Attributes:
         sublayers: ``MultiHeadAttention`` and ``FeedForward`` in turn.
         residuals: A ``Residual`` for each sublayer with ``post`` and ``pre``; otherwise empty.
-
-    Raises:
-        ValueError: ``d_model`` is not divisible by ``num_heads``.
 
     Source: He et al. (2016); Xiong et al. (2020); chapter "Residual connections".
     """

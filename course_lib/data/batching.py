@@ -48,9 +48,6 @@ def token_batches(
     Returns:
         For each batch the indices of its sequences; every index is in exactly one batch.
 
-    Raises:
-        ValueError: A length is smaller than 1, or larger than ``max_tokens``.
-
     Source: Vaswani et al. (2017), section 5.1; chapter "Training a Transformer".
     """
     wrong = [length for length in lengths if not 1 <= length <= max_tokens]

@@ -38,11 +38,6 @@ def perplexity(log_probabilities: Tensor, is_counted: Tensor | None = None) -> f
     Returns:
         The perplexity per token, at least 1.
 
-    Raises:
-        TypeError: ``is_counted`` is not boolean.
-        ValueError: The shapes differ, no token is counted, or a counted log-probability is positive
-            or NaN.
-
     Source: Jelinek et al. (1977); chapter "Language models".
     """
     if is_counted is not None:

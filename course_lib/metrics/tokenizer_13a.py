@@ -1,6 +1,6 @@
-"""The 13a tokeniser, whose tokens BLEU counts: NIST's ``mteval-v13a``, in use since 2009.
+"""The 13a tokeniser for BLEU: NIST's ``mteval-v13a``, in use since 2009.
 
-A BLEU score depends on the tokens, so scores can only be compared when both used the same rules.
+A BLEU score depends on the tokens, so only scores by the same tokeniser can be compared.
 """
 
 import re
@@ -23,12 +23,6 @@ def tokenize_13a(text: str) -> list[str]:
 
     >>> tokenize_13a("It's 3.5 km, isn't it?")
     ["It's", '3.5', 'km', ',', "isn't", 'it', '?']
-
-    Args:
-        text: A sentence as people write it, not tokenised.
-
-    Returns:
-        Its tokens.
 
     Source: NIST mteval-v13a.pl, NormalizeText; Post (2018), "A call for clarity in reporting BLEU
     scores", section 2; chapter "BLEU".

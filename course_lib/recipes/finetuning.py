@@ -39,7 +39,6 @@ from course_lib.recipes.run_folder import (
 )
 from course_lib.recipes.training_recipe import EpochBatches
 from course_lib.tokenization.vocabulary import Vocabulary
-from course_lib.tokenization.wordpiece import WordPiece
 from course_lib.training.loop import TrainingConfig, train
 from course_lib.training.schedules import warmup_cosine
 from course_lib.validation import check_at_least
@@ -215,7 +214,7 @@ def fine_tune(
     """Fine-tune once from the run's weights or from random ones; return scores and times."""
     pretrained = load_pretrained(path, recipe, device)
     vocabulary = Vocabulary.read(path / "vocab.txt")
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(vocabulary)
     training, test = (
         [label_example(text, words, vocabulary, recipe.model.max_length) for text in part]
         for part in (task.training, task.test)

@@ -54,7 +54,6 @@ from course_lib.recipes.run_folder import (
 )
 from course_lib.recipes.training_recipe import EpochBatches
 from course_lib.tokenization.vocabulary import Vocabulary
-from course_lib.tokenization.wordpiece import WordPiece
 from course_lib.training.distributed import barrier, rank
 from course_lib.training.loop import train
 
@@ -194,7 +193,7 @@ def split_examples(
     corpora: list[Corpus], vocabulary: Vocabulary, recipe: PretrainingRecipe, seed: int
 ) -> tuple[list[Example], list[Example]]:
     """Return examples of the training documents, and examples of the held-out documents."""
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(vocabulary)
     training: list[Example] = []
     held_out: list[Example] = []
     for corpus in corpora:

@@ -172,10 +172,10 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Vocabulary:
 
 
 class CachedTokenizer:
-    """A tokenizer with a cache: it splits each different word only once."""
+    """A ``WordPiece`` tokenizer with a cache: it splits each different word only once."""
 
-    def __init__(self, tokenizer: WordPiece) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._tokenizer = WordPiece(vocabulary=vocabulary)
         self._cache: dict[str, list[int]] = {}
 
     def encode(self, text: str) -> list[int]:

@@ -106,15 +106,10 @@ class ByteLevelTokenizer:
         return len(self.tokens)
 
     def encode(self, text: str, *, specials: bool = True) -> list[int]:
-        """Turn text into ids.
+        """Turn text into ids; skip bytes without a token in the vocabulary.
 
-        Args:
-            text: Any text; bytes without a token in the vocabulary are skipped.
-            specials: Whether special tokens in the text get their own ids; with False they are
-                encoded as plain text, as for messages of users.
-
-        Returns:
-            The ids.
+        Special tokens in the text get their own ids, unless ``specials`` is False: then they are
+        encoded as plain text, as in messages of users.
         """
         if not specials or not self.specials:
             return self._encode_plain(text)

@@ -15,18 +15,17 @@ def render_chat(
     add_generation_prompt: bool = True,
     **others: Any,
 ) -> str:
-    """Render a conversation with a model's chat template.
+    """Render a conversation with a model's chat template, a Jinja template.
 
-    The template comes with a model's file and is not trusted. It runs in Jinja's sandbox, can
-    access only the arguments, and cannot change them.
+    The template is not trusted: it runs in Jinja's sandbox and can access only the arguments.
 
     >>> template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
     >>> render_chat(template, [{"role": "user", "content": "Hello!"}])
     '<user>Hello!'
 
     Args:
-        template: A Jinja template: ``tokenizer.chat_template`` of a GGUF file, or
-            ``chat_template`` of Hugging Face's ``tokenizer_config.json``.
+        template: ``tokenizer.chat_template`` of a GGUF file, or ``chat_template`` of Hugging Face's
+            ``tokenizer_config.json``.
         messages: The messages in order, each with its ``role`` (``system``, ``user`` or
             ``assistant``) and its ``content``.
         add_generation_prompt: Whether to append the tokens that begin the assistant's answer.

@@ -91,8 +91,8 @@ def export_translator(
         The path of the file.
 
     Raises:
-        ValueError: A parameter is missing or holds numbers that are not finite, the vocabularies
-            are not those of the model, or a sentence has a word outside of them.
+        ValueError: A parameter is missing, infinite or NaN, a vocabulary does not fit the model, or
+            a sentence has an unknown word.
 
     Source: chapter "A Transformer to take apart".
     """
@@ -168,8 +168,8 @@ def language_model_data(
         The data.
 
     Raises:
-        ValueError: A parameter is missing or holds numbers that are not finite, or ``words``,
-            ``start``, ``end`` or ``num_heads`` do not go with the model.
+        ValueError: A parameter is missing, infinite or NaN, or another argument does not fit the
+            model.
 
     Source: chapter "Decoder-only language models".
     """
@@ -194,19 +194,9 @@ def masked_language_model_data(
 ) -> dict[str, Any]:
     """Return a BERT's ``config``, ``words`` and ``parameters``, ready for JSON.
 
-    Args:
-        model: A module with the submodules ``embeddings`` and ``encoder`` of a BERT, and a
-            ``MaskedLanguageModelHead`` named ``head``.
-        words: The vocabulary, in the order of the ids.
-        num_heads: Attention heads, which the parameters do not show.
-        causal: Whether a position attends only to itself and to earlier ones.
-
-    Returns:
-        The data.
-
-    Raises:
-        ValueError: A parameter is missing or holds numbers that are not finite, or ``words`` or
-            ``num_heads`` do not go with the model.
+    ``model`` has the submodules ``embeddings`` and ``encoder`` of a BERT, and a
+    ``MaskedLanguageModelHead`` named ``head``; with ``causal`` a position attends only to itself
+    and to earlier ones. ``words``, ``num_heads`` and errors are as in ``language_model_data``.
 
     Source: chapter "BERT".
     """

@@ -71,7 +71,7 @@ def vocabulary(folder):
 
 @pytest.fixture
 def words(vocabulary):
-    return CachedTokenizer(WordPiece(vocabulary=vocabulary))
+    return CachedTokenizer(vocabulary)
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_vocabulary_begins_with_specials_and_covers_every_word():
     vocabulary = learn_vocabulary((text for doc in DOCUMENTS for text in doc), 60)
     assert vocabulary.tokens[:5] == ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     assert len(vocabulary) <= 60
-    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(vocabulary)
     ids = words.encode("The cat slept, the cat sat")
     assert ids == WordPiece(vocabulary=vocabulary).encode("The cat slept, the cat sat")
     assert vocabulary.id_of("[UNK]") not in words.encode("the cat slept on the roof")
