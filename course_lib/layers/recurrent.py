@@ -8,7 +8,6 @@ num_layers.
 """
 
 from collections.abc import Callable
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -142,7 +141,8 @@ class Recurrent(nn.Module):
         for t in reversed(range(len(steps))) if backward else range(len(steps)):
             new = cell(steps[t], state)
             if is_real is not None:
-                new = _each(partial(torch.where, is_real[:, t, None]), new, state)
+                real = is_real[:, t, None]  # (batch, 1)
+                new = _each(lambda a, b, real=real: torch.where(real, a, b), new, state)
             state = new
             hidden[t] = state[0] if isinstance(state, tuple) else state
         outputs = torch.stack(hidden, dim=1)  # (batch, len, d_hidden)
