@@ -34,14 +34,14 @@ BEGIN, END = "<!-- figures: written by python -m benchmarks -->", "<!-- end of f
 
 
 def topics() -> list[str]:
-    """Return the topics: the files of this folder with ``rows()``."""
+    """Return the names of this folder's files that define ``rows()``, sorted."""
     return sorted(
         path.stem for path in FOLDER.glob("*.py") if "\ndef rows()" in path.read_text("utf-8")
     )
 
 
 def machine() -> str:
-    """Return the date, the machine and the versions as text."""
+    """Return a line of text: today's date, the processor, the GPU, and versions of packages."""
     processor = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -61,13 +61,16 @@ def machine() -> str:
 
 
 def write_readme(found: dict[str, list[Comparison]]) -> None:
-    """Replace the figures between the markers of the README."""
+    """Replace the section between the README's markers by a table for each topic.
+
+    ``found`` maps the name of each topic to the rows of its table.
+    """
     sections = [f"### {topic.replace('_', ' ')}\n\n{table(rows)}" for topic, rows in found.items()]
     replace_section(BEGIN, END, "\n\n".join([machine(), *sections]))
 
 
 def replace_section(begin: str, end: str, text: str) -> None:
-    """Replace the text between two markers of the README; end the process if one is missing."""
+    """Replace the text between two lines of benchmarks/README.md; exit if one is missing."""
     path = FOLDER / "README.md"
     before, found_begin, rest = path.read_text("utf-8").partition(begin)
     _, found_end, after = rest.partition(end)

@@ -14,7 +14,7 @@ from tests.course_lib.weights import copy_torch_attention
 
 
 def rows() -> list[Comparison]:
-    """Measure the layer at two sizes, with and without a causal mask, and two long sequences."""
+    """Time the attention layer at two sizes, and attention alone over two long sequences."""
     return [
         row
         for device in devices()
@@ -32,7 +32,7 @@ def rows() -> list[Comparison]:
 def rows_of_size(
     batch: int, length: int, d_model: int, num_heads: int, device: str
 ) -> list[Comparison]:
-    """Measure one size."""
+    """Time forward and backward of both layers: a row without a mask, and a causal one."""
     theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
     ours = MultiHeadAttention(d_model, num_heads)
     copy_torch_attention(ours, theirs)
@@ -71,7 +71,10 @@ def rows_of_size(
 
 
 def long_rows(length: int, num_heads: int, device: str) -> list[Comparison]:
-    """Measure causal attention alone: with its mask as a tensor, and as a ``CausalMask``."""
+    """Time forward and backward of causal attention without projections, beside PyTorch's.
+
+    One row is with the mask as a tensor, the other with a ``CausalMask``.
+    """
     shape = (1, num_heads, length, 64)
     query, key, value = (torch.randn(shape, device=device, requires_grad=True) for _ in range(3))
     found = []

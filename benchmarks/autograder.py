@@ -36,13 +36,13 @@ HOMEWORK = "hw03-self-attention"
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """The time of one way of grading.
+    """The time that one grader takes for the class.
 
     Attributes:
-        name: The name of the grader.
+        name: Name of the grader, such as ``nbgrader autograde``.
         seconds: Wall time of the whole class, from the command to the gradebook.
         marks: Points by student.
-        spent: Where the time goes: seconds of the class by step.
+        spent: Seconds of each step of grading, by its description; empty if unknown.
     """
 
     name: str
@@ -52,12 +52,7 @@ class Timing:
 
 
 def write_class(folder: Path, count: int) -> None:
-    """Write right submissions that differ in a comment.
-
-    Args:
-        folder: Where to, laid out as nbgrader's ``submitted``.
-        count: How many.
-    """
+    """Write ``count`` right submissions, each with another comment, as nbgrader's ``submitted``."""
     from autograder.homework_source.instructors_notebook import instructors_notebook
     from autograder.homework_source.source import load_homework
 
@@ -72,7 +67,10 @@ def write_class(folder: Path, count: int) -> None:
 
 
 def time_nbgrader(submissions: Path, course: Path) -> Timing:
-    """Time unchanged ``nbgrader autograde``, which runs hidden tests in the student's kernel."""
+    """Copy a class into a new course folder, and time unchanged ``nbgrader autograde`` on it.
+
+    nbgrader runs hidden tests in the student's kernel.
+    """
     from autograder.homework_source.instructors_notebook import self_contained_notebook
     from autograder.homework_source.source import load_homework
 
@@ -99,9 +97,9 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
 
 
 def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
-    """Time the judge in a process of its own, from its start to the whole gradebook.
+    """Time the judge in a process of its own, from its start to the complete gradebook.
 
-    As for nbgrader, the assignment is in the course when it begins.
+    As for nbgrader, the gradebook in ``course`` has the assignment before the judge starts.
     """
     from autograder.gradebook.course_assignment import ensure_assignment
     from autograder.homework_source.source import load_homework
@@ -118,7 +116,11 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 
 
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:
-    """Grade with the judge; return ``seconds`` since ``began``, and those by step, ``spent``."""
+    """Grade a class with the judge in this process, and return the seconds that it takes.
+
+    ``began`` is the time (Unix, seconds) at which this process was started. In the result,
+    ``seconds`` counts from there, and ``spent`` has the seconds of each step.
+    """
     first: list[float] = []
     judges = JudgePool()
     judges.prepare(isolated=True, device="cpu")  # like the command, before further imports

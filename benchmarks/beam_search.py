@@ -10,14 +10,14 @@ import functools
 
 import torch
 from torch import Tensor
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2LMHeadModel
 
+from benchmarks.gpt_pair import gpt_pair
 from benchmarks.measure import Comparison, compare, devices, table
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.step_models import CachedDecoder, RecurrentStepModel, UncachedModel
-from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from course_lib.models.gpt import DecoderLM
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
-from tests.course_lib.weights import copy_gpt2
 
 BEAM_SIZE, PROMPT_LEN, NEW_TOKENS = 5, 16, 32
 EOS_ID = 0
@@ -27,7 +27,7 @@ BARE = {"d_model": 8, "num_heads": 1, "num_layers": 1}
 
 
 def rows() -> list[Comparison]:
-    """Measure batches, a bare search, and the state of a recurrent model."""
+    """Time batched searches, searches with a tiny model, and one with a recurrent model."""
     found = []
     for device in devices():
         for batch, vocab_size in ((1, 5_000), (8, 5_000), (1, 50_257)):
@@ -39,8 +39,17 @@ def rows() -> list[Comparison]:
 
 
 def row(name: str, sizes: dict[str, int], batch: int, vocab_size: int, device: str) -> Comparison:
-    """Measure one size; both must find the same sequences."""
-    ours, theirs = build_pair(sizes, vocab_size, device)
+    """Time a step of both beam searches; both must find the same sequences.
+
+    ``name`` describes the model with these ``sizes``; ``batch`` is the number of prompts.
+    """
+    torch.manual_seed(0)
+    ours, theirs = (
+        model.eval().to(device)
+        for model in gpt_pair(
+            128, **sizes, vocab_size=vocab_size, eos_id=EOS_ID, initializer_range=0.2
+        )
+    )
     generator = torch.Generator().manual_seed(1)
     prompt = torch.randint(1, vocab_size, (batch, PROMPT_LEN), generator=generator).to(device)
     run_ours = functools.partial(search, ours, prompt)
@@ -58,35 +67,8 @@ def row(name: str, sizes: dict[str, int], batch: int, vocab_size: int, device: s
     )
 
 
-def build_pair(
-    sizes: dict[str, int], vocab_size: int, device: str
-) -> tuple[DecoderLM, GPT2LMHeadModel]:
-    """Build our model and the peer's with the same random weights."""
-    torch.manual_seed(0)
-    theirs = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=vocab_size,
-            n_positions=128,
-            n_embd=sizes["d_model"],
-            n_head=sizes["num_heads"],
-            n_layer=sizes["num_layers"],
-            bos_token_id=None,
-            eos_token_id=EOS_ID,
-            pad_token_id=EOS_ID,
-            initializer_range=0.2,  # large enough that rounding makes no ties between tokens
-        )
-    ).eval()
-    ours = DecoderLM(
-        DecoderLMConfig(
-            **sizes, d_ff=4 * sizes["d_model"], max_length=128, vocab_size=vocab_size, dropout=0.0
-        )
-    )
-    copy_gpt2(ours, theirs)
-    return ours.eval().to(device), theirs.to(device)
-
-
 def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
-    """Run our search."""
+    """Return the ids of the best text that our search finds after each prompt."""
     steps = CachedDecoder(model, capacity=PROMPT_LEN + NEW_TOKENS)
     found = beam_search(
         steps, prompt, beam_size=BEAM_SIZE, eos_id=EOS_ID, max_new_tokens=NEW_TOKENS
@@ -95,7 +77,7 @@ def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
 
 
 def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
-    """Run the peer's search, with the same stopping rule."""
+    """Return the ids that the peer's search finds after each prompt, with our stopping rule."""
     written = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),
@@ -109,7 +91,10 @@ def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
 
 
 def state_row(device: str) -> Comparison:
-    """Measure the time saved by carrying a recurrent model's state from step to step."""
+    """Time a step of beam search that keeps a recurrent model's state.
+
+    It stands beside a search that lets the same model read the whole text again at each step.
+    """
     torch.manual_seed(0)
     encoder = RecurrentEncoder(1_000, 64, 128)
     decoder = RecurrentDecoder(1_000, 64, 256, encoder.d_memory)

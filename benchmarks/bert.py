@@ -23,7 +23,7 @@ BASE = (4, 128, 768, 12, 12)
 
 
 def rows() -> list[Comparison]:
-    """Measure the forward pass at two sizes, without and with padding, and a training step."""
+    """Time the forward pass at two sizes, without and with padding, and a training step."""
     return [
         row
         for device in devices()
@@ -40,7 +40,7 @@ def rows() -> list[Comparison]:
 def build_pair(
     d_model: int, num_heads: int, num_layers: int, device: str
 ) -> tuple[BertForPreTraining, transformers.BertForPreTraining]:
-    """Return both models with the same random weights, without dropout."""
+    """Return our BERT and the peer's with the same random weights, without dropout."""
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=VOCAB_SIZE,
@@ -59,7 +59,7 @@ def build_pair(
 
 
 def draw_tokens(batch: int, length: int, *, padded: bool, device: str) -> Tensor:
-    """Draw token ids; with padding, half of the sequences are a quarter shorter."""
+    """Draw token ids, ``(batch, length)``; if padded, a quarter of half of the rows is padding."""
     generator = torch.Generator().manual_seed(0)
     token_ids = torch.randint(1, VOCAB_SIZE, (batch, length), generator=generator)
     if padded:
@@ -78,7 +78,7 @@ def forward_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure the forward pass of both encoders, without the heads for pre-training."""
+    """Time a forward pass of both encoders, without the heads for pre-training."""
     ours, theirs = (m.bert for m in build_pair(d_model, num_heads, num_layers, device))
     token_ids = draw_tokens(batch, length, padded=padded, device=device)
     attention_mask = (token_ids != 0).long()
@@ -113,7 +113,10 @@ def step_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure a step of pre-training: forward, backward, and AdamW's update."""
+    """Time a step of pre-training of both models: forward, backward, and AdamW's update.
+
+    The loss is that of masked words plus that of the next sentence.
+    """
     ours, theirs = build_pair(d_model, num_heads, num_layers, device)
     token_ids, labels = mask_tokens(
         draw_tokens(batch, length, padded=True, device=device),

@@ -51,14 +51,7 @@ class Footprint:
 
 
 def footprint(scratch: Path) -> Footprint:
-    """Measure this process and its descendants.
-
-    Args:
-        scratch: The folder for temporary files.
-
-    Returns:
-        Their resources.
-    """
+    """Measure this process and its descendants, and count their files in the folder ``scratch``."""
     family = list(_family(os.getpid()))
     return Footprint(
         processes=len(family),
@@ -90,12 +83,13 @@ def _memory(pid: int) -> int:
 
 @dataclass
 class Watch:
-    """Measures resources while a class is graded.
+    """Measures resources while a class is graded: call it with each result.
 
     Attributes:
-        count: Size of the class.
+        count: Number of submissions in the class.
         scratch: The folder for temporary files.
-        seen: The footprint after each tenth of the results.
+        graded: Number of results so far.
+        seen: The footprint after each tenth of the class.
     """
 
     count: int
@@ -111,12 +105,7 @@ class Watch:
 
 
 def write_big_class(folder: Path, count: int) -> None:
-    """Write copies of the sample class.
-
-    Args:
-        folder: The folder to write, with nbgrader's layout of ``submitted``.
-        count: Number of submissions.
-    """
+    """Write ``count`` submissions, copies of the sample class, as nbgrader's ``submitted``."""
     sample = folder.parent / "sample"
     homework = load_homework("hw03")
     students = load_table(HOMEWORK).sample_class
@@ -127,7 +116,7 @@ def write_big_class(folder: Path, count: int) -> None:
 
 
 def main() -> None:
-    """Grade the class and print the measurements."""
+    """Grade the class, and print the resources before, during and after the run."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.class_of_1000", description=__doc__.splitlines()[0]
     )

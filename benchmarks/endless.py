@@ -35,12 +35,7 @@ _ENDLESS = "\n\n\ndef endless(*args, **kwargs):\n    while True:\n        pass\n
 
 
 def make_endless(notebook: Path, exercise: str) -> None:
-    """Make an exercise's function, or its layer's forward, endless in a solved notebook.
-
-    Args:
-        notebook: The notebook, changed in place.
-        exercise: The exercise.
-    """
+    """Edit a solved notebook's file so that an exercise's function or ``forward`` never returns."""
     read = nbformat.read(notebook, as_version=4)
     for cell in read.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == exercise:
@@ -51,11 +46,11 @@ def make_endless(notebook: Path, exercise: str) -> None:
 
 @dataclass(frozen=True)
 class Spent:
-    """The seconds of grading a class.
+    """The seconds that grading a class takes.
 
     Attributes:
-        clock: Elapsed time.
-        processor: Processor time of this process, judges, sandbox and student code.
+        clock: Elapsed seconds.
+        processor: Processor seconds of this process, judges, sandbox and student code.
     """
 
     clock: float
@@ -65,16 +60,9 @@ class Spent:
 def time_class(
     folder: Path, options: GradingOptions, judges: JudgePool, endless: set[str]
 ) -> Spent:
-    """Grade a class, check its marks, and return the time.
+    """Grade the class in a folder with running judges, and return the time.
 
-    Args:
-        folder: The class.
-        options: Options of grading.
-        judges: Judges that have started.
-        endless: The students with an endless notebook.
-
-    Returns:
-        The time of grading.
+    The program exits unless exactly the ``endless`` students lose points.
     """
     homework = load_homework(HOMEWORK, ROOT)
     started, used = time.perf_counter(), _processor_seconds()
@@ -98,7 +86,7 @@ def _processor_seconds() -> float:
 
 
 def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
-    """Time the class without endless notebooks, then with some for each exercise.
+    """Time a class without endless notebooks, then with some for each exercise.
 
     Args:
         count: Number of submissions.
@@ -106,7 +94,7 @@ def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
         workers: Number of workers.
 
     Returns:
-        The times by exercise; an empty name for the class without endless notebooks.
+        The times by the exercise that never returns; the empty name is without any.
     """
     homework = load_homework(HOMEWORK, ROOT)
     options = GradingOptions(workers=workers)
@@ -129,7 +117,7 @@ def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
 
 
 def table(found: dict[str, Spent], count: int, percent: float, workers: int) -> str:
-    """Return the results as a Markdown table."""
+    """Return the results of ``measure`` and its arguments as a Markdown table."""
     some = max(round(count * percent / 100), 1)
     rows = [
         f"{datetime.date.today():%-d %B %Y}, {count} submissions of {HOMEWORK}, {some} of them "
@@ -151,7 +139,7 @@ def table(found: dict[str, Spent], count: int, percent: float, workers: int) -> 
 
 
 def main() -> None:
-    """Measure and print, and write with ``--write``."""
+    """Print the table of measured times, and with ``--write`` put it into the README."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.endless", description=__doc__.splitlines()[0]
     )

@@ -9,14 +9,14 @@ import time
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2LMHeadModel
 
+from benchmarks.gpt_pair import gpt_pair
 from benchmarks.measure import Comparison, compare, devices, readable, table
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import CachedDecoder, store_by_columns
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
-from tests.course_lib.weights import copy_gpt2
 
 PROMPT_LEN = 16
 COURSE = {"vocab_size": 1000, "d_model": 128, "num_heads": 4, "num_layers": 4}
@@ -27,7 +27,7 @@ LENGTHS = (64, 128, 256, 512, 1024)
 
 
 def rows() -> list[Comparison]:
-    """Measure greedy and beam search at two sizes, then the time of a token along a long text."""
+    """Time greedy and beam search at two sizes, then a single token at growing positions."""
     found = []
     for device in devices():
         for name, sizes, new_tokens, pairs in (
@@ -45,25 +45,11 @@ def rows() -> list[Comparison]:
 
 
 def build_pair(sizes: dict[str, int], device: str) -> tuple[DecoderLM, GPT2LMHeadModel]:
-    """Build our model and the peer's with the same random weights."""
+    """Build our model and the peer's with the same random weights, for long texts."""
     torch.manual_seed(0)
-    max_length = max(LENGTHS) + 64
-    theirs = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=sizes["vocab_size"],
-            n_positions=max_length,
-            n_embd=sizes["d_model"],
-            n_head=sizes["num_heads"],
-            n_layer=sizes["num_layers"],
-            bos_token_id=None,
-            eos_token_id=None,
-            initializer_range=0.2,  # large enough that rounding makes no ties between tokens
-        )
-    ).eval()
-    ours = DecoderLM(DecoderLMConfig(**sizes, d_ff=4 * sizes["d_model"], max_length=max_length))
-    copy_gpt2(ours, theirs)
+    ours, theirs = gpt_pair(max(LENGTHS) + 64, **sizes, initializer_range=0.2)
     store_by_columns(ours)  # like GPT-2's matrices in ``transformers``
-    return ours.eval().to(device), theirs.to(device)
+    return ours.eval().to(device), theirs.eval().to(device)
 
 
 def draw_prompt(model: DecoderLM, batch: int, device: str) -> Tensor:
@@ -83,7 +69,7 @@ def greedy_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure greedy search."""
+    """Time a token of both models' greedy search with a cache; both must write the same."""
     prompt = draw_prompt(ours, batch, device)
 
     def run_ours() -> list[tuple[int, ...]]:
@@ -116,7 +102,7 @@ def beam_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure beam search."""
+    """Time a token of both models' beam search with a cache; both must write the same."""
     prompt = draw_prompt(ours, 1, device)
 
     def run_ours() -> list[tuple[int, ...]]:
@@ -143,7 +129,7 @@ def beam_row(
 def generate(
     model: GPT2LMHeadModel, prompt: Tensor, new_tokens: int, *, num_beams: int
 ) -> list[tuple[int, ...]]:
-    """Run the peer's generation."""
+    """Return the ids that the peer writes after each prompt, by greedy or beam search."""
     written = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),
@@ -156,7 +142,7 @@ def generate(
 
 
 def token_row(model: DecoderLM, length: int, device: str) -> Comparison:
-    """Measure one more token after ``length``, with the cache and without."""
+    """Time our model's token at position ``length``, with the cache beside without it."""
     tokens = torch.randint(model.config.vocab_size, (1, length), device=device)
     steps = CachedDecoder(model, capacity=length + 64)
     steps.advance(tokens[:, :-1])
@@ -179,7 +165,7 @@ def token_row(model: DecoderLM, length: int, device: str) -> Comparison:
 
 
 def attention_seconds(config: DecoderLMConfig, length: int, device: str) -> float:
-    """Measure the attention of one query to ``length`` keys, in one layer."""
+    """Return the median seconds of the attention of one query to ``length`` keys in one layer."""
     head_dim = config.d_model // config.num_heads
     query = torch.randn(1, config.num_heads, 1, head_dim, device=device)
     # As many layers as the model has, or all keys would stay in the processor's cache.

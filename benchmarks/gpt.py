@@ -8,17 +8,15 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from transformers import GPT2Config, GPT2LMHeadModel
 
+from benchmarks.gpt_pair import gpt_pair
 from benchmarks.measure import Comparison, compare, devices, table, training_step
-from course_lib.models.gpt import DecoderLM, DecoderLMConfig
-from tests.course_lib.weights import copy_gpt2
 
 VOCAB_SIZE = 1000
 
 
 def rows() -> list[Comparison]:
-    """Measure a short, a long and a very long sequence."""
+    """Time training steps on a short, a long and a very long sequence."""
     return [
         step_row(batch, length, 256, 4, 4, pairs=pairs, device=device)
         for device in devices()
@@ -36,35 +34,10 @@ def step_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure one size: forward, backward, and AdamW's update, without dropout."""
+    """Time a training step of both models without dropout: forward, backward, AdamW's update."""
     torch.manual_seed(0)
-    theirs = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=VOCAB_SIZE,
-            n_positions=length,
-            n_embd=d_model,
-            n_head=num_heads,
-            n_layer=num_layers,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            bos_token_id=None,
-            eos_token_id=None,
-        )
-    )
-    ours = DecoderLM(
-        DecoderLMConfig(
-            vocab_size=VOCAB_SIZE,
-            max_length=length,
-            d_model=d_model,
-            num_heads=num_heads,
-            d_ff=4 * d_model,
-            num_layers=num_layers,
-            dropout=0.0,
-        )
-    )
-    copy_gpt2(ours, theirs)
-    ours, theirs = ours.to(device), theirs.to(device)
+    sizes = {"d_model": d_model, "num_heads": num_heads, "num_layers": num_layers}
+    ours, theirs = (m.to(device) for m in gpt_pair(length, vocab_size=VOCAB_SIZE, **sizes))
     tokens = torch.randint(VOCAB_SIZE, (batch, length + 1), device=device)
 
     def run_theirs(token_ids: Tensor) -> Tensor:
@@ -85,7 +58,7 @@ def step_row(
 
 
 def loss_of(logits_of: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
-    """Return the mean cross-entropy of the next tokens."""
+    """Return the mean cross-entropy of each next token of ``tokens``, ``(batch, length + 1)``."""
     return F.cross_entropy(logits_of(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
 

@@ -36,7 +36,10 @@ PARTS = ("training", "generation", "attention")
 
 
 def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, Any]]:
-    """Measure these parts; after each row yield the record with all results so far."""
+    """Measure some of ``PARTS``; after each row yield the rows so far, by part.
+
+    With training, the dictionary also has the card's ``peak_teraflops``.
+    """
     results: dict[str, Any] = {part: [] for part in PARTS}
     if "training" in parts:
         peak = peak_operations(bench)
@@ -59,7 +62,10 @@ def measure(bench: Bench, parts: Collection[str] = PARTS) -> Iterator[dict[str, 
 
 
 def main(arguments: list[str] | None = None) -> Path:
-    """Measure and print; after each row write a file named after date, card and parts."""
+    """Measure and print each row, and write all rows to a JSON file, whose path is returned.
+
+    The file is named by the date, the card and, unless all are measured, the parts.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu",
         description=__doc__,

@@ -14,7 +14,11 @@ from course_lib.layers.attention import scaled_dot_product_attention
 
 @torch.no_grad()
 def generation_rows(bench: Bench, batch: int) -> Iterator[dict[str, Any]]:
-    """Measure greedy search with the cache, eager and compiled, ours and the peer's."""
+    """Measure greedy search with a cache for ``batch`` prompts, beside the peer's.
+
+    Yields a row for the eager models and one for the compiled ones, each with the tokens a second
+    of both models and their ratio.
+    """
     sizes = bench.sizes
     capacity = sizes.prompt + sizes.new_tokens
     ours, theirs = (
@@ -61,7 +65,12 @@ def generation_rows(bench: Bench, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def attention_row(bench: Bench, length: int, way: str) -> dict[str, Any]:
-    """Measure memory and time of causal attention by one method, forward and backward."""
+    """Measure forward and backward of causal attention over ``length`` tokens.
+
+    ``way`` is ``formula`` (the course's layer, weights in memory) or ``fused`` (PyTorch's kernel).
+    The row has ``what``, the median ``seconds``, and on a GPU the largest additional ``megabytes``,
+    or ``out_of_memory``.
+    """
     sizes = bench.sizes
     shape = (1, sizes.num_heads, length, sizes.d_model // sizes.num_heads)
     query, key, value = (

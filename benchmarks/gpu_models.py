@@ -1,4 +1,4 @@
-"""Sizes, repeats and models of ``gpu.py``, ours and the peer's."""
+"""Sizes, repeats and models of the GPU benchmark, ours and the peer's."""
 
 import dataclasses
 import statistics
@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 
 import torch
-import transformers
 from torch import Tensor
+from transformers import GPT2LMHeadModel
 
-from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from benchmarks.gpt_pair import gpt_pair
+from course_lib.models.gpt import DecoderLM
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,20 +18,20 @@ class Sizes:
     """The sizes of a run.
 
     Attributes:
-        product: Rows and columns of the large matrix product.
-        vocab_size: Token ids of both models.
-        d_model: Width of both models.
-        num_heads: Their heads.
-        num_layers: Their layers.
-        bert_batch: Texts, and tokens in each, of a step of BERT.
-        gpt_batch: Texts, and tokens in each, of a step of GPT-2.
-        steps: Timed steps of training.
-        prompt: Tokens of a prompt.
-        new_tokens: Tokens to write.
-        generation_batches: Texts written at once.
-        lengths: Tokens that attention is measured at.
-        generation_repeats: Times that a generation is timed.
-        repeats: Times that anything else is timed.
+        product: Rows and columns of the large matrices whose product gives the card's peak.
+        vocab_size: Number of tokens of all models.
+        d_model: Width of all models.
+        num_heads: Number of heads of each layer.
+        num_layers: Number of layers of all models.
+        bert_batch: Number of texts, and of tokens in each, in a training step of BERT.
+        gpt_batch: Number of texts, and of tokens in each, in a training step of GPT-2.
+        steps: Number of timed training steps.
+        prompt: Number of tokens of a prompt.
+        new_tokens: Number of tokens to write after it.
+        generation_batches: Numbers of prompts continued at once, a measurement each.
+        lengths: Numbers of tokens of the long attention, a measurement each.
+        generation_repeats: Number of timings of a generation.
+        repeats: Number of timings of anything else.
     """
 
     product: int = 8192
@@ -72,8 +73,8 @@ class Bench:
     """The settings of a run.
 
     Attributes:
-        device: The device.
-        sizes: The sizes.
+        device: ``cuda``, or ``cpu`` for a dry run.
+        sizes: The sizes of models and texts.
         backend: Backend of ``torch.compile``.
     """
 
@@ -84,7 +85,10 @@ class Bench:
     def seconds(
         self, run: Callable[[], object], *, warm_up: int = 3, repeats: int | None = None
     ) -> float:
-        """Return the median time of a call, after a warm-up."""
+        """Return the median seconds of a call of ``run``, after ``warm_up`` calls.
+
+        ``repeats`` is the number of timed calls; by default that of the sizes.
+        """
         times = []
         for number in range(warm_up + (repeats or self.sizes.repeats)):
             self.wait()
@@ -96,40 +100,15 @@ class Bench:
         return statistics.median(times)
 
     def wait(self) -> None:
-        """Wait until the device has finished."""
+        """Wait until the GPU has finished its work; return at once on a CPU."""
         if self.device == "cuda":
             torch.cuda.synchronize()
 
 
-def gpt_models(bench: Bench, max_length: int) -> tuple[DecoderLM, transformers.GPT2LMHeadModel]:
-    """Return our GPT-2 and the peer's, without dropout, with different random weights."""
-    sizes = bench.sizes
-    ours = DecoderLM(
-        DecoderLMConfig(
-            vocab_size=sizes.vocab_size,
-            max_length=max_length,
-            d_model=sizes.d_model,
-            num_heads=sizes.num_heads,
-            d_ff=4 * sizes.d_model,
-            num_layers=sizes.num_layers,
-            dropout=0.0,
-        )
-    )
-    theirs = transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(
-            vocab_size=sizes.vocab_size,
-            n_positions=max_length,
-            n_embd=sizes.d_model,
-            n_head=sizes.num_heads,
-            n_layer=sizes.num_layers,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            bos_token_id=None,
-            eos_token_id=None,
-        )
-    )
-    return ours, theirs
+def gpt_models(bench: Bench, max_length: int) -> tuple[DecoderLM, GPT2LMHeadModel]:
+    """Return our GPT-2 and the peer's with the sizes of a run, without dropout."""
+    names = ("vocab_size", "d_model", "num_heads", "num_layers")
+    return gpt_pair(max_length, **{name: getattr(bench.sizes, name) for name in names})
 
 
 def draw_tokens(bench: Bench, batch: int, length: int) -> Tensor:

@@ -16,7 +16,7 @@ from course_lib.models.bert_heads import BertForPreTraining, pretraining_loss
 
 
 def peak_operations(bench: Bench) -> float:
-    """Return the operations per second of a large matrix product in bfloat16."""
+    """Return the floating-point operations per second of a large matrix product in bfloat16."""
     size = bench.sizes.product
     left, right = (
         torch.randn(size, size, device=bench.device, dtype=torch.bfloat16) for _ in range(2)
@@ -26,7 +26,13 @@ def peak_operations(bench: Bench) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A model with the loss of a fixed batch."""
+    """A model to train.
+
+    Attributes:
+        name: The model and its batch, in words.
+        model: The model.
+        loss: Function that returns the model's loss on a fixed batch.
+    """
 
     name: str
     model: nn.Module
@@ -34,7 +40,7 @@ class Trained:
 
 
 def bert_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
-    """Return our BERT-Base and the peer's, each with the loss of its pre-training."""
+    """Return our BERT-Base and the peer's with their pre-training loss, batch size and length."""
     sizes = bench.sizes
     batch, length = sizes.bert_batch
     tokens, labels = draw_tokens(bench, batch, length), draw_tokens(bench, batch, length)
@@ -78,7 +84,7 @@ def bert_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
 
 
 def gpt_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
-    """Return our GPT-2 (124 million) and the peer's, with the loss of the next token."""
+    """Return our GPT-2 and the peer's with the loss of the next token, batch size and length."""
     batch, length = bench.sizes.gpt_batch
     tokens = draw_tokens(bench, batch, length + 1)
     inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
@@ -99,7 +105,19 @@ def gpt_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
 def training_row(
     bench: Bench, ours: Trained, theirs: Trained, tokens: int, length: int, peak: float
 ) -> dict[str, Any]:
-    """Measure a step of both: forward, backward, clipping, update."""
+    """Measure a training step of both models: forward, backward, clipping, AdamW's update.
+
+    Args:
+        bench: The settings of the run.
+        ours: Our model.
+        theirs: The peer's.
+        tokens: Number of tokens of a step.
+        length: Number of tokens of a text.
+        peak: Operations per second of the card, see ``peak_operations``.
+
+    Returns:
+        The tokens a second of both, the shares of the peak that they use, and the ratio.
+    """
     weights = sum(p.numel() for p in ours.model.parameters() if p.dim() > 1)
     sizes = bench.sizes
     # Embedding look-ups cost nothing; the output projection multiplies with the token embedding.
@@ -121,7 +139,7 @@ def training_row(
 
 
 def step_seconds(bench: Bench, trained: Trained) -> float:
-    """Return the median time of a training step."""
+    """Return the median seconds of a training step of the compiled model."""
     model = trained.model.to(bench.device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=bench.device == "cuda")
     compiled = torch.compile(functools.partial(trained.loss, model), backend=bench.backend)

@@ -62,7 +62,7 @@ TEXTS = (
 
 
 def load_pair() -> tuple[Llama, ByteLevelTokenizer, LlamaForCausalLM]:
-    """Load SmolLM2 into our layers, and by ``transformers``' own reader into theirs; float32."""
+    """Load SmolLM2 in float32; return our model, its tokenizer, and ``transformers``' model."""
     path = smollm2_file()
     file = GGUFFile(path)
     config = AutoConfig.from_pretrained(path.parent, gguf_file=path.name)
@@ -77,7 +77,7 @@ def load_pair() -> tuple[Llama, ByteLevelTokenizer, LlamaForCausalLM]:
 
 
 def prompts(tokenizer: ByteLevelTokenizer) -> list[Tensor]:
-    """Encode the texts, each followed by the next ones up to 64 tokens: ``(1, 64)`` each."""
+    """Return for each of ``TEXTS`` its ids and those of the next texts, cut to ``(1, 64)``."""
     ids = [tokenizer.encode(text) for text in TEXTS]
     found = []
     for number in range(len(ids)):
@@ -90,7 +90,7 @@ def prompts(tokenizer: ByteLevelTokenizer) -> list[Tensor]:
 def largest_difference(
     ours: Callable[[Tensor], Tensor], theirs: Callable[[Tensor], Tensor], given: list[Tensor]
 ) -> float:
-    """Return the largest difference of two models' logits, over all the given token ids."""
+    """Return the largest absolute difference of two models' logits, over all given token ids."""
     return max(float((ours(ids) - theirs(ids)).abs().max()) for ids in given)
 
 
@@ -127,7 +127,7 @@ def written_by(model: LlamaForCausalLM, prompt: Tensor, new_tokens: int) -> list
 
 @torch.no_grad()
 def sentence_difference() -> float:
-    """Return the largest difference of our and the peer's MiniLM vectors of the texts."""
+    """Return the largest difference of our and the peer's MiniLM vectors of ``TEXTS``."""
     folder = minilm_folder()
     ours, tokenizer = from_huggingface(folder, BertModel), read_tokenizer(folder)
     theirs, peer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -145,7 +145,10 @@ def sentence_difference() -> float:
 def parity_table(
     ours: Llama, tokenizer: ByteLevelTokenizer, theirs: LlamaForCausalLM, *, new_tokens: int
 ) -> str:
-    """Return a Markdown table of the differences between our numbers and the peer's."""
+    """Return a Markdown table of the differences between our numbers and the peer's.
+
+    ``new_tokens`` is the number of tokens that both models write after each of three texts.
+    """
     given = prompts(tokenizer)
 
     def peer(ids: Tensor) -> Tensor:
@@ -175,7 +178,10 @@ def parity_table(
 def speed_rows(
     ours: Llama, tokenizer: ByteLevelTokenizer, theirs: LlamaForCausalLM, *, new_tokens: int
 ) -> list[Comparison]:
-    """Measure a token at batch 1: float32 beside the peer, then int8 beside our float32."""
+    """Time a token of greedy search with a cache after one text, ``new_tokens`` in a run.
+
+    One row is our float32 beside the peer's, the other our int8 beside our float32.
+    """
     prompt = torch.tensor([tokenizer.encode(TEXTS[1])])
     store_by_columns(ours)
     small = int8(ours)
@@ -216,7 +222,7 @@ def int8(model: Llama) -> Llama:
 
 
 def int8_megabytes(model: nn.Module) -> float:
-    """Return the memory of all weights in MB; the embedding stays in float32."""
+    """Return the bytes of a quantised model's weights in millions; its embedding is float32."""
     kind = torch.ao.nn.quantized.dynamic.Linear
     packed = (m.weight().nbytes for m in model.modules() if isinstance(m, kind))
     return (sum(p.nbytes for p in model.parameters()) + sum(packed)) / 1e6
@@ -224,7 +230,9 @@ def int8_megabytes(model: nn.Module) -> float:
 
 @torch.no_grad()
 def int8_agreement(small: Llama, ours: Llama, tokenizer: ByteLevelTokenizer) -> tuple[float, float]:
-    """Compare the next-token distributions on the first text, which int8 reads token by token.
+    """Compare the next-token distributions of the int8 model (``small``) and of float32 (``ours``).
+
+    Both read the first text; int8 reads it token by token.
 
     A quantised layer takes one scale for all tokens that it reads at once. The first token has
     features a thousand times larger than the others, which beside it would become zero.
@@ -242,7 +250,7 @@ def int8_agreement(small: Llama, ours: Llama, tokenizer: ByteLevelTokenizer) -> 
 
 
 def main() -> None:
-    """Measure and print, and write with ``--write``."""
+    """Print the tables of differences and times, and with ``--write`` put them into the README."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.language_model",
         description=__doc__,

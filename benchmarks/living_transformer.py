@@ -9,24 +9,19 @@ attention, a word's time includes its share of encoding the source.
 """
 
 import argparse
-import functools
 import json
-import os
 import statistics
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import torch
-from playwright.sync_api import sync_playwright
 
 from course_lib.data.shape_captions import draw_captioned_pictures
-from scripts.chromium import chromium_path
+from scripts.chromium import running_chromium
 from tests.book import living_decoders
+from tests.book.conftest import SITE, serving
 from tests.book.living_figures import DESKTOP, figure_of, opened_for, start
 from tests.book.living_models import (
     BlankFiller,
@@ -46,7 +41,6 @@ from tests.book.watched_page import Watched, opened
 Figures = dict[str, Any]
 """Bytes, milliseconds and differences, by name."""
 
-SITE = Path(__file__).parents[1] / "build" / "book" / "_build" / "html"
 WORDS_IN_PAGE = """(sources) => {
   const { config, words, parameters } = courseModels.translator;
   const model = new courseEngine.Transformer(config, courseEngine.unpack(parameters));
@@ -126,25 +120,15 @@ CLICKS_IN_PAGE = """(repeats) => {
 }"""
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
-
 def figure_bytes(watched: Watched, *parts: str) -> int:
-    """Return the bytes that the page loaded from addresses that contain one of these parts."""
+    """Return the bytes that a page loaded from addresses that contain one of these parts."""
     return sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
 
 
 def first_load(watched: Watched, name: str) -> int:
-    """Return the bytes that a figure adds to a page before its model is loaded.
+    """Return the bytes of scripts, styles and data that a figure adds to a page's first load.
 
-    Args:
-        watched: The loaded page.
-        name: A key of ``BENCHMARKS``.
-
-    Returns:
-        Bytes of scripts, styles and inline data.
+    ``name`` is a key of ``BENCHMARKS``.
     """
     benchmark = BENCHMARKS[name]
     of_data = f"#{benchmark.data}" if benchmark.data else ""
@@ -157,7 +141,7 @@ def first_load(watched: Watched, name: str) -> int:
 
 
 def translator(watched: Watched, sentences: int) -> Figures:
-    """Measure the translator: times of a word and of a frame, and differences from PyTorch."""
+    """Measure the translator: times of a word and of a redrawn frame, differences from PyTorch."""
     page = watched.page
     model, words = rebuilt(page)
     sources = drawn_sources(words, sentences)
@@ -172,7 +156,7 @@ def translator(watched: Watched, sentences: int) -> Figures:
 
 
 def search(watched: Watched, sentences: int) -> Figures:
-    """Measure beam search over the same translator."""
+    """Measure beam search with the translator: the time of a sentence at two widths."""
     _, words = rebuilt(watched.page)
     sources = drawn_sources(words, min(sentences, 20))
     return {
@@ -184,7 +168,10 @@ def search(watched: Watched, sentences: int) -> Figures:
 
 
 def writer(watched: Watched, texts: int) -> Figures:
-    """Measure the small language model while it writes texts to their end."""
+    """Measure the small language model: a step with its cache and without, its differences.
+
+    The differences are those of its logits from PyTorch's, over this number of random texts.
+    """
     page, figure = watched.page, figure_of(watched.page, "generation-steps")
     figure.get_by_label("Top k").press("Home")
     figure.get_by_role("button", name="Write to the end").click()
@@ -207,7 +194,7 @@ def writer(watched: Watched, texts: int) -> Figures:
 
 
 def blanks(watched: Watched, sentences: int) -> Figures:
-    """Measure the two models that fill gaps."""
+    """Measure the two models that fill gaps: times of a sentence and of a click, differences."""
     page = watched.page
     pair = json.loads(page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     texts = drawn_gaps(pair[0]["words"], sentences)
@@ -226,13 +213,13 @@ def blanks(watched: Watched, sentences: int) -> Figures:
 
 
 def learner(watched: Watched, _: int) -> Figures:
-    """Measure the reader that is shown at several steps of its training."""
+    """Measure one reading by the model that is shown at several steps of its training."""
     readings = watched.page.evaluate(READINGS_IN_PAGE, 500)
     return {"a reading of 8 letters, ms": round(readings, 3)}
 
 
 def decoder(watched: Watched, sentences: int) -> Figures:
-    """Measure Bahdanau's decoder while it translates."""
+    """Measure Bahdanau's decoder: the time of a word, and differences from PyTorch."""
     exported = living_decoders.exported_decoder(watched.page, 0)
     model = living_decoders.rebuilt_decoder(exported)
     sources = drawn_sources(exported["words"], sentences)
@@ -241,7 +228,7 @@ def decoder(watched: Watched, sentences: int) -> Figures:
 
 
 def captioner(watched: Watched, pictures: int) -> Figures:
-    """Measure the captioner."""
+    """Measure the captioner: the time of a word, and differences from PyTorch."""
     model = living_decoders.rebuilt_captioner(living_decoders.exported_captioner(watched.page))
     drawn = draw_captioned_pictures(pictures, generator=torch.Generator().manual_seed(9)).pictures
     sources = [picture.flatten(1).tolist() for picture in drawn]
@@ -252,7 +239,15 @@ def captioner(watched: Watched, pictures: int) -> Figures:
 def _looks(
     watched: Watched, task: int | None, model: Any, sources: list[Any], read: list[torch.Tensor]
 ) -> Figures:
-    """Measure a decoder with attention: its time per word, and its differences from PyTorch."""
+    """Measure a decoder with attention: its time per word, and its differences from PyTorch.
+
+    Args:
+        watched: The page, its model loaded.
+        task: Index of the page's model; None for the captioner.
+        model: The same model in PyTorch.
+        sources: The sources for the page: ids of words, or a picture's channels.
+        read: The same sources as tensors with a batch of one.
+    """
     gaps = [
         living_decoders.largest_difference(
             living_decoders.run_in_page(watched.page, task, source), model.decoder, model.encoder(x)
@@ -280,13 +275,14 @@ _WAYS_IN = ("/engine/", "sentence-form", "own-model")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The measurements of a figure.
+    """How a figure is measured.
 
     Attributes:
-        further: Function that measures the running model, given the number of sources to draw.
-        first: Parts of addresses that the page loads at once for the figure, besides its own.
-        later: Parts of addresses that it loads on start, besides the engine and its own.
-        data: Id of its data; empty if the page has no other figure.
+        further: Function that measures the running model in a page, given the number of sentences,
+            texts or pictures to draw.
+        first: Parts of addresses of other figures' files that the page loads at once.
+        later: Parts of addresses of other figures' files that it loads when the model starts.
+        data: Id of the figure's data in the page; empty if the page has no other figure.
     """
 
     further: Callable[[Watched, int], Figures]
@@ -315,15 +311,9 @@ OTHER_PAGES = {
 
 
 def measure(watched: Watched, name: str, sources: int) -> Figures:
-    """Start a figure's model in an open page, and measure it.
+    """Start the model of the figure ``name`` in a loaded page, and measure it.
 
-    Args:
-        watched: The loaded page.
-        name: A key of ``BENCHMARKS``.
-        sources: Number of sentences, texts or pictures to draw.
-
-    Returns:
-        Bytes, milliseconds and the largest difference, by name.
+    ``sources`` is the number of sentences, texts or pictures to draw.
     """
     benchmark = BENCHMARKS[name]
     first = first_load(watched, name)
@@ -340,28 +330,20 @@ def measure(watched: Watched, name: str, sources: int) -> Figures:
 
 
 def main() -> None:
-    """Measure, and print the figures as JSON."""
+    """Measure each figure in headless Chromium, and print the results as JSON."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.living_transformer", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--sentences", type=int, default=100, help="how many to draw")
     arguments = parser.parse_args()
-    handler = functools.partial(_Quiet, directory=SITE)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    book = f"http://127.0.0.1:{server.server_port}"
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
     figures: Figures = {}
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=options)
+    with serving(SITE) as book, running_chromium() as browser:
         for name in BENCHMARKS:
             with opened_for(browser, book, name, **DESKTOP) as watched:
                 figures[name] = measure(watched, name, arguments.sentences)
         for page, name in OTHER_PAGES.items():
             with opened(browser, f"{book}/book/{page}.html", **DESKTOP) as watched:
                 figures[f"{page}, first load with {name}, bytes"] = first_load(watched, name)
-        browser.close()
-    server.shutdown()
     print(json.dumps(figures, indent=2))
 
 

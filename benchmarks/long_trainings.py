@@ -33,7 +33,7 @@ SEEDS = (0, 1, 2)
 
 
 def seeded(seed: int) -> torch.Generator:
-    """Make a generator of random numbers."""
+    """Return a generator of random numbers with this seed."""
     return torch.Generator().manual_seed(seed)
 
 
@@ -41,17 +41,20 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def draw_eight(step: int) -> AlignedBatch:
-    """Draw 32 sequences of eight tokens to write backwards."""
+    """Draw the training batch of a step: 32 sequences of eight tokens to write backwards."""
     return draw_reverse(32, min_length=8, max_length=8, num_symbols=16, generator=seeded(step))
 
 
 def reading_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
-    """Return the mean cross-entropy per token."""
+    """Return a reader's mean cross-entropy per token (nats)."""
     return F.cross_entropy(model(batch.src).flatten(0, 1), batch.tgt.flatten())
 
 
 def final_loss(stacking: str, num_layers: int, updates: int, seed: int) -> float | None:
-    """Train one stack; return the mean loss of its last 20 updates (nats), None if it diverged."""
+    """Train one stack; return the mean loss of its last 20 updates (nats), None if it diverged.
+
+    ``stacking`` is one of ``DeepReaderConfig``'s, with ``, small steps`` to shrink its layers.
+    """
     torch.manual_seed(seed)
     kind: Any = stacking.partition(",")[0]
     reader = DeepReader(DeepReaderConfig(stacking=kind, num_layers=num_layers))
@@ -66,7 +69,10 @@ def final_loss(stacking: str, num_layers: int, updates: int, seed: int) -> float
 
 
 def depth() -> list[dict[str, Any]]:
-    """Train plain stacks for long, and 24-layer stacks of every kind; return a row for each."""
+    """Train plain stacks for long, and 24-layer stacks of every kind.
+
+    Returns a row for each: the stacking, the layers, the updates, and a final loss for each seed.
+    """
     runs = [("plain", layers, 1500) for layers in (2, 4, 8, 24)]
     runs += [(kind, 24, 150) for kind in ("plain", "residual", "residual, small steps", "pre")]
     return [
@@ -89,13 +95,13 @@ EOS_ID = 2 + NUM_SYMBOLS  # after padding, start and the symbols
 def draw_sequences(
     step: int, batch_size: int = 32, shortest: int = 1, longest: int = 12
 ) -> AlignedBatch:
-    """Draw sequences of eight symbols to write backwards."""
+    """Draw the batch of a step: sequences of eight kinds of symbols to write backwards."""
     sizes = {"min_length": shortest, "max_length": longest, "num_symbols": NUM_SYMBOLS}
     return draw_reverse(batch_size, **sizes, generator=seeded(step))
 
 
 def reversing_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
-    """Return the mean cross-entropy per token, end symbols included."""
+    """Return an encoder-decoder's mean cross-entropy per token (nats), end symbols included."""
     says = F.pad(batch.tgt, (0, 1))
     says[torch.arange(len(says)), batch.lengths] = EOS_ID
     reads = says.roll(1, dims=1)
@@ -131,9 +137,10 @@ def reverser_shares(width: int, updates: int, seed: int) -> list[float]:
 
 
 def bottleneck() -> list[dict[str, Any]]:
-    """Train encoder-decoders with contexts of three widths; return a row for each.
+    """Train encoder-decoders with contexts of three widths, the narrowest longest of all.
 
-    The narrowest context is trained longest.
+    Returns a row for each: the width, the updates, and for each seed the shares of
+    ``reverser_shares``.
     """
     runs = [(16, 4000), (32, 4000), (64, 4000), (16, 12_000)]
     return [
@@ -153,7 +160,7 @@ EXPERIMENTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 def main(arguments: list[str] | None = None) -> Path:
-    """Run one experiment and write its record."""
+    """Run the experiment that the arguments name, and return the path of its written record."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -20,13 +20,13 @@ class Comparison:
     Attributes:
         what: Description of the work, with its sizes.
         peer: Name of the peer.
-        device: The device.
+        device: ``cpu`` or ``cuda``.
         ours: Median of our time (seconds per unit of work).
         theirs: Median of the peer's time (seconds per unit of work).
         ratio: Median over pairs of the peer's time divided by ours; from 1 on ours is as fast.
         low: First quartile of the ratio.
-        high: Third quartile.
-        pairs: Number of pairs.
+        high: Third quartile of the ratio.
+        pairs: Number of pairs of timed runs.
         target: Required ratio; None if there is none.
         note: Remark for the last column.
     """
@@ -65,12 +65,9 @@ def compare(
         theirs: Function that does the work with the peer's code.
         pairs: Number of timed pairs, after a warm-up.
         units: Units of work in a call, such as tokens; times are per unit.
-        target: Required ratio.
-        device: The device; timings wait for a GPU to finish.
+        target: Required ratio; None for none.
+        device: ``cpu`` or ``cuda``; timings wait for a GPU to finish.
         note: Remark for the last column.
-
-    Returns:
-        The row of the table.
 
     Raises:
         ValueError: ``pairs`` is smaller than 2.
@@ -107,7 +104,7 @@ def compare(
 def training_step(
     model: nn.Module, compute_loss: Callable[[], Tensor], *, learning_rate: float = 1e-4
 ) -> Callable[[], None]:
-    """Return a function that takes one step: forward, backward, and AdamW's update."""
+    """Return a function that trains a model for one step: forward, backward, AdamW's update."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 
     def step() -> None:
@@ -125,14 +122,7 @@ def devices() -> list[str]:
 
 
 def table(comparisons: list[Comparison]) -> str:
-    """Format rows as a Markdown table.
-
-    Args:
-        comparisons: The rows.
-
-    Returns:
-        The table; a ratio below its target is marked.
-    """
+    """Format comparisons as a Markdown table; a ratio below its target is marked."""
     rows = [
         "| what | peer | device | ours | peer's | ratio (quartiles) | asked | |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
@@ -149,14 +139,7 @@ def table(comparisons: list[Comparison]) -> str:
 
 
 def readable(seconds: float) -> str:
-    """Format a time with three digits and a suitable unit.
-
-    Args:
-        seconds: The time.
-
-    Returns:
-        Such as ``1.25 ms``.
-    """
+    """Format a time with three digits and a suitable unit, such as ``1.25 ms``."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

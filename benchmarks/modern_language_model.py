@@ -26,9 +26,9 @@ CHAPTER = ROOT / "book" / "modern-language-model.md"
 RECORD = Path(__file__).parent / "runs" / "modern-language-model" / "smollm2.json"
 
 
-def run_chapter() -> dict[str, Any]:
-    """Run all cells of the chapter; return the results of those that need SmolLM2, by name."""
-    notebook = jupytext.read(CHAPTER)
+def run_chapter(chapter: Path) -> dict[str, Any]:
+    """Run all cells of a chapter; return its dictionary ``measured``: results of cells, by name."""
+    notebook = jupytext.read(chapter)
     notebook.cells.append(new_code_cell("print(json.dumps(measured))"))
     NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     figures: dict[str, Any] = json.loads(notebook.cells[-1].outputs[0]["text"])
@@ -36,10 +36,10 @@ def run_chapter() -> dict[str, Any]:
 
 
 def main() -> Path:
-    """Run the chapter and write the record."""
+    """Run the chapter, and return the path of the written record."""
     weights = smollm2_file()
     began = time.perf_counter()
-    figures = run_chapter()
+    figures = run_chapter(CHAPTER)
     record = {
         "command": "python -m benchmarks.modern_language_model",
         "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",

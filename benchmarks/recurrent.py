@@ -19,7 +19,7 @@ D_INPUT, D_HIDDEN = 64, 128
 
 
 def rows() -> list[Comparison]:
-    """Measure forward and backward: each cell, lengths, layers, and the written-out form."""
+    """Time forward and backward of each cell, with lengths, two layers, and written out."""
     found = []
     for device in devices():
         for cell in PEERS:
@@ -44,7 +44,17 @@ def row(
     with_lengths: bool = False,
     target: float | None = 0.95,  # the same kernel, so 1 up to noise
 ) -> Comparison:
-    """Measure one network, bidirectional, forward and backward."""
+    """Time forward and backward of a bidirectional network beside ``torch.nn``'s.
+
+    Args:
+        kind: The course's network.
+        cell: The course's cell, a key of ``PEERS``.
+        way: How the network computes, in words.
+        device: ``cpu`` or ``cuda``.
+        num_layers: Number of layers.
+        with_lengths: Whether the sequences have different lengths.
+        target: Required ratio; None for none.
+    """
     torch.manual_seed(0)
     options = {"num_layers": num_layers, "bidirectional": True}
     ours = kind(D_INPUT, D_HIDDEN, cell=cell, **options).to(device)

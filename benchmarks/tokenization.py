@@ -15,7 +15,7 @@ NUM_MERGES = 400
 
 
 def rows() -> list[Comparison]:
-    """Measure texts with spaces, and texts without, in which any neighbouring tokens may merge."""
+    """Time texts with spaces, and texts without, in which any neighbouring tokens may merge."""
     rng = random.Random(0)
     chinese = [chr(code) for code in range(0x4E00, 0x4E00 + 500)]
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(5_000)]
@@ -29,7 +29,10 @@ def rows() -> list[Comparison]:
 
 
 def row(what: str, text: str, *, length: int = LENGTH, pairs: int = 7) -> Comparison:
-    """Measure one kind of text at two lengths, which shows how the time grows."""
+    """Time the encoding of the first ``length`` characters of a text beside ``tokenizers``.
+
+    ``what`` describes the text. The row's note says how much longer twice the text takes.
+    """
     ours = BytePairEncoding.train([text[:3_000]], vocab_size=256 + NUM_MERGES)
     theirs = peer_of(ours)
     once, twice = text[:length], text[: 2 * length]
@@ -52,7 +55,7 @@ def row(what: str, text: str, *, length: int = LENGTH, pairs: int = 7) -> Compar
 
 
 def peer_of(ours: BytePairEncoding) -> Tokenizer:
-    """Return the peer's tokenizer with the same merges and ids."""
+    """Return a tokenizer of ``tokenizers`` with the merges and ids of ours."""
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     sign_of = dict(zip(b"".join(ALPHABET), signs, strict=True))
 

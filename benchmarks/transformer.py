@@ -60,12 +60,12 @@ class TorchTransformer(nn.Module):
         return F.linear(hidden, self.tgt_embedding.weight)
 
     def embed(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-        """Return vectors ``(batch, length, d_model)``."""
+        """Return the scaled embeddings with their positions, ``(batch, length, d_model)``."""
         return self.dropout(embedding(tokens) * self.scale + self.positions[: tokens.size(1)])
 
 
 def rows() -> list[Comparison]:
-    """Measure two sizes, and the smaller one with dropout too."""
+    """Time training steps of two sizes, and of the smaller one with dropout too."""
     return [
         row
         for device in devices()
@@ -89,7 +89,10 @@ def step_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Measure one size: forward, backward, and AdamW's update."""
+    """Time a training step of both models: forward, backward, and AdamW's update.
+
+    ``length`` tokens are in the source and in the target; half of the sources are padded.
+    """
     config = TransformerConfig(
         src_vocab_size=VOCAB_SIZE,
         tgt_vocab_size=VOCAB_SIZE,
@@ -131,9 +134,7 @@ def assert_same_function(
     ours.eval()
     theirs.train()  # in evaluation PyTorch takes another path
     for module in theirs.modules():
-        if isinstance(module, nn.Dropout):
-            module.eval()
-        if isinstance(module, nn.MultiheadAttention):
+        if isinstance(module, nn.Dropout | nn.MultiheadAttention):
             module.eval()
     torch.testing.assert_close(ours(src, tgt), theirs(src, tgt), rtol=1e-3, atol=1e-4)
     ours.train()
@@ -141,7 +142,7 @@ def assert_same_function(
 
 
 def loss_of(model: nn.Module, src: Tensor, tgt: Tensor) -> Tensor:
-    """Return the mean cross-entropy of the next tokens."""
+    """Return the mean cross-entropy of the next tokens of ``tgt``, ``(batch, length + 1)``."""
     return F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
 
 

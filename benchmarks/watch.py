@@ -33,7 +33,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def start(homework: str, folder: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a command that grades the class in a folder."""
+    """Start ``autograder grade`` with options on the class in ``folder / "class"``."""
     where = ["--submissions", str(folder / "class"), "--out", str(folder / "out")]
     return subprocess.Popen(
         [sys.executable, "-m", "autograder", "grade", homework, *where, *options],
@@ -43,7 +43,7 @@ def start(homework: str, folder: Path, *options: str) -> "subprocess.Popen[str]"
 
 @contextlib.contextmanager
 def watching(homework: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Watch the class in a folder while the block runs."""
+    """Run ``grade --watch`` on an empty class in a folder during the block; yield its process."""
     (folder / "class").mkdir(parents=True)
     process = start(homework, folder, "--watch")
     assert process.stdout is not None
@@ -56,7 +56,7 @@ def watching(homework: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def hand_in(homework: str, folder: Path, student: str) -> Path:
-    """Add a right notebook, and return the path of its future result."""
+    """Add a student's right notebook to the class, and return the path of its future result."""
     path = folder / "class" / student / homework / f"{homework}.ipynb"
     path.parent.mkdir(parents=True)
     whole = folder / f"{student}.ipynb"
@@ -66,7 +66,7 @@ def hand_in(homework: str, folder: Path, student: str) -> Path:
 
 
 def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
-    """Wait until a file exists."""
+    """Wait until a file exists; exit if the grading ``process`` fails meanwhile."""
     while not path.exists():
         if process.poll():
             sys.exit("grading failed")
@@ -76,13 +76,13 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
 def wait_for_result(
     path: Path, process: "subprocess.Popen[str]", began: float
 ) -> tuple[float, float]:
-    """Return the seconds until a result exists, and until its grading began."""
+    """Return the seconds from ``began`` until a result exists, and until its grading began."""
     wait_for(path, process)
     whole = time.perf_counter() - began
     return whole, whole - json.loads(path.read_text())["result"]["seconds"]
 
 
-def of_the_processor() -> float:
+def processor_seconds() -> float:
     """Return the processor time (seconds) of all ended child processes and their descendants."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -91,16 +91,21 @@ def of_the_processor() -> float:
 def time_commands(
     homework: str, folder: Path, count: int
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Return the elapsed and processor times of a command for each submission."""
+    """Grade ``count`` submissions, each with a command of its own.
+
+    Returns:
+        For each submission the seconds until its result and until its grading began, and the
+        processor seconds of its command.
+    """
     taken, used = [], []
     for number in range(count):
         result = hand_in(homework, folder / f"one-{number}", "student")
-        began, before = time.perf_counter(), of_the_processor()
+        began, before = time.perf_counter(), processor_seconds()
         process = start(homework, folder / f"one-{number}")
         taken.append(wait_for_result(result, process, began))
         process.communicate()
         wait_for_orphans()
-        used.append(of_the_processor() - before)
+        used.append(processor_seconds() - before)
     return taken, used
 
 
@@ -112,16 +117,17 @@ def wait_for_orphans() -> None:
 
 
 def time_import() -> float:
-    """Return the processor time of importing PyTorch."""
-    before = of_the_processor()
+    """Return the processor seconds of a Python process that imports PyTorch."""
+    before = processor_seconds()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
-    return of_the_processor() - before
+    return processor_seconds() - before
 
 
 def time_watch(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
-    """Return each submission's seconds until its result and until its grading began.
+    """Grade ``count`` submissions with ``grade --watch``.
 
-    A submission arrives when all files of the one before are written.
+    Each arrives when all files of the one before are written. Returns the seconds until each
+    submission's result, and until its grading began.
     """
     taken = []
     with watching(homework, folder) as process:

@@ -1,4 +1,7 @@
-"""Write the picture of the code's rooms and their imports into ARCHITECTURE.md: ``make map``."""
+"""Write the diagram of the code's folders and their imports into ARCHITECTURE.md: ``make map``.
+
+The folders of ``course_lib`` and ``autograder`` are called rooms.
+"""
 
 import ast
 from graphlib import TopologicalSorter
@@ -14,8 +17,7 @@ PACKAGES = ("course_lib", "autograder")
 def rooms_section() -> str:
     """Return a Mermaid diagram of the imports between rooms, and a table that describes the rooms.
 
-    A room is a folder of ``course_lib`` or ``autograder``. An arrow leads from a room to one that
-    it imports; an arrow that a longer path implies is left out.
+    An arrow leads from a room to one that it imports, unless a longer path of arrows does too.
     """
     lines = ["```mermaid", "flowchart TD"]
     for package in PACKAGES:
@@ -34,7 +36,7 @@ def rooms_section() -> str:
 
 
 def imports_between_rooms(package: str) -> dict[str, set[str]]:
-    """Return each room of a package with the rooms that its files import."""
+    """Return each room of a package with the other rooms of the package that its files import."""
     rooms = [path.parent.name for path in sorted((ROOT / package).glob("*/__init__.py"))]
     arrows = {}
     for room in rooms:
@@ -52,7 +54,7 @@ def imports_between_rooms(package: str) -> dict[str, set[str]]:
 
 
 def direct(arrows: dict[str, set[str]], room: str) -> set[str]:
-    """Return the rooms that a room imports and that none of its other imports leads to."""
+    """Return the rooms that a room imports, without those that its other imports lead to."""
 
     def reached(start: str) -> set[str]:
         return arrows[start].union(*(reached(following) for following in arrows[start]))
@@ -61,10 +63,10 @@ def direct(arrows: dict[str, set[str]], room: str) -> set[str]:
 
 
 def with_rooms(text: str) -> str:
-    """Return a page's text with the section of rooms between its markers.
+    """Return a page's text with the current section of rooms between its two marker lines.
 
     Raises:
-        SystemExit: A marker is missing.
+        SystemExit: A marker line is missing.
     """
     if BEGIN not in text or END not in text:
         raise SystemExit(f"map: ARCHITECTURE.md needs the lines {BEGIN!r} and {END!r}")

@@ -1,4 +1,4 @@
-"""Print the tests of the edited files, as arguments for pytest.
+"""Print the tests of the files edited since a commit, as arguments for pytest.
 
 A module's tests are at the same place under ``tests/``: those of ``course_lib/layers/masks.py`` in
 ``tests/course_lib/layers/test_masks.py``, or else in that folder. ``make test`` finds breakage
@@ -15,11 +15,7 @@ HOUSE = "tests/test_house.py"
 
 
 def edited(since: str) -> list[Path]:
-    """List the files that differ from a commit, new ones included.
-
-    Args:
-        since: The commit.
-    """
+    """Return the files that differ from the commit ``since``, untracked ones included."""
     listed = ""
     for options in (
         ["diff", "--name-only", "--diff-filter=d", since],
@@ -32,14 +28,7 @@ def edited(since: str) -> list[Path]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Return the tests that belong to a file.
-
-    Args:
-        path: The file, relative to the repository's root.
-
-    Returns:
-        Files or folders, as arguments for pytest; empty for a file without tests.
-    """
+    """Return the test files or folders that belong to a file; all are relative to the root."""
     if path.parts[0] == "tests":
         return [str(path)] if path.name.startswith("test_") else []
     if path.parts[0] == "scripts":

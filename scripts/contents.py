@@ -22,13 +22,10 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def check_name(name: str) -> str:
-    """Check that a name can serve as a file name, a label and a link, and return it.
-
-    Args:
-        name: The name of a chapter or a homework, as the user gave it.
+    """Return the name of a chapter or homework, if it can be a file name, a label and a link.
 
     Raises:
-        SystemExit: The name can't serve as all three.
+        SystemExit: It can't be all three.
     """
     if not _NAME.fullmatch(name):
         raise SystemExit(f"{name!r} is no name: small letters, digits and hyphens, as word-order")
@@ -41,33 +38,18 @@ def title_of(name: str) -> str:
 
 
 def chapters(toc: str) -> list[str]:
-    """Return the chapters of a table of contents, in order.
-
-    Args:
-        toc: The text of ``_toc.yml``.
-    """
+    """Return the names of the chapters in the text of ``_toc.yml``, in order."""
     return [page["name"] for page in _PAGE.finditer(toc) if not page["name"].startswith(BESIDE)]
 
 
 def book_pages(root: Path) -> list[str]:
-    """Return all pages of the book, chapters and others, in order.
-
-    Args:
-        root: The project's folder.
-
-    Returns:
-        Their names, such as ``masking``.
-    """
+    """Return the names of all pages of the project's book, such as ``masking``, in order."""
     text = (root / TOC).read_text(encoding="utf-8")
     return re.findall(r"^ *(?:- file|root): book/(\S+)$", text, flags=re.MULTILINE)
 
 
 def find_homework(name: str, root: Path) -> str:
-    """Return the id of a homework.
-
-    Args:
-        name: Its id, or its number, such as ``hw07``.
-        root: The project's folder.
+    """Return the id of a project's homework, given its id or its number, such as ``hw07``.
 
     Raises:
         SystemExit: There is no such homework.
@@ -80,58 +62,34 @@ def find_homework(name: str, root: Path) -> str:
 
 
 def with_chapter(toc: str, name: str) -> str:
-    """Add a chapter after the last one of the table of contents.
-
-    Args:
-        toc: The text of ``_toc.yml``.
-        name: The chapter.
-    """
+    """Return the text of ``_toc.yml`` with a chapter after its last chapter."""
     *_, last = (page for page in _PAGE.finditer(toc) if not page["name"].startswith(BESIDE))
     return f"{toc[: last.end()]}{last[0].replace(last['name'], name)}{toc[last.end() :]}"
 
 
 def without_chapter(toc: str, name: str) -> str:
-    """Remove a chapter from the table of contents, and its part if that is then empty.
-
-    Args:
-        toc: The text of ``_toc.yml``.
-        name: The chapter.
-    """
+    """Return the text of ``_toc.yml`` without a chapter, and without its part if it was alone."""
     kept = _PAGE.sub(lambda page: "" if page["name"] == name else page[0], toc)
     return _EMPTY_PART.sub("", kept)
 
 
 def with_row(course_map: str, chapter: str, homework: str = "") -> str:
-    """Add a row without a module to the course's map.
-
-    Args:
-        course_map: The text of ``course_lib/course_map.py``.
-        chapter: The chapter.
-        homework: The homework that belongs to it, if any.
-    """
+    """Return the text of ``course_map.py`` with a row for a chapter, and maybe its homework."""
     *_, last = _ROW.finditer(course_map)
     fields = ", ".join(f'"{field}"' for field in ("", chapter, homework)[: 3 if homework else 2])
     return f"{course_map[: last.end()]}    MapRow({fields}),\n{course_map[last.end() :]}"
 
 
 def without_homework(course_map: str, homework: str) -> str:
-    """Remove a homework from the course's map; its modules stay.
-
-    Args:
-        course_map: The text of ``course_lib/course_map.py``.
-        homework: Its id.
-    """
+    """Return the text of ``course_map.py`` without a homework's id; its modules stay."""
     own = re.sub(rf'^    MapRow\("", "[\w-]+", "{homework}"\),\n', "", course_map, flags=re.M)
     return own.replace(f', "{homework}")', ")")
 
 
 def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
-    """Add a chapter or a homework to the last week of the first plan, which is complete.
+    """Return the text of ``for-teachers.md`` with a chapter or homework in its first plan.
 
-    Args:
-        page: The text of ``book/for-teachers.md``.
-        chapter: The chapter, if any.
-        homework: The homework, if any.
+    It is added to the last week. The first plan has all chapters and homework.
     """
 
     def add(plan: re.Match[str]) -> str:
@@ -144,11 +102,9 @@ def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
 
 
 def unplanned(page: str, name: str) -> str:
-    """Remove a chapter or a homework from all plans, and weeks that are then empty.
+    """Return the text of ``for-teachers.md`` without a chapter or homework in any plan.
 
-    Args:
-        page: The text of ``book/for-teachers.md``.
-        name: The chapter or the homework.
+    Weeks that are then empty are removed too.
     """
 
     def remove(plan: re.Match[str]) -> str:
@@ -169,11 +125,9 @@ def _week(read: str, due: str) -> str:
 
 
 def change(root: Path, changes: Mapping[str, Callable[[str], str]]) -> None:
-    """Apply changes to files, and update the README's table from the course's map.
+    """Change files of a project, and update the README's table from the course's map.
 
-    Args:
-        root: The project's folder.
-        changes: For each file, by its path from the root, a function from old to new text.
+    ``changes`` has for each file, by its path from the root, a function from old to new text.
     """
     texts = {name: made((root / name).read_text("utf-8")) for name, made in changes.items()}
     for name, text in texts.items():

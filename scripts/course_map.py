@@ -25,16 +25,10 @@ def course_table() -> str:
 
 
 def with_table(text: str) -> str:
-    """Return README.md's text with the course's map between its markers.
-
-    Args:
-        text: The content of README.md.
-
-    Returns:
-        The new content.
+    """Return README.md's text with the current table between its two marker lines.
 
     Raises:
-        SystemExit: A marker is missing.
+        SystemExit: A marker line is missing.
     """
     if BEGIN not in text or END not in text:
         raise SystemExit(f"map: README.md needs the lines {BEGIN!r} and {END!r}")

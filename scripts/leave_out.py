@@ -23,13 +23,9 @@ _OTHER_LABEL = re.compile(
 
 
 def words_of(page: str) -> dict[str, str]:
-    """Return the words that replace links to a page's labels.
+    """Return the words that replace links to a chapter, by label, from the chapter's text.
 
-    Args:
-        page: The text of a chapter.
-
-    Returns:
-        For each label that a heading has, the heading; for each other label the page's title.
+    They are the heading below the label, or the chapter's title for labels of other things.
     """
     headings = {label["label"]: label["heading"] for label in _LABEL.finditer(page)}
     title = next(iter(headings.values()), "")
@@ -38,12 +34,9 @@ def words_of(page: str) -> dict[str, str]:
 
 
 def unlinked(page: str, words: dict[str, str], chapter: str) -> str:
-    """Turn a page's links to a chapter into words, in italics.
+    """Return a page's text with its links to a chapter replaced by words in italics.
 
-    Args:
-        page: The text of another page.
-        words: The words for the chapter's labels.
-        chapter: The chapter.
+    ``words`` maps the chapter's labels to the words for links without a text of their own.
     """
 
     def replace(link: re.Match[str]) -> str:
@@ -57,26 +50,14 @@ def unlinked(page: str, words: dict[str, str], chapter: str) -> str:
 
 
 def check_chapter(name: str, root: Path) -> None:
-    """Check that the book has a chapter, before anything is changed.
-
-    Args:
-        name: The chapter.
-        root: The project's folder.
-
-    Raises:
-        SystemExit: The book has no such chapter.
-    """
+    """Raise ``SystemExit`` if the project's table of contents has no chapter of this name."""
     there = contents.chapters((root / contents.TOC).read_text(encoding="utf-8"))
     if name not in there:
         raise SystemExit(f"{name!r} is no chapter of _toc.yml: {', '.join(there)}")
 
 
 def leave_out_chapter(name: str, root: Path) -> None:
-    """Remove a chapter from the book.
-
-    Args:
-        name: The chapter.
-        root: The project's folder.
+    """Remove a chapter from a project's table of contents and plans, and links to it.
 
     Raises:
         SystemExit: The book has no such chapter.
@@ -94,14 +75,9 @@ def leave_out_chapter(name: str, root: Path) -> None:
 
 
 def leave_out_homework(name: str, root: Path) -> str:
-    """Remove a homework and its files from the course.
+    """Remove a homework and its files from a project, and return its id.
 
-    Args:
-        name: Its id, or its number, such as ``hw07``.
-        root: The project's folder.
-
-    Returns:
-        Its id.
+    ``name`` is the id, or the number, such as ``hw07``.
 
     Raises:
         SystemExit: There is no such homework.
@@ -119,11 +95,9 @@ def leave_out_homework(name: str, root: Path) -> str:
 
 
 def main(chapter: str, homework: str) -> None:
-    """Leave out a chapter and a homework, and print the remaining steps.
+    """Leave out a chapter and a homework, or one of them where the other name is empty.
 
-    Args:
-        chapter: A chapter; empty for none.
-        homework: A homework; empty for none.
+    Print what was removed, and what remains to be done by hand.
     """
     if chapter:
         check_chapter(chapter, ROOT)

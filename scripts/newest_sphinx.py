@@ -27,14 +27,7 @@ SOURCES = ("_config.yml", "_toc.yml", "book", "course_lib", "autograder", "solut
 
 
 def make_environment(folder: Path) -> Path:
-    """Create an environment with the newest Sphinx and MyST.
-
-    Args:
-        folder: The folder, which is replaced.
-
-    Returns:
-        The environment's Python.
-    """
+    """Create an environment with the newest Sphinx and MyST in a folder; return its Python."""
     venv.create(folder, clear=True, with_pip=True)
     python = folder / "bin" / "python"
     _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES])
@@ -46,11 +39,7 @@ def make_environment(folder: Path) -> Path:
 
 
 def write_project(folder: Path) -> None:
-    """Copy the book into a project that any Sphinx can build.
-
-    Args:
-        folder: The folder, which is replaced.
-    """
+    """Write a project that any Sphinx can build: a folder of links to sources, and ``conf.py``."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in SOURCES:
@@ -59,16 +48,17 @@ def write_project(folder: Path) -> None:
 
 
 def _run(command: list[object], **options: int) -> str:
-    """Run a command and return its output; if it fails, end the program with its error."""
+    """Run a command; return its output if ``stdout`` is a pipe.
+
+    Raises:
+        CalledProcessError: The command failed.
+    """
     done = subprocess.run(list(map(str, command)), check=True, text=True, **options)
     return done.stdout or ""
 
 
 def main() -> int:
-    """Build the book.
-
-    Returns:
-        Sphinx's exit status: 0 if there was no warning.
+    """Build the book with the newest Sphinx; return its exit status, 0 if there was no warning.
 
     Raises:
         SystemExit: The book has not been built with our own Sphinx yet.

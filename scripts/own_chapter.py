@@ -14,11 +14,7 @@ TEMPLATE = Path(__file__).parent / "templates" / "word-order.md"
 
 
 def chapter_page(name: str) -> str:
-    """Return the text of a new page.
-
-    Args:
-        name: The chapter.
-    """
+    """Return the text of a new chapter, from the template."""
     page = TEMPLATE.read_text(encoding="utf-8")
     in_code = ("word_order", name.replace("-", "_"))
     words = ((TEMPLATE.stem, name), in_code, ("Word order", contents.title_of(name)))
@@ -28,14 +24,9 @@ def chapter_page(name: str) -> str:
 
 
 def begin_chapter(name: str, root: Path) -> Path:
-    """Write the page, and add it to the contents, the course's map and the longest plan.
+    """Write a chapter's page into a project, and return its path.
 
-    Args:
-        name: The chapter.
-        root: The project's folder.
-
-    Returns:
-        The page.
+    The chapter is also added to the contents, the course's map and the longest plan.
 
     Raises:
         SystemExit: The name is invalid or taken; nothing is written then.
@@ -56,11 +47,7 @@ def begin_chapter(name: str, root: Path) -> Path:
 
 
 def main(name: str) -> None:
-    """Create a chapter, and print the next steps.
-
-    Args:
-        name: The chapter.
-    """
+    """Create a chapter in this project, and print the next steps."""
     begin_chapter(name, ROOT)
     print(
         f"book/{name}.md, and its name in _toc.yml, course_lib/course_map.py, README.md and the "

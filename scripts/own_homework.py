@@ -19,11 +19,9 @@ CHAPTER = "language-models"
 
 
 def homework_id(name: str, root: Path) -> str:
-    """Return the id of a new homework, with the next free number unless the name has one.
+    """Return the id of a new homework, given its id, ``hw10-angles``, or its name, ``angles``.
 
-    Args:
-        name: Its name, ``angles``, or its id, ``hw10-angles``.
-        root: The project's folder.
+    A name gets the next free number of the project.
 
     Raises:
         SystemExit: The name is invalid, or its number is taken.
@@ -39,12 +37,7 @@ def homework_id(name: str, root: Path) -> str:
 
 
 def adapted(template: Path, homework: str) -> str:
-    """Return a template's text for another homework.
-
-    Args:
-        template: The file.
-        homework: The id.
-    """
+    """Return the text of a template's file, with a homework's number and title (from its id)."""
     number, _, name = homework.partition("-")
     text = template.read_text(encoding="utf-8").replace(MODEL.partition("-")[0], number)
     heading = f"Homework {int(number[2:])}: {contents.title_of(name)}"
@@ -52,14 +45,9 @@ def adapted(template: Path, homework: str) -> str:
 
 
 def begin_homework(name: str, root: Path) -> str:
-    """Write the source of a new homework, and add it to the course's map and the longest plan.
+    """Write the source of a new homework into a project, and return its id.
 
-    Args:
-        name: Its name or its id.
-        root: The project's folder.
-
-    Returns:
-        Its id.
+    ``name`` is its name or its id. It is also added to the course's map and the longest plan.
 
     Raises:
         SystemExit: The name is invalid or taken; nothing is written then.
@@ -76,11 +64,7 @@ def begin_homework(name: str, root: Path) -> str:
 
 
 def main(name: str) -> None:
-    """Create a homework, print its files, release it, and grade its solution.
-
-    Args:
-        name: Its name or its id.
-    """
+    """Create a homework, given its name or id; print its files, release it, grade its solution."""
     homework = begin_homework(name, ROOT)
     print(
         f"solutions/{homework}.py; and its name in {contents.MAP}, README.md and the first plan of "

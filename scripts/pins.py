@@ -32,24 +32,16 @@ _HEADER = "# Written by `make pins` from pyproject.toml. PyTorch is installed fi
 
 
 def entries(text: str) -> dict[str, str]:
-    """Split a requirements file into its requirements.
+    """Return the lines of each requirement in a requirements file's text, hashes included.
 
-    Args:
-        text: Its content.
-
-    Returns:
-        Each requirement's lines, hashes included, by ``name==version ; marker``.
+    The keys have the form ``name==version ; marker``.
     """
     found = re.findall(r"^[a-z0-9][^\n]*\n(?:    [^\n]*\n)*", text, flags=re.MULTILINE)
     return {entry.partition(" \\\n")[0].rstrip(): entry for entry in found}
 
 
 def lowest_python(pyproject: str) -> str:
-    """Return the oldest Python that pyproject.toml allows, such as ``3.11.2``.
-
-    Args:
-        pyproject: The file's content.
-    """
+    """Return the oldest Python that the text of pyproject.toml allows, such as ``3.11.2``."""
     allowed = SpecifierSet(tomllib.loads(pyproject)["project"]["requires-python"])
     return next(part.version for part in allowed if part.operator == ">=")
 
@@ -80,11 +72,7 @@ def resolve(groups: Sequence[str], constraints: Path, *arguments: str) -> str:
 
 
 def main(*, newest: bool) -> None:
-    """Write the file of each group.
-
-    Args:
-        newest: Whether to replace pinned versions by the newest ones that fit.
-    """
+    """Write the requirements file of each group; ``newest`` replaces pins by newer versions."""
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name) / "whole.txt"  # uv prefers the versions that it finds in its output
         old = "" if newest else "".join(map(pinned, INCLUDES))
@@ -107,11 +95,7 @@ def main(*, newest: bool) -> None:
 
 
 def pinned(group: str) -> str:
-    """Return the content of a group's file; empty if there is none yet.
-
-    Args:
-        group: One of ``INCLUDES``.
-    """
+    """Return the text of a group's requirements file; empty if there is none yet."""
     path = REQUIREMENTS / f"{group}.txt"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 

@@ -49,14 +49,7 @@ _HARMLESS = (
 
 
 def write_project(folder: Path) -> list[str]:
-    """Copy the chapters into a project of Jupyter Book 2.
-
-    Args:
-        folder: An empty folder.
-
-    Returns:
-        The chapters' files.
-    """
+    """Write a project of Jupyter Book 2 into an empty folder; return the names of its pages."""
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
     from course_book.markup.formulas import macros
 
@@ -88,16 +81,10 @@ def write_project(folder: Path) -> list[str]:
 
 
 def parse(folder: Path) -> str:
-    """Run mystmd on a project.
-
-    Args:
-        folder: A project written by ``write_project``.
-
-    Returns:
-        The output of mystmd.
+    """Run mystmd on a project that ``write_project`` wrote, and return its output.
 
     Raises:
-        SystemExit: mystmd or npm is missing, or mystmd gave up.
+        SystemExit: mystmd is not installed, or failed.
     """
     script = find_spec("mystmd_py")
     if script is None or script.submodule_search_locations is None:
@@ -123,14 +110,7 @@ def parse(folder: Path) -> str:
 
 
 def problems(said: str) -> list[tuple[str, str]]:
-    """Return the problems in mystmd's output.
-
-    Args:
-        said: The output of mystmd.
-
-    Returns:
-        Pairs of place and message, without mere advice.
-    """
+    """Return the problems in mystmd's output as pairs of place (file and line) and message."""
     found = (_PROBLEM.match(line) for line in said.splitlines())
     return [
         (match["place"], re.sub(r": fig-[\w-]+$", ": a figure", match["text"]))
@@ -140,11 +120,7 @@ def problems(said: str) -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    """Check every chapter, and print the problems.
-
-    Returns:
-        0 if all problems are known, else 1.
-    """
+    """Check every page, and print the problems; return 0 if all are known, else 1."""
     with tempfile.TemporaryDirectory() as name:
         files = write_project(Path(name))
         said = parse(Path(name))

@@ -20,17 +20,10 @@ PAGES = SITE.with_name(".preview-doctrees")
 
 
 def find_chapter(name: str, root: Path) -> str:
-    """Return the page of a chapter.
-
-    Args:
-        name: Its name, or its file, such as ``book/decoding.md``.
-        root: The project's folder.
-
-    Returns:
-        Its page, such as ``book/decoding``.
+    """Return a chapter's page, such as ``book/decoding``, given its name or its file.
 
     Raises:
-        SystemExit: The table of contents names no such chapter.
+        SystemExit: The project's table of contents names no such chapter.
     """
     chapter, known = Path(name).name.removesuffix(".md"), book_pages(root)
     if chapter not in known:
@@ -39,7 +32,7 @@ def find_chapter(name: str, root: Path) -> str:
 
 
 def begin_with_the_book() -> None:
-    """Copy the last built book into the preview, unless an earlier preview has done so since."""
+    """Copy the last built book into the preview's folders, if no earlier preview has done so."""
     index, taken = BUILT / "html" / "index.html", PAGES / "taken-over"
     # An unfinished preview is no reason to read all pages again ...
     (PAGES / "unfinished").unlink(missing_ok=True)
@@ -55,14 +48,7 @@ def begin_with_the_book() -> None:
 
 
 def main(name: str) -> int:
-    """Build the preview of a chapter.
-
-    Args:
-        name: The chapter.
-
-    Returns:
-        0, or 1 where the page has a warning or can't be built.
-    """
+    """Build the preview of a chapter; return 1 if its page has a warning or can't be built."""
     from jupyter_book.sphinx import build_sphinx  # takes a second
 
     page, began = find_chapter(name, ROOT), time.monotonic()

@@ -6,14 +6,13 @@ in the PDF; the outline lists chapters and sections. A PDF in the site's folder 
 title page.
 """
 
-import os
 import re
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from scripts.chromium import chromium_path
+from scripts.chromium import running_chromium
 from scripts.contents import book_pages
 
 ROOT = Path(__file__).parent.parent
@@ -70,7 +69,7 @@ def print_book(site: Path, pages: list[str], file: Path) -> None:
     Args:
         site: The folder of the built book.
         pages: Names of pages in ``site/book``, without a suffix, at least one.
-        file: Where the PDF goes.
+        file: The PDF; if it lies in ``site``, the title page gets a link to it.
 
     Raises:
         FileNotFoundError: A page is not built, or there is no Chromium.
@@ -78,10 +77,7 @@ def print_book(site: Path, pages: list[str], file: Path) -> None:
     for name in pages:
         if not (site / "book" / f"{name}.html").is_file():
             raise FileNotFoundError(f"page {name!r} is not built in {site}; first: make book")
-    chromium = chromium_path()
-    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=as_root)
+    with running_chromium() as browser:
         page = assembled(browser, site, pages)
         file.parent.mkdir(parents=True, exist_ok=True)
         page.pdf(
@@ -95,7 +91,6 @@ def print_book(site: Path, pages: list[str], file: Path) -> None:
             outline=True,
             tagged=True,
         )
-        browser.close()
     if file.resolve().is_relative_to(site.resolve()):
         link_from_title_page(site, file)
 
@@ -113,15 +108,9 @@ def link_from_title_page(site: Path, file: Path) -> None:
 
 
 def assembled(browser: Browser, site: Path, pages: list[str]) -> Page:
-    """Join the text of pages into one page for printing.
+    """Return an open page without scripts that joins the text of pages of the built book.
 
-    Args:
-        browser: A running Chromium.
-        site: The folder of the built book.
-        pages: Names of pages in ``site/book``.
-
-    Returns:
-        The open page; scripts are off. Ids begin with the name of the page that they come from.
+    Ids begin with the name of the page that they come from.
     """
     context = browser.new_context(java_script_enabled=False, color_scheme="light")
     context.set_default_timeout(TIMEOUT)

@@ -83,14 +83,7 @@ def to_html(passage: Passage) -> str:
 
 
 def entries(chapter: Path) -> Iterator[Entry]:
-    """Read the questions of a chapter.
-
-    Args:
-        chapter: Its source.
-
-    Yields:
-        Its questions in the order of the page.
-    """
+    """Yield the questions of a chapter's source file, in order."""
     for token in MarkdownIt().parse(chapter.read_text("utf-8")):
         if token.type == "fence" and token.info.strip() in KINDS:
             label = _LABEL.search(token.content)
@@ -105,16 +98,13 @@ def _text(parent: Element, tag: str, html: str) -> None:
 
 
 def moodle(bank: list[Entry], titles: dict[str, str]) -> Element:
-    """Return the questions as Moodle XML.
+    """Return the questions as Moodle XML, the element ``quiz``.
 
     Right answers share 100 %; where several may be chosen, wrong ones take as much off together.
 
     Args:
         bank: The questions, chapter by chapter.
-        titles: The titles of the chapters.
-
-    Returns:
-        The element ``quiz``.
+        titles: The titles of the chapters, by the stems of their files.
     """
     quiz, chapter = Element("quiz"), ""
     for entry in bank:
@@ -198,15 +188,7 @@ def _item(section: Element, entry: Entry) -> None:
 
 
 def qti(bank: list[Entry], title: str) -> Element:
-    """Return a chapter's questions as QTI 1.2, in the dialect of Canvas.
-
-    Args:
-        bank: The questions of one chapter.
-        title: The chapter's title.
-
-    Returns:
-        The element ``questestinterop``.
-    """
+    """Return one chapter's questions as QTI 1.2 for Canvas, the element ``questestinterop``."""
     root = Element("questestinterop", xmlns="http://www.imsglobal.org/xsd/ims_qtiasiv1p2")
     assessment = SubElement(root, "assessment", ident=bank[0].chapter, title=title)
     section = SubElement(assessment, "section", ident="root_section")
@@ -220,7 +202,10 @@ def _bytes(element: Element) -> bytes:
 
 
 def write_qti(file: Path, bank: list[Entry], titles: dict[str, str]) -> None:
-    """Write a zip with an assessment per chapter and a manifest."""
+    """Write a zip with an assessment per chapter and a manifest.
+
+    ``titles`` maps the stems of chapters' files to their titles.
+    """
     manifest = Element(
         "manifest",
         identifier="course-questions",
@@ -246,11 +231,7 @@ def chapters() -> list[Path]:
 
 
 def main(folder: Path) -> None:
-    """Write both banks, and print their sizes.
-
-    Args:
-        folder: Where they go.
-    """
+    """Write both question banks into a folder, and print their sizes."""
     found = [entry for chapter in chapters() for entry in entries(chapter)]
     bank = [entry for entry in found if not entry.needs_page]
     titles = chapter_titles(ROOT / "book")

@@ -20,13 +20,9 @@ INCHES = (12.0, 6.3)  # at 100 pixels per inch; the size for social networks
 
 
 def attention_after(steps: int) -> Tensor:
-    """Train a reader of reversed sequences, and return its attention.
+    """Train a model that reverses sequences, and return its attention weights for a new one.
 
-    Args:
-        steps: Of training.
-
-    Returns:
-        Weights of shape (8, 8): position written, position looked at.
+    Their shape is (8, 8): position written, position attended to.
     """
 
     def draw(step: int, batch_size: int = 64) -> AlignedBatch:
@@ -48,7 +44,7 @@ def attention_after(steps: int) -> Tensor:
 
 
 def preview() -> Figure:
-    """Return the picture."""
+    """Return the picture: the title, and the attention after 1, 15 and 100 steps of training."""
     figure = Figure(figsize=INCHES, dpi=100, facecolor="white")
     figure.text(0.06, 0.84, "From Seq2Seq to", size=44, weight="bold", color=INK)
     figure.text(0.06, 0.71, "Transformers and BERT", size=44, weight="bold", color=INK)

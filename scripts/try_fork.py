@@ -39,10 +39,9 @@ CONCERNED = " and ".join(f"not hw0{number}" for number in (1, 2, 3, 4, 5, 6, 8, 
 
 
 def copy_project(copy: Path) -> None:
-    """Copy all files that are not ignored, and the cached outputs of chapters.
+    """Copy the project into an empty folder, and make it a git repository with one commit.
 
-    Args:
-        copy: An empty folder. It becomes a repository of its own.
+    The cached outputs of chapters are copied too, but no other ignored file.
     """
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
@@ -59,11 +58,7 @@ def copy_project(copy: Path) -> None:
 
 
 def run(copy: Path, *command: str) -> None:
-    """Run a command in the copy; its Python imports the copy's packages.
-
-    Args:
-        copy: The copy.
-        command: The program, and its arguments.
+    """Run a program with arguments in the copied project, whose packages Python imports.
 
     Raises:
         CalledProcessError: It failed.
@@ -77,15 +72,10 @@ def run(copy: Path, *command: str) -> None:
 
 
 def replace(file: Path, old: str, new: str) -> None:
-    """Replace a text that occurs once in a file.
-
-    Args:
-        file: The file.
-        old: A regular expression that must match exactly once.
-        new: The new text.
+    """Replace the one match of the regular expression ``old`` in a file by ``new``.
 
     Raises:
-        ValueError: The pattern matches nowhere, or more than once.
+        ValueError: The expression matches nowhere, or more than once.
     """
     text, count = re.subn(old, new, file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     if count != 1:
@@ -94,11 +84,7 @@ def replace(file: Path, old: str, new: str) -> None:
 
 
 def rename(copy: Path) -> None:
-    """Give the course a name, an author, a logo and dates.
-
-    Args:
-        copy: The copy.
-    """
+    """Give the copied course another name, author and logo, and its own dates."""
     config = copy / "_config.yml"
     replace(config, r"^title: .*$", f"title: {NAME}\nlogo: book/_static/our-logo.svg")
     replace(config, r"^author: .*$", "author: a department")
@@ -111,11 +97,7 @@ def rename(copy: Path) -> None:
 
 
 def make_it_ours(copy: Path) -> None:
-    """Change the course as its new owner would, and run the commands that would find a mistake.
-
-    Args:
-        copy: A copy of the project.
-    """
+    """Change the copied course as its new owner would; build it, grade a class, and test it."""
     rename(copy)
     python = (sys.executable, "-m")
     for chapter, homework in LEFT_OUT:

@@ -21,14 +21,9 @@ _PLACE = re.compile(r'(?:\bread="|\(book:)([\w-]*)(?:#([\w-]+))?')
 
 
 def missing_places(source: str, root: Path) -> list[str]:
-    """Return the sections of the book that a homework names and that do not exist.
+    """Return the sections that a homework's source names and that the project's book lacks.
 
-    Args:
-        source: The homework's source, a py:percent file.
-        root: The project's folder, which holds ``_toc.yml`` and ``book``.
-
-    Returns:
-        The places, such as ``masking#padding``, in order.
+    They have the form ``masking#padding``, and are in the order of the source.
     """
     contents = (root / "_toc.yml").read_text(encoding="utf-8").split()
     missing = []
@@ -41,14 +36,9 @@ def missing_places(source: str, root: Path) -> list[str]:
 
 
 def unsaid(homework: str, source: str) -> list[str]:
-    """Return the entries that a homework lacks for the book's table of homework.
+    """Return an error if a homework's source lacks an entry for the book's table of homework.
 
-    Args:
-        homework: Its id.
-        source: Its source, a py:percent file.
-
-    Returns:
-        The missing entries; empty where the book's packages are not installed.
+    The list is empty if nothing is missing, or if the book's packages are not installed.
     """
     if not find_spec("myst_nb"):
         return []
@@ -63,26 +53,13 @@ def unsaid(homework: str, source: str) -> list[str]:
 
 
 def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the checks that a submission failed.
-
-    Args:
-        rows: The rows of the submission's grades.csv.
-
-    Returns:
-        The name and the message of each check.
-    """
+    """Return name and message of each failed check, from the rows of a submission's grades.csv."""
     kept = ("pass", "manual")
     return [f"{row['check']}: {row['message']}" for row in rows if row["status"] not in kept]
 
 
 def grade_solution(homework: str) -> list[dict[str, str]]:
-    """Grade the instructor's notebook with the judge, like a student's.
-
-    Args:
-        homework: The homework's id, such as ``hw03-self-attention``; it is released.
-
-    Returns:
-        The rows of grades.csv.
+    """Grade the solved notebook of a released homework; return the rows of grades.csv.
 
     Raises:
         SystemExit: It can't be graded; the message says why.
@@ -102,10 +79,7 @@ def grade_solution(homework: str) -> list[dict[str, str]]:
 
 
 def main(name: str) -> None:
-    """Try a homework, and print its problems.
-
-    Args:
-        name: Its number, such as ``hw03``, or its id.
+    """Try a homework, given its id or its number, such as ``hw03``, and print its problems.
 
     Raises:
         SystemExit: There is no such homework, or it has a problem.

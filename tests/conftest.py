@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from autograder.quick_imports import FORMATS
-from scripts.chromium import chromium_path
+from scripts.chromium import chromium_path, running_chromium
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes; the files of passed tests are removed
@@ -81,15 +81,9 @@ def chromium() -> Iterator[object]:
 
     A process has only one, because Playwright can run only once in a thread.
     """
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--disable-background-networking", "--disable-component-update"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=arguments)
+    arguments = ("--disable-background-networking", "--disable-component-update")
+    with running_chromium(*arguments) as browser:
         yield browser
-        browser.close()
 
 
 @functools.cache

@@ -47,7 +47,7 @@ Reveal.initialize({
 
 
 class Placed(TypedDict):
-    """The index and the scale of a part of a topic on its slide."""
+    """A part on a slide: its index in its topic, and its size relative to the original."""
 
     part: int
     scale: float
@@ -58,8 +58,8 @@ class Surroundings:
     """The styles and scripts of a built page, for its deck.
 
     Attributes:
-        styles: All style sheets, in order.
-        scripts: All scripts of the figures.
+        styles: The text of all style sheets, with fonts embedded.
+        scripts: The scripts of the page's interactive figures, as ``script`` elements.
     """
 
     styles: str
@@ -82,11 +82,9 @@ def _style(file: Path) -> str:
 
 
 def surroundings(site: Path, page: str) -> Surroundings:
-    """Gather styles and scripts that a page loads, figures' models included.
+    """Return the styles and scripts that a page of the built book loads, with figures' models.
 
-    Args:
-        site: The folder of the built book.
-        page: The page's text.
+    ``page`` is the HTML of the page.
     """
     soup = BeautifulSoup(page, "html.parser")
     styles = [str(link["href"]) for link in soup.select("link[rel=stylesheet]")]
@@ -140,12 +138,7 @@ def _section(topic: Topic, parts: str, foot: str = "", notes: str = "") -> str:
 
 
 def draft(lecture: Lecture, around: Surroundings) -> str:
-    """Return the HTML of a page that shows every topic whole, to be measured.
-
-    Args:
-        lecture: The lecture.
-        around: What its figures need.
-    """
+    """Return the HTML of a page with every topic whole, on which Chromium measures the parts."""
     sections = (_section(topic, "".join(map(_part, topic.parts))) for topic in lecture.topics)
     body = f'<div class="slides bd-article draft">{"".join(sections)}</div>{lecture.data}'
     style = (HERE / "slides.css").read_text("utf-8")
@@ -159,7 +152,7 @@ def deck(
 
     Args:
         lecture: The lecture.
-        around: What its figures need.
+        around: The styles and scripts of the chapter's page.
         placed: For each topic its slides, for each slide its parts.
         foot: The foot of the first slide, as HTML.
     """

