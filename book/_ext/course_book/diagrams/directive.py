@@ -29,22 +29,25 @@ from course_book.diagrams.sketch import DIAGRAMS
 
 
 class diagram_figure(nodes.General, nodes.Element):
-    """The figure: the references of its boxes, then the caption."""
+    """A diagram (attribute ``diagram``: its name) with its key and its caption as children."""
 
 
 class diagram_key(nodes.General, nodes.Element):
-    """A list of the boxes and their code; hidden unless ``shown``."""
+    """The key: a list of the boxes with links to sections and code; hidden unless ``shown``."""
 
 
 class DiagramDirective(SphinxDirective):
-    """A diagram by name, with a caption as its content; ``:key:`` lists each box's code."""
+    """Shows the diagram that its argument names, with its content as caption.
+
+    The option ``key`` shows the list of the boxes and their code.
+    """
 
     required_arguments = 1
     has_content = True
     option_spec: ClassVar = {"key": directives.flag, "name": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Return the figure's node."""
+        """Return the diagram's node."""
         name = self.arguments[0]
         if name not in DIAGRAMS:
             raise self.error(f"diagram: no diagram {name!r}; there are {sorted(DIAGRAMS)}")
@@ -56,7 +59,7 @@ class DiagramDirective(SphinxDirective):
         return [node]
 
     def _key(self, name: str) -> Iterator[nodes.list_item]:
-        """Yield the entries of the key: one for all boxes with the same name and the same links."""
+        """Yield the entries of a diagram's key: one for all boxes with equal names and links."""
         alike: dict[tuple[str, About], set[str]] = {}
         for diagram in DIAGRAMS[name].variants.values():
             for box in diagram.boxes:
@@ -85,7 +88,7 @@ class DiagramDirective(SphinxDirective):
 
 
 def _addresses(node: diagram_figure) -> dict[str, str]:
-    """Return the address of each box: the first resolved reference of its entry."""
+    """Return the address that each box links to, by its id: the first link of its key's entry."""
     found: dict[str, str] = {}
     for item in node.findall(nodes.list_item):
         for reference in item.findall(nodes.reference):

@@ -19,8 +19,7 @@ def _number(value: float) -> str:
 
 
 def _css(part: str, role: str) -> str:
-    name = f"course-diagram__{part}"
-    return f"{name} course-diagram--{role}" if role else name
+    return f"course-diagram__{part}" + (f" course-diagram--{role}" if role else "")
 
 
 def _rectangle(css: str, area: Area, corner: float) -> str:
@@ -32,8 +31,7 @@ def _rectangle(css: str, area: Area, corner: float) -> str:
 
 
 def _towards(start: Point, end: Point, by: float) -> Point:
-    length = abs(end.x - start.x) + abs(end.y - start.y)  # upright or level
-    share = by / length
+    share = by / (abs(end.x - start.x) + abs(end.y - start.y))  # upright or level
     return Point(start.x + share * (end.x - start.x), start.y + share * (end.y - start.y))
 
 
@@ -53,23 +51,18 @@ def _arrow(before: Point, tip: Point) -> str:
     length, half = _HEAD
     base = _towards(tip, before, length)
     across = Point(0, half) if abs(before.y - tip.y) < 0.01 else Point(half, 0)
-    corners = (
-        tip,
-        Point(base.x + across.x, base.y + across.y),
-        Point(base.x - across.x, base.y - across.y),
-    )
-    return " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
+    sides = (Point(base.x + sign * across.x, base.y + sign * across.y) for sign in (1, -1))
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in (tip, *sides))
 
 
 def _wires(diagram: Diagram, layout: Layout) -> Iterator[str]:
     ends_in_box = {box.id for box in diagram.boxes if box.kind != "junction"}
     for index, (wire, points) in enumerate(zip(diagram.wires, layout.wires, strict=True)):
-        head = wire.target in ends_in_box
+        has_head = wire.target in ends_in_box
         *earlier, before, tip = points
-        end = _towards(tip, before, _HEAD[0] - 1) if head else tip  # no line beside the tip
-        css = _css("wire", wire.role)
-        yield f'<path class="{css}" d="{_path((*earlier, before, end))}"/>'
-        if head:
+        end = _towards(tip, before, _HEAD[0] - 1) if has_head else tip  # no line beside the tip
+        yield f'<path class="{_css("wire", wire.role)}" d="{_path((*earlier, before, end))}"/>'
+        if has_head:
             yield f'<polygon class="{_css("head", wire.role)}" points="{_arrow(before, tip)}"/>'
         if index in layout.wire_labels:
             label = layout.wire_labels[index]
@@ -77,23 +70,19 @@ def _wires(diagram: Diagram, layout: Layout) -> Iterator[str]:
 
 
 def _dots(diagram: Diagram, layout: Layout) -> Iterator[str]:
-    """Yield a dot for each junction where a wire splits."""
+    """Yield the SVG of a dot for each junction at which more than two wires end."""
     ends = Counter(name for wire in diagram.wires for name in (wire.source, wire.target))
     for box in diagram.boxes:
         if box.kind == "junction" and ends[box.id] > 2:
-            x, y = layout.boxes[box.id].middle
-            css = _css("head", box.role)
-            yield f'<circle class="{css}" cx="{_number(x)}" cy="{_number(y)}" r="{_DOT}"/>'
+            x, y = map(_number, layout.boxes[box.id].middle)
+            yield f'<circle class="{_css("head", box.role)}" cx="{x}" cy="{y}" r="{_DOT}"/>'
 
 
 def _tensor(box: Box, area: Area) -> Iterator[str]:
+    looks = dict.fromkeys(box.negative, "negative") | dict.fromkeys(box.marked, "marked")
     for cell in range(box.cells):
         left = area.left + cell * CELL
-        css = _css("cell", box.role)
-        if cell in box.marked:
-            css += " course-diagram--marked"
-        elif cell in box.negative:
-            css += " course-diagram--negative"
+        css = _css("cell", box.role) + (f" course-diagram--{looks[cell]}" if cell in looks else "")
         yield _rectangle(css, Area(left, area.top, left + CELL, area.bottom), 2)
 
 
@@ -151,7 +140,8 @@ def _linked(drawn: str, box: Box, address: str) -> str:
 def draw(diagram: Diagram, identity: str, addresses: Mapping[str, str]) -> str:
     """Return a diagram as an ``svg`` element with a title and a description.
 
-    ``identity`` is unique in the page; ``addresses`` are the targets of links, by ids of boxes.
+    ``identity`` is a prefix of ids, unique in the page. ``addresses`` are the targets of the boxes'
+    links, by the boxes' ids; boxes without one are no links.
     """
     layout = lay_out(diagram)
     wide, high = (_number(size) for size in layout.size)

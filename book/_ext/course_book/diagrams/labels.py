@@ -15,11 +15,14 @@ _SCRIPT = re.compile(r"(?P<place>[_^])(?:\{(?P<group>[^}]*)\}|(?P<one>.))")
 
 
 class _Run(NamedTuple):
-    """Letters of one kind."""
+    """Letters of a label that are set alike.
+
+    ``place`` is ``_`` for a subscript, ``^`` for a superscript, and else empty.
+    """
 
     text: str
     math: bool = False
-    place: str = ""  # "_" for a subscript, "^" for a superscript
+    place: str = ""
 
 
 def _runs(line: str) -> Iterator[_Run]:
@@ -43,7 +46,10 @@ def _letter(letter: str) -> float:
 
 
 def width_of(text: str, font: float = FONT) -> float:
-    """Return an upper estimate of a label's width, in units, for the fonts of common systems."""
+    """Return an upper estimate of a label's width, in units, for the fonts of common systems.
+
+    ``font`` is the font size, also in units.
+    """
     return max(
         sum(
             _letter(letter) * font * (SMALL if run.place else 1)
@@ -60,7 +66,7 @@ def height_of(text: str) -> float:
 
 
 def plain(text: str) -> str:
-    """Return a label in one line without marks, as a screen reader says it."""
+    """Return a label's words in one line, without the signs for mathematics and line breaks."""
     words = text.replace("-\n", "-").replace("\n", " ")
     return "".join(run.text for run in _runs(words))
 
@@ -80,9 +86,9 @@ def _tspans(line: str, font: float) -> Iterator[str]:
 
 
 def draw_label(text: str, x: float, y: float, *, css: str = "", font: float = FONT) -> str:
-    """Return a centred label as SVG, a ``text`` element for each line.
+    """Return a label centred at (x, y) as SVG, a ``text`` element of class ``css`` for each line.
 
-    A space after a line where a word ends makes the seen text equal :func:`plain`.
+    A space follows each line where a word ends, so that the text content equals :func:`plain`.
     """
     lines = text.split("\n")
     first = y - LINE * (len(lines) - 1) / 2 + 0.35 * font

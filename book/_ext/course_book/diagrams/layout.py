@@ -1,7 +1,7 @@
-"""The layout of a diagram: rows and columns become places, wires become bent lines.
+"""The layout of a diagram: coordinates of boxes from rows and columns, and wires as bent lines.
 
 Rows and columns carry meaning (time, depth, encoder beside decoder), so a layout engine such as ELK
-or Graphviz would have to be told them too.
+or Graphviz would need them too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +22,14 @@ _PADDING = {"block": (22, 15), "stack": (26, 15), "norm": (22, 7), "data": (10, 
 
 
 class Point(NamedTuple):
-    """A place, in units from the left and from the top."""
+    """A point, in units from the left and from the top."""
 
     x: float
     y: float
 
 
 class Area(NamedTuple):
-    """A rectangle."""
+    """A rectangle, by its sides in units from the left and from the top."""
 
     left: float
     top: float
@@ -38,7 +38,7 @@ class Area(NamedTuple):
 
     @property
     def middle(self) -> Point:
-        """Its centre."""
+        """The centre of the rectangle."""
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
     def grown(self, across: float, down: float | None = None) -> "Area":
@@ -49,18 +49,27 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The place of each part of a diagram."""
+    """The coordinates of each part of a diagram.
 
-    size: Point  # the drawing's width and height
-    boxes: dict[str, Area]  # the areas of the boxes, by id
-    wires: list[list[Point]]  # the corners of each wire, from its start
-    wire_labels: dict[int, Area]  # the areas of the labels of wires, by index
-    frames: list[Area]  # the areas of the frames
-    frame_labels: dict[int, Area]  # the areas of the labels of frames, by index
+    Attributes:
+        size: Width and height of the drawing.
+        boxes: The areas of the boxes, by their ids.
+        wires: The corners of each wire, from its start to its end.
+        wire_labels: The areas of the labels of wires, by the wire's index.
+        frames: The areas of the frames.
+        frame_labels: The areas of the labels of frames, by the frame's index.
+    """
+
+    size: Point
+    boxes: dict[str, Area]
+    wires: list[list[Point]]
+    wire_labels: dict[int, Area]
+    frames: list[Area]
+    frame_labels: dict[int, Area]
 
 
 def size_of(box: Box) -> Point:
-    """Return the width and height that a box needs."""
+    """Return the width and height that a box needs, in units."""
     if box.kind == "junction":
         return Point(0, 0)
     if box.kind == "tensor":
@@ -75,9 +84,19 @@ def size_of(box: Box) -> Point:
 
 
 class _Lines:
-    """The places of rows or columns, one after another."""
+    """The coordinates of rows or columns, each as wide as its widest box.
 
-    def __init__(self, sizes: Sequence[float], gap: float) -> None:
+    Args:
+        boxes: The boxes, as (first row or column, number of them, size).
+        gap: The space between two rows or columns.
+    """
+
+    def __init__(self, boxes: Iterable[tuple[float, int, float]], gap: float) -> None:
+        claims = list(boxes)
+        sizes = [0.0] * max(ceil(place) + count for place, count, _ in claims)
+        for place, count, size in claims:
+            if count == 1 and place == int(place):
+                sizes[int(place)] = max(sizes[int(place)], size)
         self.gap = gap
         self.starts = [sum(sizes[:index]) + gap * index for index in range(len(sizes))]
         self.ends = [start + size for start, size in zip(self.starts, sizes, strict=True)]
@@ -92,26 +111,12 @@ class _Lines:
         return self.ends[int(place) + count - 1] - self.starts[int(place)]
 
 
-def _lines(boxes: Iterable[tuple[float, int, float]], gap: float) -> _Lines:
-    """Return the places of rows or columns, each as wide as its widest box.
-
-    A box is given as (first row or column, number of them, size).
-    """
-    claims = list(boxes)
-    sizes = [0.0] * max(ceil(place) + count for place, count, _ in claims)
-    for place, count, size in claims:
-        if count == 1 and place == int(place):
-            sizes[int(place)] = max(sizes[int(place)], size)
-    return _Lines(sizes, gap)
-
-
 def _place_boxes(diagram: Diagram) -> dict[str, Area]:
-    columns = _lines(
-        ((box.column, box.columns, size_of(box).x) for box in diagram.boxes), diagram.column_gap
-    )
-    rows = _lines(((box.row, 1, size_of(box).y) for box in diagram.boxes), diagram.row_gap)
+    boxes = diagram.boxes
+    columns = _Lines(((b.column, b.columns, size_of(b).x) for b in boxes), diagram.column_gap)
+    rows = _Lines(((b.row, 1, size_of(b).y) for b in boxes), diagram.row_gap)
     areas = {}
-    for box in diagram.boxes:
+    for box in boxes:
         x, y = columns.middle(box.column, box.columns), -rows.middle(box.row)
         wide, high = size_of(box)
         if box.kind in ("block", "stack", "norm") and box.column == int(box.column):
@@ -120,9 +125,8 @@ def _place_boxes(diagram: Diagram) -> dict[str, Area]:
     return areas
 
 
-def _port(area: Area, side: Side, at: float | None) -> Point:
-    """Return the point at the fraction ``at`` (0 to 1) of a box's side; None is the middle."""
-    at = 0.5 if at is None else at
+def _port(area: Area, side: Side, at: float = 0.5) -> Point:
+    """Return the point at the fraction ``at`` of a box's side, from the left or from the top."""
     if side in ("top", "bottom"):
         x = area.left + at * (area.right - area.left)
         return Point(x, area.top if side == "top" else area.bottom)
@@ -131,12 +135,12 @@ def _port(area: Area, side: Side, at: float | None) -> Point:
 
 
 def _ends(wire: Wire, source: Area, target: Area) -> tuple[Point, Point]:
-    start = _port(source, wire.leave, wire.leave_at)
-    end = _port(target, wire.enter, wire.enter_at)
+    start = _port(source, wire.leave)
+    end = _port(target, wire.enter, 0.5 if wire.enter_at is None else wire.enter_at)
     if (wire.leave, wire.enter) in (("top", "bottom"), ("bottom", "top")):
         if wire.enter_at is None and target.left <= start.x <= target.right:
             end = Point(start.x, end.y)
-        elif wire.leave_at is None and source.left <= end.x <= source.right:
+        elif source.left <= end.x <= source.right:
             start = Point(end.x, start.y)
     return start, end
 
@@ -172,7 +176,7 @@ def _turn(wire: Wire, start: float, end: float, boxes: Mapping[str, Area]) -> fl
     if wire.leave == wire.enter:  # beyond the farthest of both boxes and the one that it passes
         passed = [start, end]
         if wire.around:
-            edge = _port(boxes[wire.around], wire.leave, None)
+            edge = _port(boxes[wire.around], wire.leave)
             passed.append(edge.x if wire.leave in ("left", "right") else edge.y)
         by = DETOUR if wire.bend is None else wire.bend
         return max(passed) + by if forwards else min(passed) - by
@@ -215,7 +219,7 @@ def _frame_label(frame: Frame, area: Area) -> Area:
 
 
 def lay_out(diagram: Diagram) -> Layout:
-    """Return the place of each part of a diagram; the drawing's upper left corner is (0, 0)."""
+    """Return the coordinates of a diagram's parts; its upper left corner is (0, 0)."""
     boxes = _place_boxes(diagram)
     routes = [_route(wire, boxes) for wire in diagram.wires]
     labels = {

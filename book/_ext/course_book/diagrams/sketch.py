@@ -1,4 +1,4 @@
-"""Sketches: each function of the catalogue adds boxes and wires to one, and is registered."""
+"""The tools of the catalogue: sketches to draw on, and the register of all diagrams."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ ACROSS: dict[str, Any] = {"leave": "right", "enter": "left"}
 
 
 class Sketch(Diagram):
-    """A diagram whose methods add boxes, wires and frames."""
+    """A diagram that the functions of the catalogue fill with boxes, wires and frames."""
 
     def box(
         self, id: str, text: str, row: float, column: float, role: Role = "", **fields: Any
     ) -> None:
-        """Add a box; see ``Box``."""
+        """Add a ``Box`` with these fields."""
         self.boxes.append(Box(id=id, text=text, row=row, column=column, role=role, **fields))
 
     def data(
         self, id: str, text: str, row: float, column: float, role: Role = "", **fields: Any
     ) -> None:
-        """Add a text without a frame."""
+        """Add a box that is bare text."""
         self.box(id, text, row, column, role, kind="data", **fields)
 
     def tensor(
         self, id: str, row: float, column: float, role: Role, cells: int, *marked: int
     ) -> None:
-        """Add a row of cells, some of them filled."""
+        """Add a row of ``cells`` cells; those with the indices ``marked`` are filled."""
         self.box(id, "", row, column, role, kind="tensor", cells=cells, marked=marked)
 
     def junction(self, id: str, row: float, column: float, role: Role, columns: int = 1) -> None:
@@ -38,27 +38,31 @@ class Sketch(Diagram):
         self.box(id, "", row, column, role, kind="junction", columns=columns)
 
     def wire(self, source: str, target: str, role: Role = "", **fields: Any) -> None:
-        """Add a wire; see ``Wire``."""
+        """Add a ``Wire`` with these fields between two boxes, given their ids."""
         self.wires.append(Wire(source=source, target=target, role=role, **fields))
 
     def path(self, role: Role, *boxes: str, **fields: Any) -> None:
-        """Add a wire from each of these boxes to the next."""
+        """Add a wire from each of these boxes, given their ids, to the next."""
         for source, target in pairwise(boxes):
             self.wire(source, target, role, **fields)
 
     def frame(
         self, *boxes: str, role: Role, label: str = "", side: Literal["left", "right"] = "left"
     ) -> None:
-        """Add a frame around boxes."""
+        """Add a ``Frame`` around boxes, given their ids."""
         self.frames.append(Frame(boxes=boxes, role=role, label=label, side=side))
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A diagram, or several variants to choose from."""
+    """A diagram, or several variants to choose from.
 
-    variants: dict[str, Diagram]  # by the names of the choice; the first is shown at first
-    legend: str = ""  # the label of the choice; empty for one variant
+    ``variants`` are keyed by the names of the choice, whose label is ``legend``; the first one is
+    shown at first.
+    """
+
+    variants: dict[str, Diagram]
+    legend: str = ""
 
 
 DIAGRAMS: dict[str, Drawing] = {}
@@ -73,14 +77,16 @@ def diagram(
     legend: str = "",
     variants: Mapping[str, tuple[Any, ...]] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function that draws a diagram; its docstring is the title and the description.
+    """Return a decorator that registers a function as the drawer of a diagram.
+
+    The function draws on a sketch; its docstring is the diagram's title and description.
 
     Args:
         name: Name of the diagram.
-        rows: Space between two rows.
-        columns: Space between two columns.
-        legend: The label of the choice between variants.
-        variants: Further arguments of the function for each variant.
+        rows: Space between two rows, in units.
+        columns: Space between two columns, in units.
+        legend: The label of the choice between variants; empty if there is only one.
+        variants: Further arguments of the function, by the name of the variant.
     """
 
     def register(draw: Callable[..., None]) -> Callable[..., None]:

@@ -14,10 +14,9 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from course_book.directives.chapters import chapter_titles
+from course_book.directives.chapters import chapter_titles, titles_in_book
 
 if TYPE_CHECKING:
     from course_lib.course_map import MapRow
@@ -26,11 +25,11 @@ _CLASS_OF = re.compile(r"type\[~course_lib\.[\w.]+\.(\w+)\]")
 
 
 def package_modules(folder: Path, package: str) -> list[str]:
-    """Return a package, then the modules and packages in it at every depth, without ``__main__``.
+    """Return the names of a package and of all its modules and packages, without ``__main__``.
 
     Args:
-        folder: The library's.
-        package: A package or a module by its name in the library, such as ``models.pretrained``.
+        folder: The folder of ``course_lib``.
+        package: A package or module of ``course_lib``, such as ``models.pretrained``.
 
     Raises:
         ValueError: The library has no such package.
@@ -59,13 +58,13 @@ def _lines(
 
 
 class CourseApiDirective(SphinxDirective):
-    """A section for each module of some packages."""
+    """Adds a section with autodoc's description for each module of the named packages."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Write the sections."""
+        """Parse the sections into the page's own section, and return no further nodes."""
         from course_lib.course_map import COURSE_MAP  # on sys.path once the extension is set up
 
         folder = Path(self.env.srcdir) / "course_lib"
@@ -76,7 +75,7 @@ class CourseApiDirective(SphinxDirective):
             modules = [m for package in packages for m in package_modules(folder, package)]
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        lines = list(_lines(modules, COURSE_MAP, _titles_in_book(self.env)))
+        lines = list(_lines(modules, COURSE_MAP, titles_in_book(self.env)))
         # MyST puts headings into the section of the page.
         content = StringList(lines, source=self.env.docname)
         self.state.nested_parse(content, 0, nodes.container(), match_titles=True)
@@ -84,7 +83,10 @@ class CourseApiDirective(SphinxDirective):
 
 
 def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
-    """Join "Source: ..." in a docstring's lines into one paragraph with links, in place."""
+    """Join "Source: ..." in a docstring's lines into one paragraph, in place.
+
+    Titles of chapters become links; ``titles`` maps the stems of chapters' files to them.
+    """
     for start, line in enumerate(lines):
         if line.startswith("Source: "):
             end = next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines))
@@ -110,7 +112,10 @@ def hide_first_colon(lines: list[str], what: str) -> None:
 
 
 def show_commands(lines: list[str], what: str) -> None:
-    """Make the indented lines of a module's docstring a literal block, changed in place."""
+    """Make indented lines of a module's docstring a literal block, in place.
+
+    ``what`` is the kind of object, as autodoc calls it; docstrings of others stay as they are.
+    """
     if what != "module":
         return
     for i in reversed(range(1, len(lines))):
@@ -125,13 +130,7 @@ def _prepare(
 ) -> None:
     hide_first_colon(lines, what)
     show_commands(lines, what)
-    link_chapter(lines, _titles_in_book(app.env))
-
-
-def _titles_in_book(env: BuildEnvironment) -> dict[str, str]:
-    """Return the titles of the chapters in the table of contents."""
-    titles = env.config.course_titles
-    return {name: titles[name] for name in titles if f"book/{name}" in env.found_docs}
+    link_chapter(lines, titles_in_book(app.env))
 
 
 def _find_names(app: Sphinx, config: Config) -> None:

@@ -4,6 +4,8 @@ import math
 import re
 from pathlib import Path
 
+from sphinx.environment import BuildEnvironment
+
 WORDS_A_MINUTE = 120  # prose with formulas, read with a pencil
 CODE_LINES_A_MINUTE = 12  # lines that a page shows unfolded
 MINUTES_A_QUESTION = 2
@@ -21,11 +23,16 @@ def chapter_titles(book: Path) -> dict[str, str]:
     return {stem: match[1] for stem, match in sorted(found.items()) if match}
 
 
-def reading_minutes(source: str) -> int:
-    """Return the minutes to read a chapter and to answer its questions, without the exercises.
+def titles_in_book(env: BuildEnvironment) -> dict[str, str]:
+    """Return the titles of the pages in the table of contents, by their files' stems."""
+    titles = env.config.course_titles
+    return {name: titles[name] for name in titles if f"book/{name}" in env.found_docs}
 
-    Args:
-        source: The chapter's MyST Markdown.
+
+def reading_minutes(source: str) -> int:
+    """Return the minutes to read a chapter's MyST source and answer its questions.
+
+    Exercises are not counted.
     """
     prose = re.sub(r"\A---\n.*?\n---\n", "", source, flags=re.DOTALL)
     prose = re.sub(r"^```\{solution-start\}.*?\{solution-end\}", "", prose, flags=re.M | re.S)

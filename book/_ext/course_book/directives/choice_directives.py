@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -48,24 +47,16 @@ _QUESTIONS = "course_questions"
 _SCRIPT = "js/questions.js"
 
 
-def _questions(env: BuildEnvironment, page: str) -> dict[str, str]:
-    """Return the dictionary from the label of each question of a page to the digest of its text."""
-    data: dict[str, Any] = env.metadata[page]
-    questions: dict[str, str] = data.setdefault(_QUESTIONS, {})
-    return questions
-
-
 def _spoken_formula(paragraph: nodes.paragraph) -> str:
-    """Return a name for an answer made of formulas only; empty for one with words.
+    r"""Return the accessible name of an answer that has formulas alone; empty for one with words.
 
-    Some browsers give an input no name for MathML, so the name is the LaTeX without its commands.
+    The name is the formula's LaTeX without commands and braces: ``x 2`` for ``\mathbf{x}^2``. Some
+    screen readers would otherwise announce such an answer without any name.
     """
-    words = [
-        text
+    if any(
+        text.strip() and not isinstance(text.parent, nodes.math)
         for text in paragraph.findall(nodes.Text)
-        if text.strip() and not isinstance(text.parent, nodes.math)
-    ]
-    if words:
+    ):
         return ""
     without_commands = re.sub(r"\\[a-zA-Z]+|\\.", " ", paragraph.astext())
     return " ".join(re.sub(r"[{}_^]", " ", without_commands).split())
@@ -96,7 +87,7 @@ class _ChoicesDirective(SphinxDirective):
             return []
 
     def check(self, question: Question) -> None:
-        """Check the rules of this kind of question."""
+        """Raise ``ChoicesError`` if a question breaks a rule of the directive."""
         raise NotImplementedError
 
     def _take_label(self) -> str:
@@ -113,7 +104,8 @@ class _ChoicesDirective(SphinxDirective):
     def _build(self, question: Question, label: str) -> nodes.Node:
         # An edited question must not show a reader's answer to the old one.
         version = hashlib.sha256("\n".join(self.content).encode()).hexdigest()[:8]
-        _questions(self.env, self.env.docname)[label] = version
+        data: dict[str, Any] = self.env.metadata[self.env.docname]
+        data.setdefault(_QUESTIONS, {})[label] = version
         legend, *rest = self._parse(question.text)
         if not isinstance(legend, nodes.paragraph):
             raise ChoicesError("a question begins with a paragraph", question.text.line)
@@ -156,19 +148,17 @@ class _ChoicesDirective(SphinxDirective):
         return element(start, *parts, end="</div>")
 
     def _parse(self, passage: Passage) -> list[nodes.Node]:
-        container = nodes.Element()
-        source = StringList(passage.lines, source=self.env.docname)
-        self.state.nested_parse(source, self.content_offset + passage.line, container)
-        return container.children
+        offset = self.content_offset + passage.line
+        return self.parse_text_to_nodes("\n".join(passage.lines), offset=offset)
 
 
 class QuizDirective(_ChoicesDirective):
-    """A question with a reason under each answer."""
+    """The directive ``quiz``: a question whose answers each have a reason."""
 
     kind = "quiz"
 
     def check(self, question: Question) -> None:
-        """Require a reason under each answer, and nothing after the answers."""
+        """Raise ``ChoicesError`` if an answer has no reason, or if text follows the answers."""
         require_reasons(question)
         if question.reveal:
             raise ChoicesError(
@@ -179,12 +169,12 @@ class QuizDirective(_ChoicesDirective):
 
 
 class PredictDirective(_ChoicesDirective):
-    """A question before an experiment, with a text that tells the outcome."""
+    """The directive ``predict``: a question before an experiment, with a text on the outcome."""
 
     kind = "predict"
 
     def check(self, question: Question) -> None:
-        """Require one right answer, and the text after the answers."""
+        """Raise ``ChoicesError`` unless one answer is right and text follows the answers."""
         if question.multiple:
             raise ChoicesError("a prediction has exactly one right answer", 0)
         if not question.reveal:
@@ -194,7 +184,10 @@ class PredictDirective(_ChoicesDirective):
 
 
 def _write_questions(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the questions of all pages, before any page names the script's checksum."""
+    """Write the script with the labels and digests of all questions, by page.
+
+    Pages are written later, and name the checksum of the script.
+    """
     if app.builder.format != "html":
         return
     asked = {

@@ -31,7 +31,7 @@ class ChoicesError(ValueError):
 
     Args:
         message: The fault, and the expected form.
-        line: The line of the fault within the text, from 0.
+        line: Index of the faulty line in the directive's content; -1 for the directive's option.
     """
 
     def __init__(self, message: str, line: int) -> None:
@@ -42,10 +42,14 @@ class ChoicesError(ValueError):
 
 @dataclass
 class Passage:
-    """A part of a question: Markdown lines, and where they begin."""
+    """Markdown lines of a question, an answer, a reason, or the text after the answers.
 
-    line: int  # index of its first line within the text
-    # its lines, without the indentation of its answer
+    Attributes:
+        line: Index of the first line in the directive's content.
+        lines: The lines without indentation; a passage of blank lines counts as missing.
+    """
+
+    line: int
     lines: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -54,7 +58,13 @@ class Passage:
 
 @dataclass
 class Answer:
-    """An answer, and the reason why it is right or wrong, which may be empty."""
+    """An answer to choose.
+
+    Attributes:
+        right: Whether it is right.
+        text: The answer.
+        why: The reason why it is right or wrong; may be empty.
+    """
 
     right: bool
     text: Passage
@@ -63,7 +73,13 @@ class Answer:
 
 @dataclass
 class Question:
-    """A question with its answers as written, and the text after answering, which may be empty."""
+    """A question with its answers.
+
+    Attributes:
+        text: The question.
+        answers: The answers, in the author's order.
+        reveal: The text that is shown once the reader has answered; may be empty.
+    """
 
     text: Passage
     answers: list[Answer]
@@ -76,7 +92,7 @@ class Question:
 
     @property
     def mixed_answers(self) -> list[Answer]:
-        """The answers in the readers' order; answers about the others (*both*, *none*) are last."""
+        """The answers in the order that readers see; *both*, *none* and the like are last."""
 
         def place(answer: Answer) -> tuple[bool, str]:
             text = "\n".join([*answer.text.lines, *self.text.lines])

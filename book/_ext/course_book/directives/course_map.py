@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -16,11 +15,9 @@ if TYPE_CHECKING:
 
 
 def map_lines(rows: Sequence[MapRow], chapters: Sequence[str]) -> list[str]:
-    """Return the course's map as a Markdown table, a row for each chapter.
+    """Return the rows of ``COURSE_MAP`` as a Markdown table, a line for each chapter.
 
-    Args:
-        rows: The map, ``course_lib.course_map.COURSE_MAP``.
-        chapters: Names of the book's chapters; others are not linked.
+    ``chapters`` are the names of the book's chapters, which are linked.
     """
     lines = ["| Chapter | Modules of `course_lib` | Homework |", "| --- | --- | --- |"]
     for chapter in dict.fromkeys(row.chapter for row in rows):
@@ -35,18 +32,16 @@ def map_lines(rows: Sequence[MapRow], chapters: Sequence[str]) -> list[str]:
 
 
 class CourseMapDirective(SphinxDirective):
-    """The course's map."""
+    """Shows the table of chapters with their modules and homework; takes no arguments."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
+        """Return a container with the table."""
         from course_lib.course_map import COURSE_MAP  # on sys.path once the extension is set up
 
         self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "course_map.py"))
         chapters = [page.removeprefix("book/") for page in self.env.found_docs]
-        container = nodes.container(classes=["course-map"])
-        lines = StringList(map_lines(COURSE_MAP, chapters), source=self.env.docname)
-        self.state.nested_parse(lines, 0, container)
-        return [container]
+        table = self.parse_text_to_nodes("\n".join(map_lines(COURSE_MAP, chapters)))
+        return [nodes.container("", *table, classes=["course-map"])]
 
 
 def setup(app: Sphinx) -> None:

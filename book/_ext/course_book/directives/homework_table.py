@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -14,11 +13,7 @@ _CELL = re.compile(r"^# %% .*?\b(test|written)=\"[^\"]+\" points=([\d.]+)", flag
 
 
 def homework_row(homework: str, source: str) -> str:
-    """Return a homework's row of the Markdown table.
-
-    Args:
-        homework: Its id, such as ``hw03-self-attention``.
-        source: Its source, a py:percent file.
+    """Return a homework's line of the Markdown table, from its id and its py:percent source.
 
     Raises:
         ValueError: Title, time or points are missing.
@@ -38,10 +33,10 @@ def homework_row(homework: str, source: str) -> str:
 
 
 class HomeworkTableDirective(SphinxDirective):
-    """The table of all homework."""
+    """Shows the table of all homework in ``solutions``; takes no arguments."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
+        """Return a container with the table."""
         lines = [
             "| Homework | Time | Checks | Points by the judge | Points by hand |",
             "| --- | --- | --- | --- | --- |",
@@ -54,9 +49,8 @@ class HomeworkTableDirective(SphinxDirective):
                 lines.append(homework_row(file.stem, file.read_text("utf-8")))
             except ValueError as problem:
                 raise self.error(str(problem)) from problem
-        container = nodes.container(classes=["course-homework"])
-        self.state.nested_parse(StringList(lines, source=self.env.docname), 0, container)
-        return [container]
+        table = self.parse_text_to_nodes("\n".join(lines))
+        return [nodes.container("", *table, classes=["course-homework"])]
 
 
 def setup(app: Sphinx) -> None:

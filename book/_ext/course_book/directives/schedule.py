@@ -11,25 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from course_book.directives.chapters import chapter_titles, reading_minutes
+from course_book.directives.chapters import reading_minutes, titles_in_book
 
 if TYPE_CHECKING:
     from course_lib.course_map import MapRow
 
 
 class Week(NamedTuple):
-    """A week: the chapters to read, and the homework handed out at its end."""
+    """A week of a plan: names of chapters to read, and ids of homework handed out at its end."""
 
     chapters: tuple[str, ...]
     homework: tuple[str, ...]
 
 
 def read_plan(lines: Sequence[str]) -> list[Week]:
-    """Read a plan, one line a week."""
+    """Return the weeks of a plan, from the lines of the directive's content."""
     parts = [line.partition("|") for line in lines if line.strip()]
     return [Week(tuple(read.split()), tuple(homework.split())) for read, _, homework in parts]
 
@@ -37,7 +36,7 @@ def read_plan(lines: Sequence[str]) -> list[Week]:
 def rows_in_book(
     rows: Sequence[MapRow], weeks: Sequence[Week], pages: Collection[str]
 ) -> list[MapRow]:
-    """Return the rows of the course's map whose chapter is in the book or in the plan."""
+    """Return the rows of ``COURSE_MAP`` whose chapter is in the book (``pages``) or in the plan."""
     planned = {chapter for week in weeks for chapter in week.chapters}
     return [row for row in rows if row.chapter in planned or row.chapter in pages]
 
@@ -47,8 +46,8 @@ def check_plan(weeks: Sequence[Week], rows: Sequence[MapRow], pages: Collection[
 
     Args:
         weeks: The plan.
-        rows: The course's map.
-        pages: Further chapters of the book, without a module of their own.
+        rows: The rows of ``COURSE_MAP``.
+        pages: Further chapters of the book, without a row.
 
     Raises:
         ValueError: A chapter or a homework is unknown or repeated, or a homework comes before one
@@ -86,9 +85,9 @@ def plan_lines(
 
     Args:
         weeks: The plan.
-        rows: The course's map.
-        titles: The titles of the book's chapters; others are not linked.
-        minutes: The time to read each of them.
+        rows: The rows of ``COURSE_MAP``.
+        titles: The titles of the book's chapters by name; chapters without one are not linked.
+        minutes: The minutes to read each chapter, by name.
     """
 
     def linked(chapters: Iterable[str]) -> str:
@@ -114,35 +113,28 @@ def plan_lines(
 
 
 class ScheduleDirective(SphinxDirective):
-    """A plan of a course."""
+    """Shows a plan of a course, whose weeks are the lines of its content."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
+        """Return a container with the table and the list of unused chapters and homework."""
         from course_lib.course_map import COURSE_MAP  # on sys.path once the extension is set up
 
         self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "course_map.py"))
-        book = Path(self.env.srcdir) / "book"
-        titles = {
-            name: title
-            for name, title in chapter_titles(book).items()
-            if f"book/{name}" in self.env.found_docs
-        }
-        minutes = {}
+        titles, minutes = titles_in_book(self.env), {}
         for name in titles:
-            self.env.note_dependency(str(book / f"{name}.md"))
-            minutes[name] = reading_minutes((book / f"{name}.md").read_text("utf-8"))
+            file = Path(self.env.srcdir) / "book" / f"{name}.md"
+            self.env.note_dependency(str(file))
+            minutes[name] = reading_minutes(file.read_text("utf-8"))
         weeks = read_plan(list(self.content))
         rows = rows_in_book(COURSE_MAP, weeks, titles)
         try:
             check_plan(weeks, rows, titles)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        container = nodes.container(classes=["course-schedule"])
-        lines = plan_lines(weeks, rows, titles, minutes)
-        self.state.nested_parse(StringList(lines, source=self.env.docname), 0, container)
-        return [container]
+        table = self.parse_text_to_nodes("\n".join(plan_lines(weeks, rows, titles, minutes)))
+        return [nodes.container("", *table, classes=["course-schedule"])]
 
 
 def setup(app: Sphinx) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -43,33 +42,31 @@ def version_lines(now: datetime) -> list[str]:
 
 
 class VersionsDirective(SphinxDirective):
-    """The table of versions."""
+    """Shows the versions of Python and packages and the time of the build; takes no arguments."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        container = nodes.container()
-        lines = StringList(version_lines(datetime.now(UTC)), source=self.env.docname)
-        self.state.nested_parse(lines, 0, container)
-        return [container]
+        """Return a container with the table."""
+        lines = version_lines(datetime.now(UTC))
+        return [nodes.container("", *self.parse_text_to_nodes("\n".join(lines)))]
 
 
 class times_placeholder(nodes.General, nodes.Element):
-    """The place of the table of running times."""
+    """Stands for the table of running times until pages are written."""
 
 
 class TimesDirective(SphinxDirective):
-    """The table of running times."""
+    """Shows the table of the chapters' running times; takes no arguments."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the placeholder."""
+        """Return the placeholder of the table."""
         NbMetadataCollector.set_doc_data(self.env, self.env.docname, "has_exec_table", True)
         return [times_placeholder()]
 
 
 def times_table(rows: Sequence[tuple[nodes.Node, float, datetime]]) -> nodes.table:
-    """Return a table of running times; ``rows`` are (chapter, seconds, time of the run).
+    """Return a table of running times, whose last row is their sum.
 
-    The last row of the table is the sum.
+    ``rows`` are (link to the chapter, seconds, time of the run).
     """
 
     def row(*cells: nodes.Node) -> nodes.row:
@@ -88,12 +85,12 @@ def times_table(rows: Sequence[tuple[nodes.Node, float, datetime]]) -> nodes.tab
 
 
 class FillInTimes(SphinxPostTransform):
-    """Replace the placeholder by the table."""
+    """Replaces placeholders by the table of running times."""
 
     default_priority = 8  # before references are resolved, at 10
 
     def run(self, **kwargs: object) -> None:
-        """Replace the placeholders of a page."""
+        """Replace the placeholders of a page by the table."""
         for placeholder in list(self.document.findall(times_placeholder)):
             placeholder.replace_self(times_table(list(self._rows())))
 

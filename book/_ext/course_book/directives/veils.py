@@ -1,7 +1,7 @@
-"""The answer to a prediction is veiled until the reader predicts, or asks for it.
+"""Veils: the answer to a prediction is hidden until the reader predicts, or asks for it.
 
-The answer is everything from the question to the next heading or question. ``js/veils.js`` lifts
-the veil. Without scripts, on paper and for the search there is none.
+The answer is everything from the question to the next heading or question. ``js/veils.js`` shows
+it. Without scripts, on paper and for the search it is never hidden.
 """
 
 from itertools import dropwhile, takewhile
@@ -22,13 +22,13 @@ What happens is shown here once you have predicted.</span> \
 
 
 class VeilAnswers(SphinxPostTransform):
-    """Put the answer to each prediction of a page into an element of its own."""
+    """Puts the answer to each prediction into an element that ``js/veils.js`` hides."""
 
     default_priority = 850
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        """Veil the answers of a page."""
+        """Veil the answers to all predictions of a page."""
         for question in list(self.document.findall(html_element)):
             kind, _, label = question["name"].partition(" ")
             if kind == "predict":

@@ -24,15 +24,21 @@ class Figure(Record):
 
     A folder ``NAME`` with a subclass in ``figure.py``, the script ``NAME.js`` and the style
     ``NAME.css`` adds a figure to the book. Scripts are named ``folder/file.js``.
+
+    Attributes:
+        scripts: Scripts that run before ``NAME.js``, in this order.
+        deferred: Scripts that ``NAME.js`` loads when the reader starts the figure.
+        styles: Names of other figures whose styles the figure uses too.
+        wide: Whether the figure extends into the right margin.
+        note: A sentence below the figure about its numbers; may be empty.
     """
 
-    scripts: ClassVar[tuple[str, ...]] = ()  # scripts that run before ``NAME.js``, in this order
-    # scripts that ``NAME.js`` loads when the reader starts the figure
+    scripts: ClassVar[tuple[str, ...]] = ()
     deferred: ClassVar[tuple[str, ...]] = ()
-    styles: ClassVar[tuple[str, ...]] = ()  # other figures whose styles it also uses
-    wide: ClassVar[bool] = False  # whether the figure extends into the right margin
+    styles: ClassVar[tuple[str, ...]] = ()
+    wide: ClassVar[bool] = False
 
-    note: str  # a sentence below the figure about its numbers; may be empty
+    note: str
 
     @abstractmethod
     def table(self) -> str:

@@ -3,39 +3,60 @@
 from course_book.figures.figure import Figure, Matrix, Record, html_table
 
 Pairs = list[tuple[int, int]]
-"""Pairs of positions of words."""
+"""Pairs of positions of words, from 0."""
 
 
 class Sentence(Record):
-    """A sentence with its right translation and the model's, in words."""
+    """A sentence with its right translation (``tgt``) and the model's (``written``), in words.
 
-    src: list[str]  # the sentence
-    tgt: list[str]  # its right translation
-    written: list[str]  # the model's translation
-    alignment: Pairs  # the source word and the target word that belong together
-    src_agreements: Pairs  # a word of the sentence, and the word that decides its form
-    tgt_agreements: Pairs  # the same in the right translation
+    Attributes:
+        src: The sentence.
+        tgt: Its right translation.
+        written: The model's translation.
+        alignment: Pairs of a source word and a word of ``tgt`` that belong together.
+        src_agreements: Pairs of a source word and the source word that decides its form.
+        tgt_agreements: The same within ``tgt``.
+    """
+
+    src: list[str]
+    tgt: list[str]
+    written: list[str]
+    alignment: Pairs
+    src_agreements: Pairs
+    tgt_agreements: Pairs
 
 
 class Opening(Record):
-    """A translation, and the attention of each written word over the source."""
+    """A translation shown before the model is loaded.
+
+    ``looks`` is the cross-attention of each word of ``written`` over those of ``src``, the mean of
+    all heads.
+    """
 
     src: list[str]
     written: list[str]
-    looks: Matrix  # cross-attention of each written word over the source, the mean of all heads
+    looks: Matrix
 
 
 class Translator(Figure):
-    """A translator that runs in the page."""
+    """The base of figures with a translator that runs in the page.
 
-    model: str  # id of the deferred data with the model
-    right: float  # share of unseen sentences that the model translates without a mistake
-    examples: list[Sentence]  # sentences to pick from
-    kinds: dict[str, list[str]]  # the words that it knows, by kind, such as nouns
-    opening: Opening  # the first frame
+    Attributes:
+        model: Id of the deferred data with the model.
+        right: Share of unseen sentences that the model translates without a mistake.
+        examples: Sentences to pick from.
+        kinds: The source words that the model knows, by kind, such as nouns.
+        opening: The translation that is shown before the model is loaded.
+    """
+
+    model: str
+    right: float
+    examples: list[Sentence]
+    kinds: dict[str, list[str]]
+    opening: Opening
 
     def table(self) -> str:
-        """Return the model's translation and the right one of each sentence."""
+        """Return a table of the model's translation and the right one of each sentence."""
         rows = [[" ".join(e.src), " ".join(e.written), " ".join(e.tgt)] for e in self.examples]
         return html_table(
             "The model's translations of sentences that it has not seen.",

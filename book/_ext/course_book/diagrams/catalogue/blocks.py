@@ -117,9 +117,8 @@ class Column:
 
     def _lead_to_ports(self, part: str, target: str, ports: str) -> None:
         if ports == "Q":
-            straight = self.norm_position == "pre"
-            leave = {"leave_at": PORT_PLACES["Q"]} if straight else {"bend": 5}
-            self.wire(self.top, target, enter_at=PORT_PLACES["Q"], role="query", **leave)
+            bend = {} if self.norm_position == "pre" else {"bend": 5}
+            self.wire(self.top, target, enter_at=PORT_PLACES["Q"], role="query", **bend)
             return
         junction = self.fork(f"{part}-fan", 0.38 if self.norm_position == "pre" else 0.15)
         for letter, side in zip("VKQ", ("left", "top", "right"), strict=True):

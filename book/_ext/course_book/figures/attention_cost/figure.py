@@ -4,29 +4,28 @@ from course_book.figures.figure import Figure, html_table
 
 
 class AttentionCost(Figure):
-    """The values that each slider offers, in ascending order."""
+    """Sliders for the length, width and heads of an attention layer; bars show its costs.
 
-    lengths: list[int]  # numbers of tokens
-    widths: list[int]  # widths of a token's vector
-    heads: list[int]  # numbers of heads; each divides the smallest width
-    start: tuple[int, int, int]  # the length, the width and the number of heads at first
+    ``lengths`` (in tokens), ``widths`` (of a token's vector) and ``heads`` are the values that each
+    slider offers, ascending; ``start`` has the first length, width and number of heads.
+    """
+
+    lengths: list[int]
+    widths: list[int]
+    heads: list[int]
+    start: tuple[int, int, int]
 
     def table(self) -> str:
-        """Return the cost of each length, at the first width and number of heads."""
-        from course_lib.analysis.complexity import (
-            attention_flops,
-            attention_weights_bytes,
-            feed_forward_flops,
-            recurrent_flops,
-        )
+        """Return a table of the costs of each length, at the first width and number of heads."""
+        from course_lib.analysis import complexity
 
         _, width, heads = self.start
         costs = [
             (
-                attention_flops(1, length, length, width),
-                feed_forward_flops(1, length, width, 4 * width),
-                recurrent_flops(1, length, width, width, gates=3),
-                attention_weights_bytes(1, heads, length, length),
+                complexity.attention_flops(1, length, length, width),
+                complexity.feed_forward_flops(1, length, width, 4 * width),
+                complexity.recurrent_flops(1, length, width, width, gates=3),
+                complexity.attention_weights_bytes(1, heads, length, length),
             )
             for length in self.lengths
         ]

@@ -4,20 +4,30 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class AttentionPlane(Figure):
-    """Keys and values in the plane."""
+    """A query that the reader drags among keys in the plane, and the mixed value.
+
+    Attributes:
+        names: The names of the n keys.
+        query: The first query: two numbers.
+        key: The keys, ``(n, 2)``.
+        value: A number for each key.
+        axes: The meanings of the two numbers of a query or key.
+        unit: The unit of the values, such as years.
+        reach: The largest coordinate in view.
+    """
 
     scripts = ("dragging/handle.js", "dragging/plane.js")
 
-    names: list[str]  # the names of the n keys
-    query: list[float]  # the first query, two numbers
-    key: Matrix  # a key for each name, ``(n, 2)``
-    value: list[float]  # a number for each name
-    axes: tuple[str, str]  # the meanings of the two numbers of a query or key
-    unit: str  # the unit of the values
-    reach: float  # the largest coordinate in view
+    names: list[str]
+    query: list[float]
+    key: Matrix
+    value: list[float]
+    axes: tuple[str, str]
+    unit: str
+    reach: float
 
     def attend(self) -> tuple[list[float], list[float], float]:
-        """Return the score and the weight of each key, and the mixed value."""
+        """Return the scores and the weights of the n keys for the query, and the mixed value."""
         import torch
 
         from course_lib.layers.attention import scaled_dot_product_attention
@@ -32,7 +42,7 @@ class AttentionPlane(Figure):
         return (query @ key.T)[0].tolist(), weights[0].tolist(), float(output)
 
     def table(self) -> str:
-        """Return scores, weights and values for the first query."""
+        """Return a table of scores, weights and values for the first query."""
         scores, weights, output = self.attend()
         rows = [
             [name, f"{score:.2f}", f"{weight:.2f}", f"{value:g}"]

@@ -9,30 +9,44 @@ _OTHERS = 1000
 
 
 class Sentence(Record):
-    """A sentence, and the words that may follow each beginning of its translation."""
+    """A sentence to translate.
 
-    name: str  # its name in the list of sentences
-    source: str  # the sentence
-    truth: str  # its right translation
-    # for each beginning, its words joined by spaces, the next words with their log-
-    # probabilities; at least twice as many as the widest beam
+    Attributes:
+        name: Its name in the list of sentences.
+        source: The sentence.
+        truth: Its right translation.
+        next: For each beginning of a translation (words joined by spaces), the next words with
+            their log-probabilities, at least twice as many as the widest beam.
+    """
+
+    name: str
+    source: str
+    truth: str
     next: dict[str, list[tuple[str, float]]]
 
 
 class BeamSearch(Figure):
-    """Sentences to translate."""
+    """A beam search whose tree of partial translations the reader steps through.
+
+    Attributes:
+        sentences: The sentences to choose from.
+        widest: The widest beam that can be chosen.
+        end: The token that ends a translation.
+        max_steps: The largest number of tokens of a translation, ``end`` included.
+    """
 
     scripts = ("beam-search/search.js", "beam-search/tree.js", "beam-search/drawing.js")
 
-    sentences: list[Sentence]  # the sentences
-    widest: int  # the widest beam
-    end: str  # the token that ends a sentence
-    max_steps: int  # the largest number of tokens to write, ``end`` included
+    sentences: list[Sentence]
+    widest: int
+    end: str
+    max_steps: int
 
     def best(self, sentence: Sentence, width: int, alpha: float) -> tuple[str, float]:
-        """Return the words and the log-probability found by ``course_lib``'s beam search.
+        """Return the best translation of ``course_lib``'s beam search and its log-probability.
 
-        ``alpha`` is the exponent of the length penalty; the words come without ``end``.
+        ``width`` is the number of beams, ``alpha`` the exponent of the length penalty. The words of
+        the translation are joined by spaces, without ``end``.
         """
         import torch
 
@@ -66,7 +80,7 @@ class BeamSearch(Figure):
         return " ".join(written), found.log_probability
 
     def table(self) -> str:
-        """Return the translation for each width, with and without a length penalty."""
+        """Return a table of the translations by width, with and without a length penalty."""
         rows = []
         for sentence in self.sentences:
             for width in range(1, self.widest + 1):

@@ -5,7 +5,7 @@ from course_book.figures.translator import Translator
 
 
 class BeamTranslator(Translator):
-    """A translator whose beam search is drawn."""
+    """Beam search over a typed sentence by the translator in the page, drawn as a tree."""
 
     scripts = (
         *(*SENTENCE_FORM, "beam-search/search.js", "beam-search/tree.js"),

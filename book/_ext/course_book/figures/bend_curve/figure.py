@@ -4,17 +4,21 @@ from course_book.figures.figure import Figure, html_table
 
 
 class BendCurve(Figure):
-    """A curve and the ReLU units."""
+    """A curve that the reader follows by dragging the bends of a sum of ReLU units.
+
+    ``x`` (ascending) and ``y`` are points of the curve. ``units`` has for each unit the place of
+    its bend and the slope that it adds there; ``bias`` is added to their sum.
+    """
 
     scripts = ("dragging/handle.js",)
 
-    x: list[float]  # Where the curve is given, ascending
-    y: list[float]  # its heights there
-    units: list[tuple[float, float]]  # Where each unit bends, and the slope that it adds there
-    bias: float  # a constant added to the sum of the units
+    x: list[float]
+    y: list[float]
+    units: list[tuple[float, float]]
+    bias: float
 
     def table(self) -> str:
-        """Return the curve and the sum of the units at a few places."""
+        """Return a table of the curve and the sum of the units at a few places."""
         rows = []
         for x, y in list(zip(self.x, self.y, strict=True))[:: max(1, len(self.x) // 8)]:
             total = self.bias + sum(slope * max(0.0, x - bend) for bend, slope in self.units)

@@ -4,7 +4,7 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class Example(Record):
-    """A translation and its references."""
+    """A candidate translation and its references, under the name by which it is chosen."""
 
     name: str
     candidate: str
@@ -12,14 +12,14 @@ class Example(Record):
 
 
 class BLEUCalculator(Figure):
-    """Examples to begin with; the reader writes others."""
+    """BLEU with all its counts, of an example or of text that the reader types."""
 
     scripts = ("bleu-calculator/bleu.js",)
 
     examples: list[Example]
 
     def table(self) -> str:
-        """Return the counts and the score of each example."""
+        """Return a table of the counts and the score of each example."""
         from course_lib.metrics.bleu import sentence_bleu
 
         rows = []

@@ -4,21 +4,29 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class Example(Record):
-    """A sequence, one letter a token."""
+    """A sequence of letters and its passage through the model.
 
-    source: str  # the sequence
-    context: list[float]  # the encoder's vector, numbers from -1 to 1
-    written: str  # the decoder's output; the right one is the source backwards
+    ``source`` is the sequence, a letter for each token; ``context`` the encoder's vector, numbers
+    from -1 to 1; ``written`` the decoder's output, which should be the source backwards.
+    """
+
+    source: str
+    context: list[float]
+    written: str
 
 
 class Bottleneck(Figure):
-    """Sequences by length."""
+    """Sequences of the chosen length, squeezed into a context vector of one size.
 
-    examples: list[list[Example]]  # for each length, from 1, some sequences
-    right: list[float]  # for each length the share of sequences written without a mistake
+    ``examples`` has some sequences for each length from 1 on; ``right`` has for each length the
+    share of sequences that the model writes without a mistake.
+    """
+
+    examples: list[list[Example]]
+    right: list[float]
 
     def table(self) -> str:
-        """Return an example for each length."""
+        """Return a table with an example for each length."""
         rows = [
             [str(length), group[0].source, group[0].written, f"{share:.0%}"]
             for length, (group, share) in enumerate(

@@ -4,14 +4,17 @@ from course_book.figures.figure import Figure, html_table
 
 
 class BPEMerges(Figure):
-    """One text after several numbers of merges."""
+    """The tokens of one text after the number of merges that the reader chooses.
 
-    merges: list[int]  # the numbers of merges, ascending
-    # for each of them the tokens; a space belongs to the token that it begins
+    ``merges`` are the numbers of merges, ascending; ``tokens`` has the text's tokens for each of
+    them, where a space belongs to the token that follows it.
+    """
+
+    merges: list[int]
     tokens: list[list[str]]
 
     def table(self) -> str:
-        """Return the tokens after each number of merges."""
+        """Return a table of the tokens after each number of merges."""
         rows = [
             [str(count), str(len(tokens)), "|".join(tokens)]
             for count, tokens in zip(self.merges, self.tokens, strict=True)

@@ -4,21 +4,29 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class Profile(Record):
-    """Measurements of one stack."""
+    """Measurements of an untrained stack with a certain number of layers, ``depth``.
 
-    sizes: list[float]  # sizes of the stream, ``depth + 1`` positive numbers
-    gradients: list[float]  # sizes of the gradients, ``depth`` positive numbers
+    ``sizes`` are the root mean squares of the vectors between the layers, from the embeddings to
+    the output (``depth + 1`` numbers); ``gradients`` are the norms of the gradients of each layer's
+    first feed-forward matrix (``depth`` numbers).
+    """
+
+    sizes: list[float]
+    gradients: list[float]
 
 
 class DepthProfiles(Figure):
-    """Measurements of stacks of several depths."""
+    """Curves of activations and gradients through stacks of the chosen depth.
 
-    depths: list[int]  # numbers of layers, ascending
-    # for ``plain``, ``residual``, ``post`` and ``pre``: a profile for each depth
+    ``depths`` are the numbers of layers to choose from, ascending. ``profiles`` has a profile for
+    each depth, by the way of stacking: ``plain``, ``residual``, ``post`` and ``pre``.
+    """
+
+    depths: list[int]
     profiles: dict[str, list[Profile]]
 
     def table(self) -> str:
-        """Return the first and the last measurement of each profile."""
+        """Return a table of the first and the last measurement of each profile."""
         rows = [
             [
                 f"{stacking}, {depth} layers",

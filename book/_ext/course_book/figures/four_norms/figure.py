@@ -4,13 +4,16 @@ from course_book.figures.figure import Figure, html_table
 
 
 class FourNorms(Figure):
-    """A vector to normalize."""
+    """Sliders for the entries of a vector, with LayerNorm, RMSNorm and two wrong norms of it.
 
-    entries: list[float]  # the vector at first
-    epsilon: float  # the constant that all four add
+    ``entries`` is the vector at first; ``epsilon`` is the constant that all four norms add.
+    """
+
+    entries: list[float]
+    epsilon: float
 
     def table(self) -> str:
-        """Return the vector and its four normalizations."""
+        """Return a table of the vector and its four normalizations."""
         import torch
 
         from course_lib.layers.normalization import layer_norm, rms_norm

@@ -5,15 +5,21 @@ from course_book.figures.script_lists import ATTENTION
 
 
 class Step(Record):
-    """One step of the model."""
+    """A step of the language model: the words that it has read, and the likeliest next words.
 
-    read: list[str]  # the text so far, its words
-    # the likeliest next words with their probabilities, best first
+    ``likeliest`` has each word with its probability, best first.
+    """
+
+    read: list[str]
     likeliest: list[tuple[str, float]]
 
 
 class GenerationSteps(Figure):
-    """A language model, and the text that it writes by itself."""
+    """A small language model that runs in the page; the reader chooses or draws each next word.
+
+    ``model`` is the id of the deferred data with the model; ``steps`` are those of the text that
+    always takes the likeliest word, for readers without scripts.
+    """
 
     scripts = ("engine/loading.js", "living-transformer/own-model.js")
     deferred = (
@@ -22,11 +28,11 @@ class GenerationSteps(Figure):
     )
     styles = ("living-transformer",)
 
-    model: str  # id of the deferred data with the model
-    steps: list[Step]  # the steps of its text
+    model: str
+    steps: list[Step]
 
     def table(self) -> str:
-        """Return the likeliest next words at each step."""
+        """Return a table of the likeliest next words at each step."""
         rows = [
             [
                 str(len(step.read)),

@@ -4,22 +4,36 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class GRUGates(Figure):
-    """A GRU that predicts after each word whether the verb is plural."""
+    """A small GRU that reads a sentence; the reader exchanges words and looks at its gates.
+
+    After each word it predicts whether the verb is plural.
+
+    Attributes:
+        words: The n words of the sentence.
+        swaps: For some of the words, the word that may replace it.
+        embedding: The vector of each word, ``(d_embedding,)``.
+        input_weight: ``(3 * d_hidden, d_embedding)``: rows for reset gate, update gate, candidate.
+        input_bias: ``(3 * d_hidden,)``.
+        hidden_weight: ``(3 * d_hidden, d_hidden)``, in the same order.
+        hidden_bias: ``(3 * d_hidden,)``.
+        output_weight: ``(d_hidden,)``, from the state to the logit of a plural verb.
+        output_bias: The bias of that logit.
+    """
 
     scripts = ("gru-gates/cell.js",)
 
-    words: list[str]  # the n words of a sentence
-    swaps: dict[str, str]  # for some words the word that may replace them
-    embedding: dict[str, list[float]]  # the vector of each word, ``d_embedding`` numbers
-    input_weight: Matrix  # ``(3 * d_hidden, d_embedding)``: reset, update, candidate
-    input_bias: list[float]  # ``(3 * d_hidden,)``
-    hidden_weight: Matrix  # ``(3 * d_hidden, d_hidden)``
-    hidden_bias: list[float]  # ``(3 * d_hidden,)``
-    output_weight: list[float]  # ``(d_hidden,)``, from the state to the logit of "plural"
-    output_bias: float  # its bias
+    words: list[str]
+    swaps: dict[str, str]
+    embedding: dict[str, list[float]]
+    input_weight: Matrix
+    input_bias: list[float]
+    hidden_weight: Matrix
+    hidden_bias: list[float]
+    output_weight: list[float]
+    output_bias: float
 
     def read(self) -> tuple[list[list[float]], list[float]]:
-        """Return update gates ``(n, d_hidden)`` and the probability of "plural" after each word."""
+        """Return the update gates, ``(n, d_hidden)``, and the n probabilities of a plural verb."""
         import torch
 
         from course_lib.layers.recurrent_cells import GRUCell
@@ -46,7 +60,7 @@ class GRUGates(Figure):
         return gates, plural
 
     def table(self) -> str:
-        """Return the update gates and the prediction after each word."""
+        """Return a table of the update gates and the prediction after each word."""
         gates, plural = self.read()
         units = [f"unit {unit + 1}" for unit in range(len(self.output_weight))]
         rows = [

@@ -4,22 +4,30 @@ from course_book.figures.figure import Figure, Record, html_table
 
 
 class CachedModel(Record):
-    """The sizes of a model that its cache depends on."""
+    """A model to choose, by the sizes that its cache depends on.
 
-    name: str  # its name in the list of models
-    num_layers: int  # layers with self-attention
-    kv_width: int  # width of a token's key, and of its value: heads of keys times width of a head
+    ``num_layers`` is the number of layers with self-attention, ``kv_width`` the width of a token's
+    key in a layer, all heads of keys together; its value has the same width.
+    """
+
+    name: str
+    num_layers: int
+    kv_width: int
 
 
 class KVCacheSteps(Figure):
-    """A text written step by step, and models that may write it."""
+    """A text written step by step, with the keys that are computed with a cache or without one.
 
-    words: list[str]  # the tokens of the text
-    prompt: int  # the number of given tokens, at least one; the others are written
-    models: list[CachedModel]  # the models to choose from
+    ``words`` are the tokens of the text, of which the first ``prompt`` (at least one) are given;
+    ``models`` are the models whose cache can be calculated.
+    """
+
+    words: list[str]
+    prompt: int
+    models: list[CachedModel]
 
     def table(self) -> str:
-        """Return the computed keys and the cached bytes of each step."""
+        """Return a table of the computed keys and the cached bytes of each step."""
         from course_lib.analysis.complexity import kv_cache_bytes
 
         model = self.models[0]

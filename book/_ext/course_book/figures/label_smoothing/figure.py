@@ -4,16 +4,20 @@ from course_book.figures.figure import Figure, html_table
 
 
 class LabelSmoothing(Figure):
-    """The initial settings, which the reader can change."""
+    """The loss of one word as a curve, with sliders that begin at these settings.
+
+    ``smoothing`` is the probability that is spread over all words (0 to 0.5), ``vocab_size`` the
+    number of words, ``lead`` the right word's logit minus that of every other word (0 to 16).
+    """
 
     scripts = ("dragging/handle.js",)
 
-    smoothing: float  # the share spread over all words, from 0 to 0.5
-    vocab_size: int  # number of words
-    lead: float  # how much larger the right word's logit is than each other logit, 0 to 16
+    smoothing: float
+    vocab_size: int
+    lead: float
 
     def table(self) -> str:
-        """Return the loss with and without smoothing for a few leads of the right word's logit."""
+        """Return a table of the loss, with smoothing and without, for a few values of ``lead``."""
         import torch
 
         from course_lib.training.losses import label_smoothed_cross_entropy

@@ -10,25 +10,45 @@ Alternative = tuple[str, float]
 
 
 class Token(Record):
-    """A token of the recorded text."""
+    """A token of the recorded text.
+
+    Attributes:
+        text: The token's characters.
+        written: Whether the model wrote it; otherwise it belongs to the prompt.
+        own: Its probability before it was read; 0 for the first token.
+        alternatives: The likeliest tokens in its place, best first.
+        lens: For the embedding and each layer, the next token that it makes likeliest.
+    """
 
     text: str
-    written: bool  # by the model; others are the prompt's
-    own: float  # its probability; 0 for the first one
-    alternatives: list[Alternative]  # the likeliest in its place, best first
-    lens: list[Alternative]  # after it, the likeliest next token by each layer
+    written: bool
+    own: float
+    alternatives: list[Alternative]
+    lens: list[Alternative]
 
 
 class RecordedHead(Record):
-    """The attention weights of one head over the recorded text."""
+    """The attention weights of a head, by its indices ``layer`` and ``head``.
+
+    ``rows`` has for each token the weights of all tokens up to it.
+    """
 
     layer: int
     head: int
-    rows: Matrix  # of each token, for each token up to it
+    rows: Matrix
 
 
 class LanguageModel(Figure):
-    """A recorded run, and the files that run the model."""
+    """SmolLM2, which the reader loads, lets write and takes apart; before that, a recorded run.
+
+    Attributes:
+        date: The day of the recorded run.
+        command: The command that recorded it.
+        name: Name of the model.
+        layers: Number of its layers.
+        tokens: The tokens of the recorded text.
+        heads: The recorded heads.
+    """
 
     scripts = (
         *("engine/loading.js", "llama/service.js", "language-model/source.js"),
@@ -38,14 +58,14 @@ class LanguageModel(Figure):
     wide = True
 
     date: str
-    command: str  # that made the record
-    name: str  # of the model
+    command: str
+    name: str
     layers: int
     tokens: list[Token]
     heads: list[RecordedHead]
 
     def table(self) -> str:
-        """Return each written token with its alternatives."""
+        """Return a table of each written token with its alternatives."""
         rows = [
             [
                 token.text,

@@ -5,7 +5,7 @@ from course_book.figures.script_lists import ATTENTION_DECODER
 
 
 class Shape(Record):
-    """A shape of a picture; the row and the column of its centre are in pixels."""
+    """A shape of a picture; ``row`` and ``column`` of its centre are in pixels."""
 
     kind: str
     color: str
@@ -15,7 +15,7 @@ class Shape(Record):
 
 
 class Scene(Record):
-    """A picture: its shapes, the true caption and the model's caption, in words."""
+    """A picture under its name; ``truth`` and ``written`` are the right and the model's caption."""
 
     name: str
     shapes: list[Shape]
@@ -24,22 +24,30 @@ class Scene(Record):
 
 
 class LivingCaptioner(Figure):
-    """A captioner, and pictures to begin with."""
+    """A model in the page that describes pictures of shapes, which the reader can change.
+
+    Attributes:
+        model: Id of the deferred data with the model.
+        side: Pixels along each side of a picture.
+        colors: Red, green and blue of each colour, from 0 to 1.
+        kinds: The kinds of shapes.
+        sizes: For each size the distance from a shape's centre to its edge, in pixels.
+        scenes: The pictures to begin with.
+    """
 
     scripts = ("engine/loading.js", "living-captioner/picture.js", "living-captioner/board.js")
     deferred = (*ATTENTION_DECODER, "engine/picture-encoder.js", "living-captioner/reader.js")
     styles = ("living-transformer", "living-decoder")
 
-    model: str  # id of the deferred data with the model
-    side: int  # pixels along each side of a picture
-    colors: dict[str, tuple[float, float, float]]  # red, green and blue of each colour, from 0 to 1
-    kinds: list[str]  # kinds of shapes
-    # for each size the distance from a shape's centre to its edge, in pixels
+    model: str
+    side: int
+    colors: dict[str, tuple[float, float, float]]
+    kinds: list[str]
     sizes: dict[str, float]
-    scenes: list[Scene]  # the pictures
+    scenes: list[Scene]
 
     def table(self) -> str:
-        """Return the true caption and the model's caption of each picture."""
+        """Return a table of the right caption and the model's caption of each picture."""
         return html_table(
             "The content of each picture, and the model's caption.",
             ["picture", "truth", "the model"],

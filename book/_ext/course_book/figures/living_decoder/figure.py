@@ -5,26 +5,38 @@ from course_book.figures.script_lists import ATTENTION_DECODER, SENTENCE_FORM
 
 
 class Example(Record):
-    """A source with its right target and the model's target, in words."""
+    """A source with its right target (``tgt``) and the model's (``written``), in words.
 
-    src: list[str]  # the source
-    tgt: list[str]  # the right target
-    written: list[str]  # the model's target
-    # pairs of positions: the source word of a target word, the target word
+    ``alignment`` has pairs of indices of a source word and a target word that belong together.
+    """
+
+    src: list[str]
+    tgt: list[str]
+    written: list[str]
     alignment: list[tuple[int, int]]
 
 
 class Task(Record):
-    """A task of one of the models."""
+    """A task, for which the figure has a model of its own.
 
-    name: str  # its name
-    ask: str  # the label of the field for a source
-    right: float  # share of unseen sources that the model gets right without a mistake
-    examples: list[Example]  # sources to pick from
+    Attributes:
+        name: Its name.
+        ask: The label of the field in which readers type a source.
+        right: The share of unseen sources that the model gets right without a mistake.
+        examples: Sources to pick from.
+    """
+
+    name: str
+    ask: str
+    right: float
+    examples: list[Example]
 
 
 class LivingDecoder(Figure):
-    """Models, and sources for them."""
+    """Recurrent decoders in the page, whose attention weights the reader can move by hand.
+
+    ``model`` is the id of the deferred data with a model for each of the ``tasks``, in this order.
+    """
 
     scripts = SENTENCE_FORM
     deferred = (
@@ -33,11 +45,11 @@ class LivingDecoder(Figure):
     )
     styles = ("living-transformer",)
 
-    model: str  # id of the deferred data with the models, one for each task, in this order
-    tasks: list[Task]  # the tasks
+    model: str
+    tasks: list[Task]
 
     def table(self) -> str:
-        """Return the model's target and the right target of each source."""
+        """Return a table of the model's target and the right target of each source."""
         rows = [
             [" ".join(e.src), task.name, " ".join(e.written), " ".join(e.tgt)]
             for task in self.tasks

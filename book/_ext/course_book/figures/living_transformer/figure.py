@@ -10,7 +10,7 @@ _WORKBENCH = (
 
 
 class LivingTransformer(Translator):
-    """A translator whose numbers are shown."""
+    """A translator in the page, whose every number the reader can look at, layer by layer."""
 
     scripts = (
         *(*SENTENCE_FORM, "living-transformer/own-model.js"),

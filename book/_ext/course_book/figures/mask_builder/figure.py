@@ -4,19 +4,28 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class MaskBuilder(Figure):
-    """A sentence and an attention layer of one head."""
+    """A mask whose cells the reader sets, and the leaks through attention layers with it.
+
+    Attributes:
+        words: The tokens of a sentence.
+        padding: The positions of padding, from 0.
+        x: The tokens' vectors, ``(tokens, width)``.
+        query: The matrix that makes queries of them, ``(width, width)``.
+        key: The matrix that makes keys.
+        value: The matrix that makes values.
+    """
 
     scripts = ("mask-builder/leak.js",)
 
-    words: list[str]  # the tokens
-    padding: list[int]  # the positions of padding, from 0
-    x: Matrix  # a vector for each token
-    query: Matrix  # a matrix as wide and as high as a vector
-    key: Matrix  # likewise
-    value: Matrix  # likewise
+    words: list[str]
+    padding: list[int]
+    x: Matrix
+    query: Matrix
+    key: Matrix
+    value: Matrix
 
     def table(self) -> str:
-        """Return the causal mask without padding."""
+        """Return a table of the right mask: causal, and without padding."""
         rows = [
             [word, *(str(int(s <= t and s not in self.padding)) for s in range(len(self.words)))]
             for t, word in enumerate(self.words)

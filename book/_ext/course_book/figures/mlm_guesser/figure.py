@@ -5,16 +5,22 @@ from course_book.figures.script_lists import ATTENTION, SENTENCE_FORM
 
 
 class GuessedSentence(Record):
-    """A sentence, and the guesses for each of its words when that word is hidden."""
+    """A sentence, and the guesses for each of its words when that word is hidden.
 
-    words: list[str]  # the sentence
-    clues: list[tuple[int, int]]  # pairs of positions: a word, and the word that decides its form
-    # for each model and word the likeliest words with their probabilities, best first
+    ``clues`` has pairs of positions of a word and of the word that decides its form. ``guesses``
+    has for each model and each word the likeliest words with their probabilities, best first.
+    """
+
+    words: list[str]
+    clues: list[tuple[int, int]]
     guesses: list[list[list[tuple[str, float]]]]
 
 
 class MLMGuesser(Figure):
-    """Two models and sentences."""
+    """A BERT and a causal model in the page, which guess the words that the reader hides.
+
+    ``model`` is the id of the deferred data with both models; ``models`` are their names.
+    """
 
     scripts = (*SENTENCE_FORM, "living-transformer/own-model.js")
     deferred = (
@@ -24,12 +30,12 @@ class MLMGuesser(Figure):
     )
     styles = ("living-transformer",)
 
-    model: str  # id of the deferred data with the models: a BERT, and a causal one
-    models: tuple[str, str]  # their names
-    sentences: list[GuessedSentence]  # sentences to begin with
+    model: str
+    models: tuple[str, str]
+    sentences: list[GuessedSentence]
 
     def table(self) -> str:
-        """Return the first guess of each model for each word, a table for each sentence."""
+        """Return a table for each sentence: each model's first guess for each word."""
         return "\n".join(
             html_table(
                 f"First guess for each word of \N{LEFT DOUBLE QUOTATION MARK}"

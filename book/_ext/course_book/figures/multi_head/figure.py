@@ -4,39 +4,60 @@ from course_book.figures.figure import Figure, Matrix, Record, html_table
 
 
 class Asked(Record):
-    """A question that a word of a sentence asks, and the votes of the heads."""
+    """A question that a word of a sentence asks, and the votes of the heads.
 
-    place: int  # position of the word that asks
-    question: int  # index of the question
-    answer: int  # position of the right answer
-    votes: Matrix  # for each head the numbers that it adds to the logits of the vocabulary
+    Attributes:
+        place: The position of the word that asks.
+        question: Index of the question.
+        answer: The position of the word that is the right answer.
+        votes: For each head the numbers that it adds to the logits, ``(heads, vocabulary)``.
+    """
+
+    place: int
+    question: int
+    answer: int
+    votes: Matrix
 
 
 class ReadSentence(Record):
-    """A sentence with its attention weights."""
+    """A sentence as the layer reads it.
 
-    words: list[str]  # its words
-    start: int  # position of the word that asks at first
-    weights: list[Matrix]  # for each head and word the weights of all words
-    asked: list[Asked]  # the questions of its words
+    Attributes:
+        words: Its n words.
+        start: The position of the word that asks at first.
+        weights: The attention weights, ``(heads, n, n)``.
+        asked: The questions that its words ask.
+    """
+
+    words: list[str]
+    start: int
+    weights: list[Matrix]
+    asked: list[Asked]
 
 
 class MultiHead(Figure):
-    """A layer of several heads, and the questions about sentences that its heads answer."""
+    """A trained attention layer that answers questions; the reader switches off its heads.
 
-    questions: list[str]  # the questions, in words
-    vocabulary: list[str]  # the words that can be an answer
-    base: Matrix  # for each question the logit of each word without any head
-    sentences: list[ReadSentence]  # the sentences
+    Attributes:
+        questions: The questions, in words.
+        vocabulary: The words that can be an answer.
+        base: The logit of each word without any head, ``(questions, vocabulary)``.
+        sentences: The sentences to choose from.
+    """
+
+    questions: list[str]
+    vocabulary: list[str]
+    base: Matrix
+    sentences: list[ReadSentence]
 
     def answer(self, asked: Asked, switched_off: int | None = None) -> str:
-        """Return the word with the largest logit, with one head switched off if it is given."""
+        """Return the layer's answer to a question, perhaps with the head ``switched_off``."""
         heads = [vote for head, vote in enumerate(asked.votes) if head != switched_off]
         logits = [sum(column) for column in zip(self.base[asked.question], *heads, strict=True)]
         return self.vocabulary[logits.index(max(logits))]
 
     def table(self) -> str:
-        """Return the answers to the first word that asks, with all heads and with each one off."""
+        """Return a table of answers to the first word that asks, by all heads and without each."""
         num_heads = len(self.sentences[0].weights)
         rows = [
             [

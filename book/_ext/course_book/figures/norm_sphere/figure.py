@@ -4,15 +4,18 @@ from course_book.figures.figure import Figure, html_table
 
 
 class NormSphere(Figure):
-    """A vector in space."""
+    """A vector in space that the reader drags, and where LayerNorm and RMSNorm put it.
+
+    ``entries`` is the vector at first; ``epsilon`` is the constant that both norms add.
+    """
 
     scripts = ("norm-sphere/view.js", "dragging/handle.js")
 
-    entries: tuple[float, float, float]  # the vector at first, three numbers
-    epsilon: float  # the constant added to the variance
+    entries: tuple[float, float, float]
+    epsilon: float
 
     def table(self) -> str:
-        """Return the vector, both steps of LayerNorm, and RMSNorm."""
+        """Return a table of the vector, both steps of its LayerNorm, and its RMSNorm."""
         import torch
 
         from course_lib.layers.normalization import layer_norm, rms_norm

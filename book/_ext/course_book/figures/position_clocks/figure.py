@@ -6,14 +6,18 @@ from course_book.figures.figure import Figure, html_table
 
 
 class PositionClocks(Figure):
-    """One clock for each pair of dimensions."""
+    """The sinusoidal vector of a position, drawn as clocks: one for each pair of dimensions.
 
-    d_model: int  # width of the position vectors, even
-    base: float  # the slowest clock takes almost ``2 pi base`` tokens a turn
-    length: int  # number of positions to choose from
+    ``d_model`` is the (even) width of the vectors, ``length`` the number of positions to choose
+    from. A turn of the fastest clock takes 2 pi positions, of the slowest almost ``2 pi base``.
+    """
+
+    d_model: int
+    base: float
+    length: int
 
     def table(self) -> str:
-        """Return the angles of the clocks at a few positions."""
+        """Return a table of the angles of the clocks at a few positions."""
         import torch
 
         from course_lib.layers.positional import position_angles

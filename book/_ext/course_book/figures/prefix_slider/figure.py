@@ -4,13 +4,16 @@ from course_book.figures.figure import Figure, html_table
 
 
 class PrefixSlider(Figure):
-    """A source followed by a target."""
+    """The causal mask of a text whose first tokens, up to a slider, see each other both ways.
 
-    words: list[str]  # the tokens of both
-    source: int  # the number of source tokens
+    ``words`` are the tokens of a source and a target; the first ``source`` of them are the source.
+    """
+
+    words: list[str]
+    source: int
 
     def table(self) -> str:
-        """Return the number of visible pairs and of training targets for each prefix."""
+        """Return a table of the numbers of visible pairs and training targets for each prefix."""
         from course_lib.layers.masks import causal_mask
 
         length, rows = len(self.words), []

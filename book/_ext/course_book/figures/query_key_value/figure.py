@@ -4,17 +4,25 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class QueryKeyValue(Figure):
-    """A sentence with its queries, keys and values."""
+    """A sentence whose words the reader points at to see their attention weights.
+
+    Attributes:
+        words: The n words.
+        query: The queries, ``(n, head_dim)``.
+        key: The keys, ``(n, head_dim)``.
+        value: The values, ``(n, value_dim)``; ``value_dim`` is at most 6.
+        head_dim: The width of a query.
+    """
 
     scripts = tuple(
         f"query-key-value/{part}.js" for part in ("attention", "bars", "arcs", "divisor")
     )
 
-    words: list[str]  # the n words of a sentence
-    query: Matrix  # a query for each word, ``(n, head_dim)``
-    key: Matrix  # a key for each word, ``(n, head_dim)``
-    value: Matrix  # a value for each word, ``(n, value_dim)``; ``value_dim`` is at most 6
-    head_dim: int  # entries of a query
+    words: list[str]
+    query: Matrix
+    key: Matrix
+    value: Matrix
+    head_dim: int
 
     def weights(self) -> list[list[float]]:
         """Return the attention weights, ``(n, n)``; rows sum to 1."""
@@ -30,7 +38,7 @@ class QueryKeyValue(Figure):
         return [[float(weight) for weight in row] for row in weights]
 
     def table(self) -> str:
-        """Return the attention weights."""
+        """Return a table of the attention weights."""
         rows = [
             [word, *(f"{weight:.2f}" for weight in row)]
             for word, row in zip(self.words, self.weights(), strict=True)

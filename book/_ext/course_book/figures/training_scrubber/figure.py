@@ -5,22 +5,31 @@ from course_book.figures.script_lists import ATTENTION
 
 
 class TrainingScrubber(Figure):
-    """A model that learns to write letters backwards."""
+    """A model that learns to write letters backwards, at the step of training that is chosen.
+
+    Attributes:
+        model: Id of the deferred data: a list of its parameters, one entry for each step.
+        steps: The steps, ascending.
+        letters: The letters that it reads and writes.
+        first: The token id of the first letter; the others follow.
+        sample: The letters that it reads at first, as many as it can.
+        written: Its output for the sample at each step.
+        weights: Its attention weights for the sample at each step, ``(written, read)`` each.
+    """
 
     scripts = ("engine/loading.js",)
     deferred = (*ATTENTION, "engine/attention-reader.js")
 
-    model: str  # id of the deferred data with its parameters at each step, as a list
-    steps: list[int]  # the steps, ascending
-    # the letters that it reads and writes; the id of a letter is its index plus ``first``
+    model: str
+    steps: list[int]
     letters: list[str]
-    first: int  # id of the first letter
-    sample: str  # the letters at first, as many as the model reads
-    written: list[str]  # the model's output for the sample at each step
-    weights: list[Matrix]  # its attention weights for the sample at each step
+    first: int
+    sample: str
+    written: list[str]
+    weights: list[Matrix]
 
     def table(self) -> str:
-        """Return the model's output at each step."""
+        """Return a table of the model's output for the sample at each step."""
         pairs = zip(self.steps, self.written, strict=True)
         return html_table(
             f"The model's output for {self.sample!r}; right is {self.sample[::-1]!r}.",

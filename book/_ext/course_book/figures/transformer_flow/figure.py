@@ -19,16 +19,21 @@ STAGES = {
 
 
 class TransformerFlow(Figure):
-    """Shapes measured on one batch."""
+    """The tensors of a Transformer, stage by stage, for the sizes that the reader chooses.
 
-    # ``batch``, ``src_len``, ``tgt_len``, ``d_model``, ``num_heads``, ``d_ff`` and
-    # ``tgt_vocab_size`` of the batch and the model; the figure starts with them
+    Attributes:
+        sizes: ``batch``, ``src_len``, ``tgt_len``, ``d_model``, ``num_heads``, ``d_ff`` and
+            ``tgt_vocab_size`` at first.
+        shapes: The shape of each stage's output, by a key of ``STAGES``.
+        weights: The shapes of the attention weights of the three stages that have some.
+    """
+
     sizes: dict[str, int]
-    shapes: dict[str, list[int]]  # for each stage the shape of its output
-    weights: dict[str, list[int]]  # for each of the three attentions the shape of its weights
+    shapes: dict[str, list[int]]
+    weights: dict[str, list[int]]
 
     def table(self) -> str:
-        """Return the stages and their shapes."""
+        """Return a table of the stages and their shapes."""
         rows = [
             [
                 words,

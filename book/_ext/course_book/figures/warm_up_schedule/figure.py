@@ -4,14 +4,18 @@ from course_book.figures.figure import Figure, html_table
 
 
 class WarmUpSchedule(Figure):
-    """The initial settings; their curve stays in view when the reader changes them."""
+    """The learning rate as a curve over the updates; sliders change these first settings.
 
-    d_model: int  # width of the model
-    warmup_steps: int  # the update with the largest learning rate
-    steps: int  # number of updates in view
+    ``d_model`` is the width of the model, ``warmup_steps`` the update with the largest learning
+    rate, ``steps`` the number of updates in view.
+    """
+
+    d_model: int
+    warmup_steps: int
+    steps: int
 
     def table(self) -> str:
-        """Return the learning rate of a few updates."""
+        """Return a table of the learning rate at a few updates."""
         from course_lib.training.schedules import inverse_sqrt
 
         peak = (self.d_model * self.warmup_steps) ** -0.5

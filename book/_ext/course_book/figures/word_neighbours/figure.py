@@ -4,15 +4,21 @@ from course_book.figures.figure import Figure, Matrix, html_table
 
 
 class WordNeighbours(Figure):
-    """Words and their vectors."""
+    """Words on a map; the reader presses one to see its nearest words by each kind of vector.
+
+    ``words`` are the n words; ``vectors`` has a vector for each of them, by the kind's name.
+    """
 
     scripts = ("word-neighbours/map.js",)
 
-    words: list[str]  # the n words
-    vectors: dict[str, Matrix]  # by the name of the method, a vector for each word
+    words: list[str]
+    vectors: dict[str, Matrix]
 
     def nearest(self, method: str, word: int, count: int) -> list[tuple[str, float]]:
-        """Return the nearest words of a word, by one method, with their cosines."""
+        """Return the ``count`` words nearest to the word with index ``word``, with their cosines.
+
+        ``method`` is a key of ``vectors``.
+        """
         import torch
 
         from course_lib.models.word2vec import nearest_neighbours
@@ -23,7 +29,7 @@ class WordNeighbours(Figure):
         return [(self.words[index], cosine) for index, cosine in found]
 
     def table(self) -> str:
-        """Return the three nearest words of each word."""
+        """Return a table of the three nearest words of each word."""
         rows = []
         for index, word in enumerate(self.words):
             near = (self.nearest(method, index, 3) for method in self.vectors)
