@@ -17,7 +17,7 @@ SHARED_SCRIPTS = ("elements.js", "arithmetic.js", "controls.js")
 
 
 def figure_assets() -> dict[str, Path]:
-    """Return the path of each script and style by its address under ``_static/figures``."""
+    """Return the file of each script and style, by its address under ``_static/figures``."""
     here = Path(__file__).parent
     files = [file for kind in ("js", "css") for file in here.rglob(f"*.{kind}")]
     return {file.relative_to(here).as_posix().replace("_", "-"): file for file in files}
@@ -58,7 +58,10 @@ def _load(
 
 
 def _with_digest(script: str) -> str:
-    """Return the address of a deferred script, with a digest against stale browser caches."""
+    """Return the address in the site of a deferred script, with a digest of its content.
+
+    The digest keeps browsers from using an older script that they have cached.
+    """
     digest = sha256(figure_assets()[script].read_bytes()).hexdigest()[:8]
     return f"_static/figures/{script}?v={digest}"
 

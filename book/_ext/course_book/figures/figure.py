@@ -46,7 +46,10 @@ class Figure(Record):
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table that scrolls sideways; the first cell of a row is its heading."""
+    """Return an HTML table that scrolls sideways, from plain texts.
+
+    ``heads`` are the headings of the columns; the first cell of each row is the row's heading.
+    """
     head = "".join(
         f'<th scope="col">{escape(text)}</th>' if text else "<td></td>" for text in heads
     )

@@ -34,11 +34,16 @@ DEFERRED = re.compile(
 
 
 class interactive_figure(nodes.General, nodes.Element):
-    """The figure with its caption. Attributes: figure, data, page, first, table, note, scripts."""
+    """An interactive figure, with its caption as children.
+
+    Attributes: ``figure`` (its name), ``data`` (id of its JSON), ``page`` (the other document that
+    shows the data, or empty), ``first`` (a suggested action); ``table`` and ``scripts`` (HTML) and
+    ``note`` are set once the data are found.
+    """
 
 
 class InteractiveDirective(SphinxDirective):
-    """A figure by name, with its caption as content; ``:try:`` suggests a first action."""
+    """Shows the figure that its argument names, with its content as caption."""
 
     required_arguments = 1
     has_content = True
@@ -66,7 +71,7 @@ class InteractiveDirective(SphinxDirective):
         return [node]
 
     def _page(self) -> str:
-        """Return the name of the document that shows the data; empty if it is this document."""
+        """Return the document that the option ``page`` names; empty without the option."""
         if "page" not in self.options:
             return ""
         page, file = self.env.relfn2path(f"{self.options['page']}.md")
@@ -79,12 +84,12 @@ class InteractiveDirective(SphinxDirective):
 
 
 class FillFigures(SphinxPostTransform):
-    """Find the data of each figure of a page, check them, and make a table of them."""
+    """Finds and checks the data of each figure, and makes the table for readers without scripts."""
 
     default_priority = 400  # after MyST-NB has chosen among a cell's outputs
 
     def run(self, **kwargs: Any) -> None:
-        """Fill every figure of the page."""
+        """Fill every figure of the page; report and remove those with missing or wrong data."""
         for node in list(self.document.findall(interactive_figure)):
             try:
                 data = FIGURES[node["figure"]].model_validate_json(self._find(node))
@@ -99,7 +104,11 @@ class FillFigures(SphinxPostTransform):
                 node.parent.remove(node)
 
     def _find(self, node: interactive_figure) -> str:
-        """Return a figure's JSON data; copy data of another page into this one as scripts."""
+        """Return the JSON that a code cell shows for a figure, on this page or on another one.
+
+        Data of another page, and the models that they name, are also put into the figure's
+        attribute ``scripts``, since the figure's script looks for them on this page.
+        """
         page, name = node["page"], node["data"]
         document = self.env.get_doctree(page) if page else self.document
         texts = [raw.astext() for raw in document.findall(nodes.raw)]
@@ -121,7 +130,10 @@ class FillFigures(SphinxPostTransform):
 
 
 def move_deferred(match: re.Match[str], site: Path) -> str:
-    """Write deferred data (a match of ``DEFERRED``) into a script; return HTML with its address."""
+    """Write deferred data into a script of the site, and return HTML with its address and size.
+
+    ``match`` is one of ``DEFERRED``, and ``site`` the folder of the built pages.
+    """
     name = match["name"]
     data = json.dumps(json.loads(match["json"]), separators=(",", ":"))
     script = f'(window.courseModels ??= {{}})["{name}"] = {data};\n'.encode("ascii")
@@ -134,13 +146,13 @@ def move_deferred(match: re.Match[str], site: Path) -> str:
 
 
 class MoveDeferred(SphinxPostTransform):
-    """Move deferred data out of the page."""
+    """Moves deferred data out of pages into scripts of the site."""
 
     default_priority = 410  # after MyST-NB has chosen among a cell's outputs
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        """Move every deferred script of the page."""
+        """Move the deferred data of the page."""
         site = Path(self.app.outdir)
         for raw in list(self.document.findall(nodes.raw)):
             if DEFERRED.search(raw.astext()):

@@ -21,7 +21,7 @@ STYLE = "plain-distinct-years"
 
 
 class DistinctYears(SortingStyle):
-    """Sorts by authors, years and titles; a letter follows each ambiguous year."""
+    """Sorts entries by authors, years and titles, and adds a letter to each ambiguous year."""
 
     def sort(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return the sorted entries; an entry whose year gets a letter is a changed copy."""
@@ -40,13 +40,13 @@ class DistinctYears(SortingStyle):
 
 
 class Style(PlainStyle):
-    """The style ``plain`` with distinct years."""
+    """Pybtex's style ``plain``, whose years have letters where they are ambiguous."""
 
     default_sorting_style = STYLE
 
 
 def _shown_authors(entry: Entry) -> str:
-    """Return the authors as a citation shows them, such as "Liu et al."."""
+    """Return an entry's authors as a citation shows them, such as "Liu et al."."""
     style = AuthorYearReferenceStyle()
     shown = style.person.author_or_editor_or_title(full=False)
     return shown.format_data({"entry": entry, "style": style}).render(Backend())

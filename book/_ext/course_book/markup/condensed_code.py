@@ -10,15 +10,21 @@ _CHECK = re.compile(r"_?(check|require)_?\w*")
 
 
 class CondensedCode(NamedTuple):
-    """A condensed definition."""
+    """A condensed definition of a function or class.
 
-    shown: str  # the signature, the first line of each docstring, and the code without checks
-    checks: str  # the checks of arguments, each at the margin; may be empty
-    has_contract: bool  # whether a docstring has more than one line
+    Attributes:
+        shown: The signature, the first line of each docstring, and the code without checks.
+        checks: The statements that check arguments, not indented; may be empty.
+        has_contract: Whether a docstring has more than one line.
+    """
+
+    shown: str
+    checks: str
+    has_contract: bool
 
 
 def condensed(code: str) -> CondensedCode:
-    """Condense a definition; code that is no Python, or defines nothing, stays as it is."""
+    """Condense the source of a definition; other code, Python or not, stays as it is."""
     lines = textwrap.dedent(code).splitlines()
     try:
         tree = ast.parse("\n".join(lines))
@@ -26,11 +32,8 @@ def condensed(code: str) -> CondensedCode:
         return CondensedCode(code, "", has_contract=False)
     definitions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     checks = [_lines(check) for definition in definitions for check in _checks(definition)]
-    contracts = [
-        _lines(definition.body[0])
-        for definition in definitions
-        if ast.get_docstring(definition) and len(_lines(definition.body[0])) > 1
-    ]
+    docstrings = (_lines(d.body[0]) for d in definitions if ast.get_docstring(d))
+    contracts = [docstring for docstring in docstrings if len(docstring) > 1]
     left_out = {number for check in checks for number in _with_comment(check, lines)}
     for contract in contracts:
         lines[contract.start] = f'{lines[contract.start].rstrip()}"""'

@@ -27,7 +27,7 @@ _BETWEEN_PARTS = re.compile(r'(?<=</span>)(?=<span class="base">)')
 
 
 def macros() -> dict[str, str]:
-    """Return the book's LaTeX macros: a class for each role, and the operators."""
+    """Return the book's LaTeX macros by name: colours of the roles, and operators."""
     return {f"\\{role}": f"\\htmlClass{{course-{role}}}{{#1}}" for role in ROLES} | {
         "\\softmax": "\\operatorname{softmax}",
         "\\Attention": "\\operatorname{Attention}",
@@ -39,8 +39,9 @@ def macros() -> dict[str, str]:
 
 
 def _start_server(folder: Path, timeout: float) -> "tuple[Popen[bytes], socket.socket]":
-    """Start KaTeX's server and connect to it as soon as it listens.
+    """Start KaTeX's server, and return its process and a connection to it.
 
+    The server's socket is a file in ``folder``; it must listen within ``timeout`` seconds.
     sphinxcontrib-katex's own function connects once the socket's file exists. On a busy machine the
     server does not listen yet, the build fails, and the server is left behind.
     """

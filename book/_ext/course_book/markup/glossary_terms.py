@@ -12,12 +12,12 @@ _MEANING = ": "
 
 
 class PortableGlossary(Glossary):
-    """Sphinx's glossary, whose meanings are indented."""
+    """Sphinx's directive ``glossary``, for entries whose meanings begin with a colon."""
 
     content: StringList
 
     def run(self) -> list[nodes.Node]:
-        """Return the letters and the glossary."""
+        """Return a paragraph of letters that link to the terms, and the glossary."""
         indented = [
             line.replace(_MEANING, " " * len(_MEANING), 1) if line.startswith(_MEANING) else line
             for line in self.content

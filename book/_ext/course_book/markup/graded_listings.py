@@ -16,8 +16,11 @@ _WITHHELD = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 def homework_of(pyobject: str, solutions: Path) -> Path | None:
     """Return the source of the first homework in which students write a function or class.
 
-    The homework names it as an exercise, or withholds ``course_lib``'s. ``pyobject`` is the option
-    of ``literalinclude``, such as ``MultiHeadAttention.forward``.
+    The homework names it as an exercise, or withholds ``course_lib``'s.
+
+    Args:
+        pyobject: The option of ``literalinclude``, such as ``MultiHeadAttention.forward``.
+        solutions: The folder of the sources.
     """
     name = pyobject.partition(".")[0]
     for source in sorted(solutions.glob("hw*.py")):
@@ -28,7 +31,7 @@ def homework_of(pyobject: str, solutions: Path) -> Path | None:
 
 
 def summary(pyobject: str, homework: Path) -> str:
-    """Return the summary of a folded listing, as HTML."""
+    """Return the HTML of a folded listing's summary, which names the homework (its source)."""
     name, number = escape(pyobject.partition(".")[0]), int(homework.name[2:4])
     return f"You write <code>{name}</code> yourself in homework {number}: show the library's"
 
@@ -36,7 +39,7 @@ def summary(pyobject: str, homework: Path) -> str:
 def fold_if_graded(
     listing: list[nodes.Node], pyobject: str, env: BuildEnvironment
 ) -> list[nodes.Node]:
-    """Return a listing, folded if students write its code."""
+    """Return a listing's nodes, folded if students write the code (``pyobject``) in a homework."""
     homework = homework_of(pyobject, Path(env.srcdir) / "solutions")
     if homework is None:
         return listing

@@ -18,12 +18,12 @@ _SERVICE = re.compile(r"\[(?:!\[)?Open in (\w+)(?:\]\([^)]*\))?\]\((https://[^)]
 
 
 class LinkHomework(SphinxTransform):
-    """Make each id of a released homework a download."""
+    """Makes each id of a released homework a link that downloads its notebook."""
 
     default_priority = 600
 
     def apply(self, **kwargs: Any) -> None:
-        """Link the ids of a page."""
+        """Link the ids of homework in a page."""
         linked: set[str] = set()
         for literal in list(self.document.findall(nodes.literal)):
             name = literal.astext()

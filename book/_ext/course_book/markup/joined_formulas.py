@@ -17,7 +17,7 @@ _GOING_ON = re.compile(r"^(?:\w+|[^\w\s]+)")  # ")," and the "th" of "n-th"
 
 
 class JoinFormulas(SphinxPostTransform):
-    """Join each formula with its neighbours that no space separates."""
+    """Puts each formula into one element with the letters and signs that touch it."""
 
     default_priority = 800
     formats = ("html",)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.directives.code import LiteralInclude
@@ -25,10 +24,10 @@ _LISTED = "course_listed_files"
 
 
 class CondensingInclude(LiteralInclude):
-    """``literalinclude`` with condensed definitions of the library."""
+    """Sphinx's directive ``literalinclude``, which condenses definitions of ``course_lib``."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the listing and its foot, folded if students write the code."""
+        """Return the listing and the links below it, folded if students write the code."""
         made: list[nodes.Node] = super().run()
         file = Path(self.env.relfn2path(self.arguments[0])[1]).relative_to(self.env.srcdir)
         if file.parts[0] != LIBRARY:
@@ -61,17 +60,15 @@ class CondensingInclude(LiteralInclude):
             yield element(start, *content, end="</details>")
 
     def _described(self, file: Path, pyobject: str) -> list[nodes.Node]:
-        """Return a definition's entry in the library's reference."""
+        """Return autodoc's description of the definition ``pyobject`` in a library's file."""
         module = _page_of(file).replace("/", ".")
         _, is_member, name = pyobject.rpartition(".")
         kind = "class" if name[0].isupper() else "method" if is_member else "function"
         described = [f".. auto{kind}:: {module}.{pyobject}", "   :no-index:"]
         described += ["   :members:"] * (kind == "class")
         lines = ["````{eval-rst}", *described, "````"]
-        container = nodes.container()
-        self.state.nested_parse(StringList(lines, source=self.env.docname), 0, container)
-        content = next(container.findall(addnodes.desc_content))
-        return list(content.children)
+        container = nodes.container("", *self.parse_text_to_nodes("\n".join(lines)))
+        return list(next(container.findall(addnodes.desc_content)).children)
 
 
 def _page_of(file: Path) -> str:
@@ -79,7 +76,10 @@ def _page_of(file: Path) -> str:
 
 
 def _file_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield a page for each file with a listing: the whole file, highlighted."""
+    """Yield (name, template's variables, template) of a page for each file with a listing.
+
+    The page shows the whole file, highlighted.
+    """
     listed = {file for data in app.env.metadata.values() for file in data.get(_LISTED, [])}
     highlighter = app.builder.highlighter  # type: ignore[attr-defined]  # of the HTML builder
     for file in sorted(listed):

@@ -27,7 +27,11 @@ FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 def chapter_notebook(chapter: Path, page: PageReferences, repository: str = "") -> NotebookNode:
     """Return a chapter as a notebook without outputs.
 
-    Its first cell installs the course from ``repository``, if it has a public address.
+    Args:
+        chapter: The chapter's source, MyST Markdown.
+        page: The targets of the chapter's roles and directives.
+        repository: Public address of the course, from which the first cells install it; if it is
+            empty, they name the course's folder.
     """
     cells = []
     in_solution = False

@@ -20,11 +20,7 @@ def _write_profile(app: Sphinx, config: Config) -> None:
 
 
 def set_environment(root: Path) -> None:
-    """Set the environment variables that kernels inherit.
-
-    Args:
-        root: The folder that holds ``course_lib``.
-    """
+    """Set the environment variables that kernels inherit; ``root`` is the project's folder."""
     if str(root) not in sys.path:  # our directives read course_lib, installed or not
         sys.path.insert(0, str(root))
     # The kernel "python3" is this Python, even if the home folder has a kernel of that name.

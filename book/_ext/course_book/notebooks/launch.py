@@ -18,7 +18,7 @@ BRANCH = "notebooks"
 def launch_links(
     services: Mapping[str, str], repository: str, notebook: str
 ) -> dict[str, tuple[str, str]]:
-    """Return the logo and the address of each service that can open a notebook.
+    """Return the logo's file and the address, by name, of each service that can open a notebook.
 
     Args:
         services: ``colab_url`` and ``jupyterhub_url`` (a hub with nbgitpuller); may be empty.
@@ -50,28 +50,17 @@ def _add_buttons(
         return
     repository = app.config.html_theme_options.get("repository_url", "")
     notebook = f"{pagename.rsplit('/', 1)[-1]}.ipynb"
+    links = launch_links(app.config.course_launch, repository, notebook)
     buttons = [
-        {
-            "type": "link",
-            "text": name,
-            "tooltip": f"Open this chapter on {name}",
-            "icon": f"_static/images/{logo}",
-            "url": url,
-        }
-        for name, (logo, url) in launch_links(
-            app.config.course_launch, repository, notebook
-        ).items()
-    ]
+        {"type": "link", "text": name, "tooltip": f"Open this chapter on {name}",
+         "icon": f"_static/images/{logo}", "url": url}
+        for name, (logo, url) in links.items()
+    ]  # fmt: skip
     if buttons:
         context["header_buttons"].append(
-            {
-                "type": "group",
-                "icon": "fas fa-rocket",
-                "label": "launch-buttons",
-                "tooltip": "Run this chapter elsewhere",
-                "buttons": buttons,
-            }
-        )
+            {"type": "group", "icon": "fas fa-rocket", "label": "launch-buttons",
+             "tooltip": "Run this chapter elsewhere", "buttons": buttons}
+        )  # fmt: skip
 
 
 def setup(app: Sphinx) -> None:

@@ -25,14 +25,14 @@ PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu", "transformers")
 
 
 def surroundings() -> list[str]:
-    """Return texts that all outputs depend on: the source of ``kernels``, and versions."""
+    """Return texts that all outputs depend on: the source of ``kernels``, versions of packages."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     environment = Path(kernels.__file__).read_text("utf-8")
     return [environment, f"python {platform.python_version()}", *versions]
 
 
 def output_folders(env: BuildEnvironment) -> dict[str, str]:
-    """Return the folder ``chapter-outputs/PAGE/DIGEST`` of each chapter, by its page."""
+    """Return the path ``chapter-outputs/PAGE/DIGEST`` of each chapter's cache, by its page."""
     folders: dict[str, str] = getattr(env, "course_output_folders", {})
     return folders
 
@@ -40,7 +40,10 @@ def output_folders(env: BuildEnvironment) -> dict[str, str]:
 def _set_folders(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Set each chapter's output folder; return the shown chapters whose folder has changed."""
+    """Set each chapter's cache folder; return the pages to read again, as their folder changed.
+
+    In a preview these are pages that it shows.
+    """
     root, caches = Path(app.srcdir), _caches(app)
     used, around = UsedFiles(root), surroundings()
     before = output_folders(env)
@@ -55,7 +58,7 @@ def _set_folders(
 
 
 def _chapters(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
-    """Yield each page with code cells, and their sources."""
+    """Yield each page with code cells, and the sources of these cells."""
     for page in sorted(env.found_docs):
         path = Path(env.doc2path(page))
         text = path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The text of a page's roles: titles, numbers, glued values and citations."""
+"""The text that a page's roles stand for: titles, numbers, glued values and citations."""
 
 import json
 import posixpath
@@ -22,7 +22,7 @@ _CODE_ROLES = ("class", "func", "meth", "mod", "attr", "data", "exc", "obj")
 
 
 class PageReferences:
-    """The targets of one page's roles and directives.
+    """Resolves the roles and included files of one page for its notebook.
 
     Args:
         env: Sphinx's environment, after all pages are read.
@@ -35,7 +35,7 @@ class PageReferences:
         self._values: dict[str, Any] | None = None
 
     def role(self, name: str, content: str) -> str:
-        """Return the Markdown for a role, such as ``cite:t``, with this content."""
+        """Return the Markdown that a role, such as ``cite:t``, with this content stands for."""
         match = _TARGET.match(content)
         text, target = (match["text"], match["target"]) if match else ("", content)
         known: dict[str, Callable[[str, str], str]] = {
@@ -55,13 +55,12 @@ class PageReferences:
     def included(self, file: str, options: dict[str, str]) -> str:
         """Return the condensed code of a ``literalinclude`` of a file, relative to the page."""
         path = self.env.relfn2path(file, self.docname)[1]
-        numbers = {"dedent": int(options["dedent"])} if options.get("dedent") else {}
-        flags = {"dedent": None} if options.get("dedent") == "" else {}
-        reader = LiteralIncludeReader(path, {**options, **numbers, **flags}, self.env.config)
+        numbers = {"dedent": int(options["dedent"])} if "dedent" in options else {}
+        reader = LiteralIncludeReader(path, {**options, **numbers}, self.env.config)
         return condensed(reader.read()[0]).shown
 
     def fold_summary(self, options: dict[str, str]) -> str:
-        """Return the summary of a folded ``literalinclude``, in HTML; empty if it isn't folded."""
+        """Return the HTML of a ``literalinclude``'s summary; empty if students don't write it."""
         pyobject = options.get("pyobject", "")
         homework = homework_of(pyobject, Path(self.env.srcdir) / "solutions")
         return summary(pyobject, homework) if homework else ""
@@ -71,7 +70,7 @@ class PageReferences:
         return str(self.env.domaindata["math"]["objects"][label][1])
 
     def references(self) -> list[str]:
-        """Return a line of Markdown for each cited publication."""
+        """Return a line of Markdown for each publication that was cited so far."""
         return [
             f"{self._named(key)}, *{_plain(self._entries[key].fields['title'])}*."
             f"{_address(self._entries[key])}"

@@ -30,7 +30,7 @@ _ROLE_MACRO = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")
 
 @dataclass
 class _Directive:
-    """The source of a directive."""
+    """A directive's parsed source; ``body`` are the lines of its content."""
 
     name: str
     argument: str
@@ -39,7 +39,7 @@ class _Directive:
 
 
 def plain_formula(formula: str) -> str:
-    """Return a formula without the book's macros and without the colours of roles."""
+    """Return a LaTeX formula with the book's macros expanded, without the colours of roles."""
     formula = _ROLE_MACRO.sub("", formula)
     for name, meaning in macros().items():
         if "#1" not in meaning:
@@ -49,7 +49,7 @@ def plain_formula(formula: str) -> str:
 
 
 def to_plain_markdown(text: str, page: PageReferences) -> str:
-    """Return MyST as plain Markdown, with a line ``+++`` where a new cell should begin."""
+    """Return a page's MyST as plain Markdown, with a line ``+++`` where a new cell should begin."""
     lines = list(_blocks(text.splitlines(), page))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
@@ -80,7 +80,10 @@ def _blocks(lines: Sequence[str], page: PageReferences) -> Iterator[str]:
 
 
 def _closing(lines: Sequence[str], start: int, fence: str) -> int:
-    """Return the index of the line that closes a fence; ``len(lines)`` if it stays open."""
+    """Return the index of the line that closes the fence opened at ``start``.
+
+    It is ``len(lines)`` if no line does.
+    """
     for position in range(start + 1, len(lines)):
         line = lines[position].strip()
         if line.startswith(fence) and set(line) == {fence[0]}:
@@ -175,7 +178,7 @@ def _figure(directive: _Directive, page: PageReferences) -> Iterator[str]:
 
 
 def _boundary(directive: _Directive, page: PageReferences) -> Iterator[str]:
-    """Yield an exercise or a solution with ``+++`` before and after it, as a cell of its own."""
+    """Yield ``+++`` where an exercise or a solution begins or ends, and a heading at its begin."""
     yield CELL_BREAK
     if directive.name == "exercise-start":
         title = " ".join(_inline([directive.argument], page))

@@ -12,24 +12,24 @@ from sphinx.environment import BuildEnvironment
 
 
 def previewed(app: Sphinx) -> str:
-    """Return the page of the preview; empty if the whole book is built."""
+    """Return the name of the previewed page; empty if the whole book is built."""
     page: str = app.config.course_preview
     return page
 
 
 def is_shown(app: Sphinx, page: str) -> bool:
-    """Return whether this build shows a page with its outputs."""
+    """Return whether this build runs and writes a page: in a preview only the previewed one."""
     return previewed(app) in ("", page)
 
 
 def execution_mode(app: Sphinx, page: str) -> str:
-    """Return myst-nb's execution mode for a page: the configured one, or "off"."""
+    """Return myst-nb's execution mode for a page: ``off`` after ``leave_unrun``, or the usual."""
     mode: str = app.config.nb_execution_mode
     return "off" if page in getattr(app, "course_unrun", ()) else mode
 
 
 def leave_unrun(app: Sphinx, pages: Iterable[str]) -> None:
-    """Turn off the execution of these pages before Sphinx reads them."""
+    """Make ``execution_mode`` return ``off`` for these pages; to call before they are read."""
     app.course_unrun = frozenset(pages)  # type: ignore[attr-defined]
 
 

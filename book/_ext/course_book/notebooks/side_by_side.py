@@ -43,7 +43,7 @@ class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
 
 
 def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
-    """Yield (page, client that runs it) for each chapter without cached outputs."""
+    """Yield (page, client that runs its notebook) for each of the pages without cached outputs."""
     folders = output_folders(env)
     paths = {page: Path(env.doc2path(page)) for page in folders.keys() & pages}
     texts = {page: path.read_text("utf-8") for page, path in paths.items()}

@@ -11,13 +11,13 @@ _PATH = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)+")
 
 
 class UsedFiles:
-    """Finds the files that code uses. Each file is read once.
+    """Finds the files of a project that a chapter's code uses; reads each file once.
 
     Args:
-        root: The folder that holds ``course_lib``.
+        root: The folder of the project, which holds ``course_lib``.
 
     Raises:
-        FileNotFoundError: It does not.
+        FileNotFoundError: It holds no ``course_lib``.
     """
 
     def __init__(self, root: Path) -> None:
@@ -27,11 +27,11 @@ class UsedFiles:
         self._imported: dict[Path, list[Path]] = {}
 
     def by(self, cells: Iterable[str]) -> set[Path]:
-        """Return the files used by a chapter with these code cells.
+        """Return the files used by a chapter, given the sources of its code cells.
 
         They are the project's modules that the cells import or name in a string, the modules that
-        these import in turn, other files beside them (styles, tables), and the files of each path
-        from the root in a string.
+        these import in turn, other files in their folders (styles, tables), and the files of each
+        path from the root that is a string in a cell.
         """
         found: set[Path] = set()
         waiting = [file for cell in cells for file in self._of_cell(cell)]
@@ -66,7 +66,10 @@ class UsedFiles:
         return self._imported[file]
 
     def _files_of(self, name: str) -> Iterator[Path]:
-        """Yield the files of a module and of its packages; none if it isn't the project's."""
+        """Yield a module's file and those of its packages, given its name.
+
+        Names that are not the project's have no files.
+        """
         path = self.root
         for part in name.split("."):
             path /= part
@@ -80,7 +83,10 @@ class UsedFiles:
 
 
 def imported_names(tree: ast.AST, package: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the full names that code imports, inside functions too."""
+    """Yield the full names that code imports, inside functions too.
+
+    ``package`` has the names of the package that relative imports start from.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -6,11 +6,14 @@ from sphinx.writers.html5 import HTML5Translator
 
 
 class html_element(nodes.General, nodes.TextElement):
-    """Content between two pieces of HTML. Attributes: start, end, and ``name`` to find it by."""
+    """Nodes between two pieces of HTML, the attributes ``start`` and ``end``.
+
+    The attribute ``name`` is for transforms that look for it.
+    """
 
 
 def element(start: str, *content: nodes.Node, end: str, name: str = "") -> html_element:
-    """Return content between two pieces of HTML."""
+    """Return nodes between two pieces of HTML, as one node with a name for transforms."""
     return html_element("", "", *content, start=start, end=f"{end}\n", name=name)
 
 

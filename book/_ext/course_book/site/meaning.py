@@ -1,8 +1,8 @@
 """Search by meaning: MiniLM in 8 bits and the sections' vectors, where its weights are installed.
 
-``js/search-meaning.js`` reads both files. A file is a header of JSON, its length before it in four
-bytes, and the numbers. A matrix has a scale for each row, as float32, then its rows as int8; a
-vector is float32 alone.
+``js/search-meaning.js`` reads both files. A file is the length of its header in four bytes, the
+header as JSON, and the numbers. A matrix has a scale for each row, as float32, then its rows as
+int8; a vector is float32 alone.
 """
 
 import hashlib
@@ -36,7 +36,10 @@ _LEFT_OUT = ("api-", "bibliography", "sentence-vectors", "status")
 
 
 def pack(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bytes:
-    """Return the bytes of a file with this header and these tensors, matrices in 8 bits."""
+    """Return the bytes of a file with this header and these named tensors, matrices in 8 bits.
+
+    The header also gets ``tensors``: for each name the tensor's first byte and its shape.
+    """
     places, parts, begin = {}, [], 0
     for name, tensor in tensors.items():
         if tensor.dim() == 2:
@@ -55,7 +58,7 @@ def pack(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def model_file(model: BertModel, tokenizer: WordPiece) -> bytes:
-    """Return MiniLM and its vocabulary as a file."""
+    """Return the bytes of the file with a model's weights and its tokenizer's vocabulary."""
     config = {"heads": model.config.num_heads, "eps": model.config.eps, "longest": LONGEST}
     tensors = {n: t for n, t in model.state_dict().items() if not n.startswith("pooler.")}
     return pack({"config": config, "vocabulary": tokenizer.vocabulary.tokens}, tensors)
@@ -63,7 +66,7 @@ def model_file(model: BertModel, tokenizer: WordPiece) -> bytes:
 
 @torch.no_grad()
 def encode_texts(texts: Sequence[str], model: BertModel, tokenizer: WordPiece) -> Tensor:
-    """Return a vector of length 1 for each text: ``(texts, d_model)``."""
+    """Return the sentence vectors of texts, of length 1: ``(texts, d_model)``."""
     cls, sep = tokenizer.vocabulary.encode(["[CLS]", "[SEP]"])
     rows = [torch.tensor([cls, *tokenizer.encode(t)[: LONGEST - 2], sep]) for t in texts]
     by_length = sorted(range(len(rows)), key=lambda i: len(rows[i]))
@@ -76,7 +79,7 @@ def encode_texts(texts: Sequence[str], model: BertModel, tokenizer: WordPiece) -
 
 
 def searched_sections(entries: Sequence[Entry]) -> dict[int, str]:
-    """Return the texts of the searched sections, by their indices in ``entries``."""
+    """Return the text to encode for each section that is searched, by its index in ``entries``."""
     return {
         place: f"{entry['of']}. {entry['title']}. {entry['text']}"
         for place, entry in enumerate(entries)
@@ -95,12 +98,15 @@ def find_minilm() -> Path | None:
 
 
 def load_minilm(folder: Path) -> tuple[BertModel, WordPiece]:
-    """Load the model in evaluation mode, and its tokenizer."""
+    """Load MiniLM (in evaluation mode) and its tokenizer from the folder of its weights."""
     return from_huggingface(folder, BertModel).eval(), read_tokenizer(folder)
 
 
 def _model_file(app: Sphinx) -> Path | None:
-    """Return the model's file in the site, written at the first call; None without weights."""
+    """Return the model's file in the site, written at the first call; None without a search.
+
+    There is none without installed weights, or in a book without the chapter ``PAGE``.
+    """
     folder = find_minilm()
     if folder is None or not is_site(app) or PAGE not in app.env.found_docs:
         return None

@@ -65,7 +65,7 @@ def _add_assets(app: Sphinx) -> None:
 def _fix_scripts(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
-    """Defer all scripts except the options; drop Sphinx's script that marks searched words."""
+    """Defer all scripts except ``documentation_options.js``; drop ``sphinx_highlight.js``."""
     context["script_files"][:] = [
         script
         for script in context["script_files"]

@@ -17,7 +17,7 @@ from sphinxcontrib.bibtex.transforms import node_text_transform
 
 
 class Entries:
-    """The terms and publications of the book as HTML, after all pages are read."""
+    """The glossary's terms and the bibliography's entries as HTML, after all pages are read."""
 
     def __init__(self, app: Sphinx) -> None:
         assert isinstance(app.builder, StandaloneHTMLBuilder)
@@ -32,7 +32,7 @@ class Entries:
         self._meanings: dict[str, dict[str, nodes.Element]] = {}
 
     def html(self, docname: str, label: str) -> str:
-        """Return the entry with this id on a page; empty if there is none."""
+        """Return the HTML of the entry with the id ``label`` on a page; empty if there is none."""
         entry: nodes.Element | None = None
         if publication := self.citations.get((docname, label)):
             # Not from its page: resolving that page again would write each entry twice.

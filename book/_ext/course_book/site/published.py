@@ -23,9 +23,10 @@ DESCRIPTION_LENGTH = 200
 
 
 def last_changes(root: Path) -> dict[str, str]:
-    """Return the day of the last commit of each file, such as ``2026-03-01``, by path.
+    """Return the day of the last commit of each file below ``root``, such as ``2026-03-01``.
 
-    Empty without git, and for a shallow clone, whose only commit seems to have changed every file.
+    The keys are paths from ``root``. There are none without git, and for a shallow clone, whose
+    only commit seems to have changed every file.
     """
     git = shutil.which("git")
 
@@ -47,7 +48,7 @@ def last_changes(root: Path) -> dict[str, str]:
 
 
 def description(document: nodes.document) -> str:
-    """Return a page's first paragraph, at most 200 characters, cut at a word."""
+    """Return a page's first paragraph as plain text, at most 200 characters, cut at a word."""
     for paragraph in document.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
             text = " ".join(paragraph.astext().split())
@@ -58,7 +59,11 @@ def description(document: nodes.document) -> str:
 
 
 def social_tags(*, title: str, text: str, address: str, site: str, base: str) -> str:
-    """Return the Open Graph tags of a page as HTML; ``base`` is the address of the book."""
+    """Return the Open Graph tags of a page as HTML.
+
+    ``title``, ``text`` and ``address`` are the page's; ``site`` and ``base`` are the title and the
+    address of the book.
+    """
     tags = {
         "og:type": "article",
         "og:site_name": site,
@@ -77,18 +82,9 @@ def social_tags(*, title: str, text: str, address: str, site: str, base: str) ->
 
 
 def feedback_address(repository: str, page: str) -> str:
-    """Return the address of a new issue that names the page; empty without a repository."""
-    if not repository:
-        return ""
+    """Return the address in a repository at which a new issue names the page."""
     query = urlencode({"title": f"On the page {page}", "body": "What is wrong or unclear? Where?"})
-    return f"{repository.rstrip('/').removesuffix('.git')}/issues/new?{query}"
-
-
-def edit_address(repository: str, branch: str, page: str) -> str:
-    """Return the address at which the page's source is edited; empty without a repository."""
-    if not repository:
-        return ""
-    return f"{repository.rstrip('/').removesuffix('.git')}/edit/{branch}/{page}.md"
+    return f"{repository}/issues/new?{query}"
 
 
 def bibtex_entry(
@@ -124,11 +120,10 @@ def _add_to_page(
         return
     context["course_last_change"] = _day(app, pagename)
     options = app.config.html_theme_options
-    repository = options.get("repository_url", "")
-    context["course_feedback"] = feedback_address(repository, pagename)
-    context["course_edit"] = edit_address(
-        repository, options.get("repository_branch", "main"), pagename
-    )
+    if repository := options.get("repository_url", "").rstrip("/").removesuffix(".git"):
+        branch = options.get("repository_branch", "main")
+        context["course_feedback"] = feedback_address(repository, pagename)
+        context["course_edit"] = f"{repository}/edit/{branch}/{pagename}.md"
     text, base = description(doctree), app.config.html_baseurl
     tags = [f'<meta name="description" content="{escape(text)}" />'] if text else []
     title, site = app.env.titles[pagename].astext(), app.config.html_title

@@ -14,7 +14,10 @@ from sphinx.config import Config
 
 
 def digest_of_files(files: Iterable[Path], root: Path, extra: Iterable[str] = ()) -> str:
-    """Return 16 hexadecimal digits for files, named relative to ``root``, and further strings."""
+    """Return 16 hexadecimal digits that depend on files' names and contents and on other strings.
+
+    Names are relative to ``root``.
+    """
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(f"{file.relative_to(root).as_posix()}\0".encode())

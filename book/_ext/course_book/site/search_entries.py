@@ -53,7 +53,14 @@ Place = tuple[str, str]
 
 
 class Reader:
-    """Reads the search entries of one page; ``terms`` maps a place to the terms that link to it."""
+    """Reads the search entries of one page.
+
+    Args:
+        builder: The HTML builder.
+        docname: The page.
+        document: The page's nodes.
+        terms: For each place the glossary's terms whose meaning links to it.
+    """
 
     def __init__(
         self,
@@ -71,7 +78,7 @@ class Reader:
         self._chapter = _plain(first.next_node(nodes.title)) if first else ""
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the entries in the order of the page."""
+        """Yield the page's entries, in order."""
         for node in self._document.findall():
             if isinstance(node, nodes.section) and isinstance(node.children[0], nodes.title):
                 title, *parts = node.children
@@ -113,7 +120,10 @@ class Reader:
 
 
 def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield (place, term) for each link to a place in the meaning of a glossary term."""
+    """Yield (place, term) for each link to a place in the meaning of a glossary term.
+
+    ``labels`` are those of Sphinx's standard domain.
+    """
     for item in document.findall(nodes.definition_list_item):
         for term in item.findall(nodes.term):
             for reference in item.children[-1].findall(addnodes.pending_xref):
@@ -125,7 +135,10 @@ def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tup
 
 
 def _name_targets(document: nodes.document, labels: dict[str, Any], titles: dict[str, str]) -> None:
-    """Give each link without a text of its own the title of its target, as readers see it."""
+    """Give each link without a text of its own the title of its target, as readers see it.
+
+    ``labels`` are those of Sphinx's standard domain, ``titles`` the titles of pages.
+    """
     for link in document.findall(addnodes.pending_xref):
         target = link["reftarget"]
         if link.get("refexplicit"):
@@ -138,7 +151,7 @@ def _name_targets(document: nodes.document, labels: dict[str, Any], titles: dict
 
 
 def _plain(node: nodes.Node) -> str:
-    """Return the words of a node, without drawings and parts that are entries of their own."""
+    """Return the words of a node, without code, drawings, and parts with entries of their own."""
     if isinstance(node, _LEFT_OUT) or getattr(node, "tagname", "").startswith("diagram_"):
         return ""
     if isinstance(node, nodes.container) and node.get("literal_block"):  # a listing's caption

@@ -31,11 +31,9 @@ _ARGUMENTS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def read_style(static: Path, name: str) -> str:
-    """Return a stylesheet of ``_static``, with addresses of fonts relative to that folder.
+    """Return the text of a stylesheet in the folder ``static``, with fonts' addresses from there.
 
-    Args:
-        static: The folder ``_static`` of the site.
-        name: Path of the file, or a pattern; the newest file that matches is read.
+    ``name`` is the path of the file, or a pattern, of which the newest file is read.
 
     Raises:
         FileNotFoundError: No file matches.
@@ -48,13 +46,10 @@ def read_style(static: Path, name: str) -> str:
 
 
 def used_rules(stylesheet: str, words: Set[str]) -> str:
-    """Return a stylesheet without selectors that name a class or an id outside ``words``.
+    """Return CSS without selectors that name a class or an id outside ``words``.
 
-    Names within ``:not()``, ``:is()`` and the like don't count.
-
-    Args:
-        stylesheet: CSS.
-        words: The words of all pages and scripts, among them each class and id in use.
+    Names within ``:not()``, ``:is()`` and the like don't count. ``words`` are those of all pages
+    and scripts, among them each class and id in use.
     """
     rules = tinycss2.parse_stylesheet(stylesheet, skip_comments=True, skip_whitespace=True)
     return "".join(_used(rules, words))

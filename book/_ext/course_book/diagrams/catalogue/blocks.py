@@ -29,16 +29,16 @@ class Column:
     """A column of a sketch, built upwards.
 
     Attributes:
-        sketch: The sketch.
+        sketch: The sketch that gets its boxes and wires.
         name: Prefix of the ids of its boxes.
-        column: The column of the sketch.
-        row: The row of the next box.
-        columns: The number of columns that it fills.
+        column: Index of its column in the sketch.
+        row: Index of the row of the next box.
+        columns: The number of columns that its boxes fill.
         role: The colour of its boxes and wires.
-        bypass: The side of its residual connections.
-        norm_position: The place of the norms in its sublayers.
+        bypass: The side on which its residual connections run.
+        norm_position: Whether norms stand before sublayers or after their sums.
         top: Id of the last box.
-        norm_fields: The label, the links and the like of its norms.
+        norm_fields: Further fields of the boxes of its norms.
     """
 
     sketch: Sketch
@@ -55,9 +55,9 @@ class Column:
     )
 
     def put(self, part: str, text: str = "", *, wired: bool = True, **fields: Any) -> str:
-        """Put a box on top, with a wire from the box below, and return its id.
+        """Put a box on top, with a wire from the box below if ``wired``, and return its id.
 
-        ``part`` is the suffix of the id, ``fields`` are further fields of the box.
+        ``part`` is the suffix of the id, ``text`` the label; ``fields`` are others of ``Box``.
         """
         box = self._box(part, text, self.row, **fields)
         if self.top and wired:
@@ -72,30 +72,34 @@ class Column:
         return self.sketch.boxes[-1].id
 
     def wire(self, source: str, target: str, **fields: Any) -> None:
-        """Add a wire in the column's colour."""
+        """Add a wire between two boxes, given their ids, in the column's colour."""
         self.sketch.wire(source, target, **{"role": self.role} | fields)
 
     def embedding(self, text: str) -> None:
-        """Put tokens, their embedding and their positions on top."""
+        """Put a text for the tokens, their embedding and their positions on top."""
         self.put("tokens", text, kind="data")
         self.put("embedding", "Embedding", about=EMBEDDING)
         self.put("positions", "+ positions", kind="norm", about=POSITIONS)
 
     def norm(self, part: str) -> str:
-        """Put a norm on top, and return its id."""
+        """Put a norm on top, with ``part`` as suffix of its id, and return its id."""
         return self.put(part, kind="norm", **self.norm_fields)
 
     def fork(self, part: str, above: float) -> str:
-        """Split the wire in the gap above the last box, and return the junction's id."""
+        """Put a junction in the gap above the last box, and return its id.
+
+        ``above`` is its height in the gap, from 0 to 1.
+        """
         junction = self._box(part, "", self.row - 1 + above, kind="junction")
         self.wire(self.top, junction)
         self.top = junction
         return junction
 
     def sublayer(self, part: str, text: str, *, ports: str = "", **fields: Any) -> str:
-        """Put a sublayer with its norm and its residual on top, and return its box's id.
+        """Put a sublayer with its norm and its residual on top, and return the id of its box.
 
-        ``ports`` are the ports of an attention that the column leads to: ``VKQ`` or ``Q``.
+        ``part`` is part of the ids, ``text`` the label. For attention ``ports`` are the inputs that
+        come from the column: ``VKQ``, or ``Q`` where keys and values come from elsewhere.
         """
         fork = self.fork(f"{part}-fork", 0.5)
         if self.norm_position == "pre":
@@ -126,6 +130,6 @@ class Column:
             self.wire(junction, target, leave=side, enter_at=place, role=PORT_ROLES[letter])
 
     def names(self, start: int = 0) -> list[str]:
-        """Return the ids of its boxes from the ``start``-th on."""
+        """Return the ids of the column's boxes from the ``start``-th on, upwards."""
         own = [box.id for box in self.sketch.boxes if box.id.startswith(f"{self.name}-")]
         return own[start:]

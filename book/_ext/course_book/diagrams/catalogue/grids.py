@@ -6,13 +6,16 @@ from course_book.diagrams.parts import Role
 from course_book.diagrams.sketch import Sketch, diagram
 
 Marked = Callable[[int, int], bool]
-"""Whether a cell is filled, by its line and its place in the line."""
+"""Whether a cell is filled, by the index of its line from above and its index in the line."""
 
 
 def _grid(
     sketch: Sketch, name: str, text: str, column: int, size: int, role: Role, marked: Marked
 ) -> None:
-    """Add a square of cells with words above it, a tensor for each line, the first line on top."""
+    """Add a square of ``size`` by ``size`` cells, a tensor for each line, with a text above it.
+
+    ``name`` is the prefix of the ids.
+    """
     for line in range(size):
         cells = (cell for cell in range(size) if marked(line, cell))
         sketch.tensor(f"{name}-{line}", size - line, column, role, size, *cells)

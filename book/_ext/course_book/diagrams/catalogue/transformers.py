@@ -99,9 +99,7 @@ def decoder_only(sketch: Sketch) -> None:
     model runs again.
     """
     model = Column(sketch=sketch, name="model", column=0, role="decoder")
-    model.put("tokens", "tokens so far", kind="data")
-    model.put("embedding", "Embedding", about=EMBEDDING)
-    model.put("positions", "+ positions", kind="norm", about=POSITIONS)
+    model.embedding("tokens so far")
     model.sublayer("attention", MASKED, ports="VKQ", about=SELF_ATTENTION)
     model.sublayer("feed-forward", "Feed-forward", about=FEED_FORWARD)
     sketch.frame(*model.names(3), role="decoder", label="N×")
@@ -211,8 +209,7 @@ def sentence_encoders(sketch: Sketch, is_cross: bool) -> None:
         sketch.data("score", "score of the pair", 4, 0, "prediction", columns=3)
         for name in places:
             sketch.wire(name, "encoder", "encoder")
-        sketch.wire("encoder", "pooling", "encoder")
-        sketch.wire("pooling", "linear", "encoder")
+        sketch.path("encoder", "encoder", "pooling", "linear")
         sketch.wire("linear", "score", "prediction")
         return
     sketch.box("cosine", "cosine of the two", 4, 0, "prediction", columns=3)
