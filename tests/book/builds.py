@@ -1,6 +1,6 @@
 """Builds of small books, forked from a process that has imported Sphinx and the extension.
 
-The imports take as long as a build of two pages. Each build has its own session and log.
+The imports take as long as a build of two pages. Each build leads a process group of its own.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ class Build:
     Args:
         program: ``sphinx`` or ``jupyter-book``.
         arguments: The arguments of its command line.
-        folder: Its working directory.
+        folder: The working directory.
     """
 
     def __init__(self, program: str, *arguments: str, folder: Path) -> None:
@@ -37,12 +37,12 @@ class Build:
 
     @property
     def pid(self) -> int:
-        """Its process, which leads a group of its own."""
+        """The id of the build's process, and of the group of all its processes."""
         assert self._process.pid is not None
         return self._process.pid
 
     def wait(self) -> tuple[int, str]:
-        """Return the exit status, negative for a signal, and the log."""
+        """Return the exit status, negative for a signal, and the output, once the build ends."""
         self._process.join(timeout=1800)
         status = self._process.exitcode
         assert status is not None, "the build does not end"
@@ -53,9 +53,16 @@ class Build:
         return status, log
 
 
-def build(program: str, *arguments: str, folder: Path) -> tuple[int, str]:
-    """Run a build to its end; see ``Build``."""
-    return Build(program, *arguments, folder=folder).wait()
+def start_sphinx(*arguments: str, folder: Path, **options: object) -> Build:
+    """Start Sphinx with this extension in a folder without ``conf.py``.
+
+    ``options`` are options of the configuration.
+    """
+    extensions = "myst_nb,sphinxcontrib.katex,course_book"
+    given = {"extensions": extensions, "html_math_renderer": "katex", "katex_prerender": 1}
+    settings = (given | options).items()
+    flags = [part for name, value in settings for part in ("-D", f"{name}={value}")]
+    return Build("sphinx", "-C", *flags, *arguments, folder=folder)
 
 
 def _run(program: str, arguments: tuple[str, ...], folder: Path, log: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from bs4 import BeautifulSoup
 
 from tests.book.small_book import BASE, REPOSITORY, build_small_book
 
@@ -27,7 +28,7 @@ BUILD = [
 
 
 def is_up_to_date() -> bool:
-    """Return whether the book is up to date, as make sees it."""
+    """Return whether the built book is newer than all its sources, as make sees it."""
     index = (SITE / "index.html").relative_to(ROOT)
     command = ["make", "--question", f"VENV={Path(sys.prefix)}", str(index)]
     inner = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
@@ -36,7 +37,7 @@ def is_up_to_date() -> bool:
 
 @pytest.fixture(scope="session")
 def site() -> Path:
-    """The built book; the first process that asks builds it if it is out of date."""
+    """The folder of the built book; the first test process builds the book if it is out of date."""
     if is_up_to_date():
         return SITE
     (ROOT / "build").mkdir(exist_ok=True)
@@ -62,7 +63,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on this machine, and yield the address."""
+    """Serve a folder over http on this machine during the block, and yield the address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -97,15 +98,30 @@ def small_served(published: Path) -> Iterator[str]:
 
 
 class Built(NamedTuple):
-    """The index page of a tiny book, the warnings of its build, and the folder of its pages."""
+    """A built tiny book: its index page, the warnings of the build, and the folder of all pages."""
 
     html: str
     warnings: str
     folder: Path
 
+    @property
+    def page(self) -> BeautifulSoup:
+        """The parsed index page."""
+        return BeautifulSoup(self.html, "lxml")
 
-def build_tiny_book(folder: Path, text: str, left_out: Sequence[str] = (), **others: str) -> Built:
-    """Build a book of one page or more with this extension alone, except some pages."""
+
+def build_tiny_book(
+    folder: Path, text: str, left_out: Sequence[str] = (), *, warns: bool = False, **others: str
+) -> Built:
+    """Build a book with this extension and Sphinx's own theme.
+
+    Args:
+        folder: The folder for the sources, in ``source``, and for the pages.
+        text: The Markdown of the index page.
+        left_out: Patterns of files that are no pages.
+        warns: Whether the build may have warnings.
+        others: The Markdown of further pages, by name.
+    """
     from sphinx.application import Sphinx
     from sphinx.util.console import strip_colors
     from sphinx.util.docutils import docutils_namespace
@@ -132,10 +148,11 @@ def build_tiny_book(folder: Path, text: str, left_out: Sequence[str] = (), **oth
         folders = (source, None, out / "html", out / "doctrees", "html")
         Sphinx(*folders, confoverrides=options, status=StringIO(), warning=warnings).build()
     html = (out / "html" / "index.html").read_text()
+    assert warns or not warnings.getvalue()
     return Built(html, strip_colors(warnings.getvalue()), out / "html")
 
 
 @pytest.fixture
 def build_page(tmp_path: Path) -> Callable[..., Built]:
-    """A function that builds a tiny book in the folder of the test."""
+    """The function ``build_tiny_book`` for the temporary folder of the test."""
     return partial(build_tiny_book, tmp_path)

@@ -1,4 +1,4 @@
-"""The book's pages, from its table of contents; a fork may have fewer."""
+"""The names of the book's pages, from its table of contents; a fork's book may have fewer."""
 
 from functools import cache
 from pathlib import Path
@@ -16,10 +16,18 @@ def book_pages() -> tuple[str, ...]:
     return tuple(contents.book_pages(ROOT))
 
 
-def in_book(page: str) -> pytest.MarkDecorator:
-    """Return a mark that skips a test if the book has no such page, as in a fork.
+@cache
+def pages_with_code() -> tuple[str, ...]:
+    """Return the names of the pages that the build runs as notebooks."""
+    texts = {name: (ROOT / "book" / f"{name}.md").read_text("utf-8") for name in book_pages()}
+    return tuple(name for name, text in texts.items() if "kernelspec:" in text)
 
-    Args:
-        page: The page's name, such as ``bleu``.
-    """
+
+def chapters() -> list[str]:
+    """Return the names of the chapters, without pages such as the glossary."""
+    return contents.chapters((ROOT / "_toc.yml").read_text("utf-8"))
+
+
+def in_book(page: str) -> pytest.MarkDecorator:
+    """Return a mark that skips a test if the book has no page of this name, as in a fork."""
     return pytest.mark.skipif(page not in book_pages(), reason=f"{page} is not in _toc.yml")

@@ -1,7 +1,6 @@
 """The figures that run a model in the page: how to open and start them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +17,21 @@ PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 800}, "reduced_mot
 
 @dataclass(frozen=True)
 class LivingFigure:
-    """A figure that runs a model."""
+    """A figure that runs a model in the page.
+
+    Attributes:
+        page: Name of the page with the figure.
+        start: The name of the button that loads the model, or the beginning of the name.
+        shown: Selector of an element that appears once the model has run.
+        parts: Parts of the addresses of the figure's files.
+        data: Id of the figure's JSON; empty if it is all JSON of the page.
+    """
 
     page: str
-    start: str  # the name of the button that loads the model, or its beginning
-    shown: str  # an element that appears once the model has run
-    parts: tuple[str, ...] = ("/figures/living", "/engine/")  # parts of the addresses of its files
-    data: str = ""  # id of its data; empty for all JSON of the page
+    start: str
+    shown: str
+    parts: tuple[str, ...] = ("/figures/living", "/engine/")
+    data: str = ""
 
 
 FIGURES = {
@@ -51,7 +58,7 @@ FIGURES = {
 
 
 def figure_of(page: Page, name: str) -> Locator:
-    """Return the figure of this name in a page."""
+    """Return the figure with this name in a page."""
     return page.locator(f"[data-course-figure={name}]")
 
 
@@ -65,16 +72,15 @@ def start(page: Page, name: str) -> Locator:
     return figure
 
 
-@contextmanager
-def opened_for(browser: Browser, book: str, name: str, **options: Any) -> Iterator[Watched]:
-    """Open the page of a figure, at the address of a site; the console must stay clean."""
-    with opened(browser, f"{book}/book/{FIGURES[name].page}.html", **options) as watched:
-        yield watched
-    assert watched.problems == []
+def opened_for(
+    browser: Browser, book: str, name: str, **options: Any
+) -> AbstractContextManager[Watched]:
+    """Open the page with the figure ``name``, of the site with the address ``book``."""
+    return opened(browser, f"{book}/book/{FIGURES[name].page}.html", **options)
 
 
 def assert_little_is_loaded(watched: Watched, name: str) -> None:
-    """Check that a figure adds few bytes to a page's first load, and no model."""
+    """Check that the figure ``name`` adds few bytes to a page's first load, and no model."""
     figure = FIGURES[name]
     own = sum(n for url, n in watched.weights.items() if any(part in url for part in figure.parts))
     which = f"script[type='application/json']{figure.data and f'#{figure.data}'}"

@@ -14,6 +14,7 @@ depends_on_small_book = pytest.mark.depends_on(
 )
 BASE = "https://course.example.org/book-site"
 REPOSITORY = "https://github.com/some-school/the-course"
+# begins a page whose code is run
 WITH_CODE = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}
@@ -95,13 +96,13 @@ Which numbers are even?
 def write_small_book(
     folder: Path, *, base: str = "", repository: str = "", **services: str
 ) -> None:
-    """Write the book, whose code is not run, into a new folder.
+    """Write the sources of the small book, whose code is not run, into a new folder.
 
     Args:
         folder: The folder.
-        base: Address of the site.
-        repository: Address of the repository.
-        services: Addresses of ``launch_buttons``.
+        base: Address of the published site; empty for none.
+        repository: Address of the repository; empty for none.
+        services: Addresses of ``launch_buttons``, such as ``colab_url``.
     """
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["html"]["baseurl"] = base
@@ -122,12 +123,15 @@ def write_small_book(
 
 
 def run_jupyter_book(folder: Path, *options: str) -> tuple[int, str]:
-    """Build the book of a folder with warnings as errors; return the status and the log."""
-    return builds.build("jupyter-book", "build", ".", "-W", "-n", *options, folder=folder)
+    """Build the book of a folder with warnings as errors; return the exit status and the output."""
+    return builds.Build("jupyter-book", "build", ".", "-W", "-n", *options, folder=folder).wait()
 
 
 def build_small_book(folder: Path, **published: str) -> Path:
-    """Write and build the book, and return the folder of its pages; see ``write_small_book``."""
+    """Write and build the small book, and return the folder of its pages.
+
+    ``published`` are arguments of ``write_small_book``.
+    """
     write_small_book(folder, **published)
     status, log = run_jupyter_book(folder)
     assert status == 0, log[-5000:]

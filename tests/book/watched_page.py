@@ -21,7 +21,10 @@ expect.set_options(timeout=PATIENCE)
 
 
 def depends_on_page(page: str, *others: str) -> pytest.MarkDecorator:
-    """Mark a test that depends on one built page, its styles and scripts, and some other files."""
+    """Return the mark of a test that depends on a built page and its scripts, and on other files.
+
+    ``page`` is the page's name, such as ``masking``.
+    """
     built = "build/book/_build/html"
     return pytest.mark.depends_on(
         *(f"{built}/book/{page}.html", f"{built}/_images", "_config.yml", "scripts/chromium.py"),
@@ -31,22 +34,29 @@ def depends_on_page(page: str, *others: str) -> pytest.MarkDecorator:
 
 @dataclass
 class Watched:
-    """An open page with a record of the visit."""
+    """An open page with a record of the visit.
+
+    Attributes:
+        page: The page.
+        problems: Errors and warnings of the console, exceptions, failed requests, and requests to
+            other hosts, in words.
+        weighed: Bytes of each response so far, by its address.
+        awaited: Addresses that were requested and have no response yet.
+    """
 
     page: Page
-    # errors and warnings of the console, exceptions, failed requests, requests to other hosts
     problems: list[str] = field(default_factory=list)
-    weighed: dict[str, int] = field(default_factory=dict)  # bytes of each answer, by address
-    awaited: set[str] = field(default_factory=set)  # addresses without an answer yet
+    weighed: dict[str, int] = field(default_factory=dict)
+    awaited: set[str] = field(default_factory=set)
 
     @property
     def weights(self) -> dict[str, int]:
-        """Bytes of each answer by address, without compression, once all have arrived."""
+        """Bytes of each response by address, uncompressed, once all requests have a response."""
         self.settle()
         return self.weighed
 
     def settle(self) -> None:
-        """Wait for all answers: a script may run in the page before its file is recorded."""
+        """Wait for all responses: a script may run in the page before its file is recorded."""
         for _ in range(PATIENCE // 10):
             if not self.awaited:
                 return
@@ -56,13 +66,19 @@ class Watched:
 
 @contextmanager
 def opened(
-    browser: Browser, address: str, *, script_before: str = "", **options: Any
+    browser: Browser,
+    address: str,
+    *,
+    is_clean: bool = True,
+    script_before: str = "",
+    **options: Any,
 ) -> Iterator[Watched]:
-    """Open a page in a fresh context without other hosts.
+    """Open a page in a fresh context, in which requests to other hosts fail, and yield it.
 
     Args:
         browser: A running browser.
-        address: An http or file address.
+        address: An http or file address; the test is skipped if a fork's book lacks the page.
+        is_clean: Whether to assert at the end that the visit had no problems.
         script_before: JavaScript that runs before any of the page's own.
         options: Options of Playwright's ``new_context``.
     """
@@ -115,17 +131,18 @@ def opened(
     try:
         yield watched
         watched.settle()
+        assert not (is_clean and watched.problems), watched.problems
     finally:
         context.close()
 
 
 def lift_veils(page: Page) -> None:
-    """Show the answers to all predictions."""
+    """Press the button that shows the hidden answer to each prediction of a page."""
     page.evaluate(
         "document.querySelectorAll('.course-veil__line button').forEach((button) => button.click())"
     )
 
 
 def scrolls_sideways(page: Page) -> int:
-    """Return by how many pixels the page is wider than the window."""
+    """Return by how many pixels a page is wider than its window; at most 0 if it fits."""
     return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))

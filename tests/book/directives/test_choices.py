@@ -36,6 +36,7 @@ def test_a_question_has_answers_and_reasons():
 
 
 def shown(text):
+    """Return the answers of a question's source lines in the order in which readers see them."""
     return [" ".join(answer.text.lines) for answer in parse_choices(text).mixed_answers]
 
 

@@ -22,6 +22,7 @@ PAGES = {
 
 
 def modules_on(page):
+    """Return the names of the library's modules that a page of the reference describes."""
     return [m for name in PAGES[page] for m in package_modules(ROOT / "course_lib", name)]
 
 

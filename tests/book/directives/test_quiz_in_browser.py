@@ -19,16 +19,19 @@ WHY = ".course-choice__why"
 
 
 def first(page: Page, selector: str) -> Locator:
+    """Return the first question of a page that matches a selector, scrolled into view."""
     root = page.locator(selector).first
     root.scroll_into_view_if_needed()
     return root
 
 
 def answer(root: Locator, *, right: bool) -> Locator:
+    """Return the first right or wrong answer of a question."""
     return root.locator(f'.course-choice[data-right="{str(right).lower()}"]').first
 
 
 def status(root: Locator) -> str:
+    """Return the text with which a question comments the chosen answers."""
     return root.get_by_role("status").inner_text()
 
 
@@ -139,7 +142,7 @@ for (const name of ["getItem", "setItem", "removeItem"]) {
 
 def test_a_quiz_works_in_a_browser_without_storage(chromium, small_served):
     address = f"{small_served}/{CHAPTER}"
-    with opened(chromium, address, script_before=REFUSE) as watched:
+    with opened(chromium, address, is_clean=False, script_before=REFUSE) as watched:
         quiz = first(watched.page, SINGLE)
         answer(quiz, right=True).locator("label").click()
         assert status(quiz).startswith("Right.")

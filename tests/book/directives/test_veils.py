@@ -1,29 +1,11 @@
 """The answer to a prediction is veiled up to the next heading or question."""
 
-from bs4 import BeautifulSoup
+from tests.book.directives.test_choice_directives import PREDICT, QUIZ
 
-PREDICTION = """
-```{{predict}}
-:label: predict-{name}
-Heads how often?
 
-- [ ] never
-- [x] half the time
-
-About **half**.
-```
-"""
-QUIZ = """
-```{quiz}
-:label: quiz-sum
-What is $1 + 1$?
-
-- [ ] one
-      > No.
-- [x] two
-      > Yes.
-```
-"""
+def prediction(name):
+    """Return the Markdown of a prediction labelled ``predict-NAME``."""
+    return PREDICT.removeprefix("# Page").replace("predict-coin", f"predict-{name}")
 
 
 def test_a_veil_ends_at_the_next_heading_or_question(build_page):
@@ -31,18 +13,14 @@ def test_a_veil_ends_at_the_next_heading_or_question(build_page):
     parts = ["# Coins"]
     for name, after in {
         "heading": [code, "Half.", "## Dice", "Dice."],
-        "question": [code, "Half.", PREDICTION.format(name="last-but-one"), "Dice."],
-        "quiz": [code, "Half.", QUIZ, "Two."],
+        "question": [code, "Half.", prediction("last-but-one"), "Dice."],
+        "quiz": [code, "Half.", QUIZ.removeprefix("# Page"), "Two."],
         "nothing": ["(dice)=", "## Dice again", "They roll."],
     }.items():
-        parts += [f"## About a {name}", PREDICTION.format(name=name), *after]
-    built = build_page("\n".join(parts))
-    assert built.warnings == ""
+        parts += [f"## About a {name}", prediction(name), *after]
     veils = {
-        veil["data-course-after"]: veil.select_one(".course-veil__content").get_text(
-            " ", strip=True
-        )
-        for veil in BeautifulSoup(built.html, "html.parser").select(".course-veil")
+        veil["data-course-after"]: veil.select_one(".course-veil__content").get_text(" ", True)
+        for veil in build_page("\n".join(parts)).page.select(".course-veil")
     }
     assert veils == {
         "predict-heading": "throw() Half.",

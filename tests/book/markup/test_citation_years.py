@@ -12,6 +12,7 @@ pytestmark = depends_on_small_book
 
 
 def years(bibtex):
+    """Return the year that each entry of a bibliography gets, by its key."""
     entries = parse_string(bibtex, "bibtex").entries.values()
     return {entry.key: entry.fields.get("year") for entry in DistinctYears().sort(entries)}
 

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from course_book.markup.formulas import _start_server
 from sphinxcontrib import katex
 
@@ -32,8 +31,8 @@ def test_a_server_that_is_slow_to_listen_is_waited_for(tmp_path, monkeypatch):
 
 
 def test_a_formula_is_joined_to_its_neighbours_without_a_space(build_page):
-    html = build_page("# Page\n\nAn ($n$), an $n$-gram; $n$ **words**, the $m$th, $k$.\n").html
-    page = BeautifulSoup(html, "lxml").select_one("section p")
+    built = build_page("# Page\n\nAn ($n$), an $n$-gram; $n$ **words**, the $m$th, $k$.\n")
+    page = built.page.select_one("section p")
     for formula in page.select("span.math"):
         formula.replace_with("x")
     assert [joined.text for joined in page.select(".course-joined")] == ["(x),", "x-", "xth", "x."]
