@@ -7,10 +7,11 @@ import sys
 import time
 
 from tests.book.conftest import SITE
-from tests.book.notebooks.test_chapter_notebooks import CHAPTERS, run_notebook
+from tests.book.contents import pages_with_code
+from tests.book.notebooks.test_chapter_notebooks import run_notebook
 
 if __name__ == "__main__":
-    for chapter in sys.argv[1:] or CHAPTERS:
+    for chapter in sys.argv[1:] or pages_with_code():
         begun = time.perf_counter()
         run_notebook(SITE / "_sources" / "book" / f"{chapter}.ipynb")
         print(f"{chapter:24s}{time.perf_counter() - begun:6.1f} s", flush=True)

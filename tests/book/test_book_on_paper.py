@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from scripts.contents import book_pages
 from scripts.print_book import ROOT, assembled, link_from_title_page, print_book
 from tests.book.watched_page import opened
 
@@ -72,7 +71,6 @@ def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_picture
         assert tables == 0
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert page.locator(".course-answers").count() == 0
-    assert watched.problems == []
 
 
 def test_a_pdf_in_the_site_is_linked_from_its_title_page_once(tmp_path):
@@ -91,7 +89,3 @@ def test_a_pdf_in_the_site_is_linked_from_its_title_page_once(tmp_path):
 def test_a_page_that_is_not_built_is_named(site, tmp_path):
     with pytest.raises(FileNotFoundError, match="page 'nowhere' is not built"):
         print_book(site, ["nowhere"], tmp_path / "book.pdf")
-
-
-def test_all_pages_of_the_contents_are_printed(site):
-    assert set(book_pages(ROOT)) == {path.stem for path in site.glob("book/*.html")}

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.book.contents import in_book
+from tests.book.contents import in_book, pages_with_code
 
 BOOK = Path(__file__).parents[2] / "book"
-CHAPTERS = sorted(path.stem for path in BOOK.glob("*.md") if "kernelspec:" in path.read_text())
 SHARE = r"\{glue:text\}`[^`]*%`"
 BOUND = r"or (more|less|fewer)|at (most|least)"
 
 
-@pytest.fixture(scope="module", params=CHAPTERS)
+@pytest.fixture(scope="module", params=pages_with_code())
 def chapter(request) -> str:
+    """The source of each chapter."""
     return (BOOK / f"{request.param}.md").read_text(encoding="utf-8")
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import jupytext
 import pytest
 
+from tests.book.contents import pages_with_code
+
 BOOK = Path(__file__).parents[2] / "book"
-CHAPTERS = sorted(path.stem for path in BOOK.glob("*.md") if "kernelspec:" in path.read_text())
 COLUMNS = 88  # in a window of 1280 pixels
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", pages_with_code())
 def test_no_line_of_code_is_cut(chapter):
     notebook = jupytext.read(BOOK / f"{chapter}.md", fmt="md:myst")
     wide = [
@@ -25,7 +26,7 @@ def test_no_line_of_code_is_cut(chapter):
     assert wide == []
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", pages_with_code())
 def test_included_code_is_cut_at_words_not_at_numbers_of_lines(chapter):
     """A longer docstring must not shift the lines that a chapter shows."""
     text = (BOOK / f"{chapter}.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ LINKS = (("a", "href"), ("link", "href"), ("img", "src"), ("script", "src"), ("s
 
 @functools.cache
 def links_and_places(file):
-    """Return the addresses in a page, and its ids."""
+    """Return the addresses that a page's file links to, and the ids in it."""
     tree = lxml.html.parse(str(file), lxml.html.HTMLParser(encoding="utf-8")).getroot()
     links = {
         element.get(attribute)
@@ -24,7 +24,7 @@ def links_and_places(file):
 
 
 def pages(site):
-    """Return the built pages; the theme's templates are in ``_static``."""
+    """Return the files of the built pages; the theme's templates are in ``_static``."""
     return [file for file in sorted(site.rglob("*.html")) if "_static" not in file.parts]
 
 

@@ -26,6 +26,7 @@ HIGH = Box(id="high", text="out", row=1, column=0)
 
 
 def laid_out(*boxes, wire):
+    """Return the layout of a diagram with these boxes and this wire."""
     return lay_out(Diagram(title="", description="", boxes=[*boxes], wires=[wire], frames=[]))
 
 
@@ -106,7 +107,7 @@ def test_nothing_lies_on_anything_else(diagram):
 
 
 def crossing(first, second) -> bool:
-    """Return whether a level and an upright stretch cross, other than at an end of either."""
+    """Return whether a level and an upright stretch, pairs of points, cross between their ends."""
     (a, b), (c, d) = sorted((first, second), key=lambda ends: abs(ends[0].y - ends[1].y))
     level, upright = abs(a.y - b.y) < 0.01, abs(c.x - d.x) < 0.01
     across = min(a.x, b.x) + 1 < c.x < max(a.x, b.x) - 1
@@ -129,7 +130,8 @@ def test_no_two_wires_cross(diagram):
 
 def test_a_page_shows_the_diagram_with_links_and_a_key(build_page):
     built = build_page(
-        "(gated-recurrent-unit)=\n# Gates\n\n```{diagram} gru-cell\n:key:\n\nA *cell*.\n```\n"
+        "(gated-recurrent-unit)=\n# Gates\n\n```{diagram} gru-cell\n:key:\n\nA *cell*.\n```\n",
+        warns=True,
     )
     assert built.html.count("<svg") == built.html.count("<desc") == 1
     assert re.search(r'<a class="course-diagram__link" href="#gated-recurrent-unit"', built.html)
@@ -139,7 +141,8 @@ def test_a_page_shows_the_diagram_with_links_and_a_key(build_page):
 
 def test_unknown_targets_and_diagrams_are_reported_and_variants_are_radios(build_page):
     names = ("gru-cell", "nothing", "transformer")
-    built = build_page("# Page\n\n" + "".join(f"```{{diagram}} {n}\nIt.\n```\n\n" for n in names))
+    text = "".join(f"```{{diagram}} {name}\nIt.\n```\n\n" for name in names)
+    built = build_page(f"# Page\n\n{text}", warns=True)
     assert "undefined label: 'gated-recurrent-unit'" in built.warnings
     assert "no diagram 'nothing'; there are ['additive-score'" in built.warnings
     assert built.html.count('class="course-diagram__variant"') == 3

@@ -53,7 +53,6 @@ def test_labels_are_legible_on_a_phone_in_both_themes(chromium, served, name):
             page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
             for text, ground in page.evaluate(COLOURS):
                 assert contrast(hexadecimal(text), hexadecimal(ground)) >= 4.5, (text, ground)
-    assert watched.problems == []
 
 
 def test_a_key_switches_between_variants_of_one_height(chromium, served):

@@ -9,7 +9,7 @@ from course_book.notebooks.plain_code import imported_packages, plain_code
 from course_book.notebooks.plain_markdown import to_plain_markdown
 from nbclient import NotebookClient
 
-from tests.book.contents import book_pages, in_book
+from tests.book.contents import in_book, pages_with_code
 
 ROOT = Path(__file__).parents[3]
 # python -m tests.book.run_notebooks runs them all
@@ -20,15 +20,10 @@ QUICK = (
     pytest.param("bleu", marks=[AS_IT_IS, in_book("bleu")]),
     pytest.param("cost-of-attention", marks=[pytest.mark.proof, in_book("cost-of-attention")]),
 )
-CHAPTERS = sorted(
-    name
-    for name in book_pages()
-    if "kernelspec:" in (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
-)
 
 
 class NoReferences:
-    """The references of a page without targets: every role stays as written."""
+    """Stands for ``PageReferences`` of a page without targets: every role stays as written."""
 
     def role(self, name, content):
         return f"<{name} {content}>"
@@ -44,17 +39,18 @@ class NoReferences:
 
 
 def plain(text):
+    """Return MyST as plain Markdown."""
     return to_plain_markdown(text, NoReferences())
 
 
 def run_notebook(file, timeout=3600):
-    """Run a notebook from top to bottom in a Jupyter kernel."""
+    """Run a notebook's file from top to bottom in a Jupyter kernel; return it with its outputs."""
     notebook = nbformat.read(file, as_version=4)
     NotebookClient(notebook, timeout=timeout, resources={"metadata": {"path": str(ROOT)}}).execute()
     return notebook
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", pages_with_code())
 def test_every_chapter_is_a_plain_notebook(site, chapter):
     notebook = nbformat.read(site / "_sources" / "book" / f"{chapter}.ipynb", as_version=4)
     nbformat.validate(notebook)

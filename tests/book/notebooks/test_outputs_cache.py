@@ -15,17 +15,14 @@ from course_book.figures.assets import figure_assets
 from course_book.notebooks.kernels import set_environment
 from course_book.notebooks.outputs_cache import surroundings
 
-from tests.book.builds import Build
+from tests.book.builds import Build, start_sphinx
+from tests.book.small_book import WITH_CODE
 
 ROOT = Path(__file__).parents[3]
 in_a_tiny_book = pytest.mark.depends_on("book/_ext")
-PAGE = """---
-file_format: mystnb
-kernelspec:
-  display_name: Python 3
-  name: python3
----
-# Page
+PAGE = (
+    WITH_CODE
+    + """# Page
 
 ```{code-cell} python
 import sys
@@ -33,10 +30,12 @@ from course_lib.answer import ANSWER
 print("the answer is", ANSWER, "by", sys.prefix)
 ```
 """
+)
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
+    """The folder of a page that uses a small ``course_lib`` of its own."""
     (tmp_path / "course_lib").mkdir()
     (tmp_path / "course_lib" / "__init__.py").touch()  # found before the real one
     (tmp_path / "course_lib" / "answer.py").write_text("from .number import NUMBER as ANSWER\n")
@@ -46,25 +45,21 @@ def book(tmp_path: Path) -> Path:
 
 
 def start(book: Path) -> Build:
-    options = [
-        "extensions=myst_nb,sphinxcontrib.katex,course_book",
-        "html_math_renderer=katex",
-        "katex_prerender=1",
-        "nb_execution_mode=cache",
-        "nb_execution_raise_on_error=1",
-        "exclude_patterns=out",
-    ]
-    flags = [flag for option in options for flag in ("-D", option)]
-    return Build("sphinx", "-C", *flags, "-d", "out/doctrees", ".", "out/html", folder=book)
+    """Start a build of the book that runs its chapters."""
+    options = {"nb_execution_mode": "cache", "nb_execution_raise_on_error": 1}
+    command = ("-d", "out/doctrees", ".", "out/html")
+    return start_sphinx(*command, folder=book, exclude_patterns="out", **options)
 
 
 def build(book: Path) -> tuple[str, str]:
+    """Build the book, and return the HTML of its index page and the output of the build."""
     status, log = start(book).wait()
     assert status == 0, log
     return (book / "out" / "html" / "index.html").read_text(), log
 
 
 def chapters_run(log: str) -> set[str]:
+    """Return the names of the chapters that a build has run, from its output."""
     return set(re.findall(r"running chapters\.\.\. \[ *\d+%\] (\w+)", log))
 
 
@@ -138,6 +133,7 @@ print("{own} met {other}")
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds, at most ten minutes."""
     end = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < end

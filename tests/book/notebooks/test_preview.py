@@ -5,16 +5,11 @@ from pathlib import Path
 import pytest
 
 from scripts.preview_chapter import find_chapter
-from tests.book import builds
+from tests.book.builds import start_sphinx
+from tests.book.small_book import WITH_CODE
 
 ROOT = Path(__file__).parents[3]
-PAGE = """---
-file_format: mystnb
-kernelspec:
-  display_name: Python 3
-  name: python3
----
-# {title}
+PAGE = """# {title}
 
 See {{doc}}`{other}`.
 
@@ -29,19 +24,15 @@ The answer of {title} is {{glue:text}}`answer`.
 
 
 def build(book: Path, *arguments: str) -> str:
-    options = [
-        *("extensions=myst_nb,sphinxcontrib.katex,course_book", "nb_execution_mode=cache"),
-        *("html_math_renderer=katex", "katex_prerender=1", "exclude_patterns=out,course_lib"),
-    ]
-    flags = [flag for option in options for flag in ("-D", option)]
-    command = ["sphinx", "-C", "-W", "--keep-going", *flags, *arguments]
-    status, log = builds.build(*command, folder=book)
+    """Run Sphinx with these arguments in a book, and return its output."""
+    options = {"nb_execution_mode": "cache", "exclude_patterns": "out,course_lib"}
+    status, log = start_sphinx("-W", "--keep-going", *arguments, folder=book, **options).wait()
     assert status == 0, log
     return log
 
 
 def contents(out: Path) -> dict[Path, bytes]:
-    """Read all files of the book itself and of the other chapter's outputs."""
+    """Return the contents of all files of the built book and of the other chapter's outputs."""
     folders = (out / "trees", out / "html", *out.glob("chapter-outputs/other"))
     assert len(folders) == 3
     files = (file for folder in folders for file in folder.rglob("*") if file.is_file())
@@ -53,8 +44,8 @@ def test_only_the_previewed_chapter_is_run_and_written(tmp_path):
     (tmp_path / "course_lib").mkdir()
     index, out = tmp_path / "index.md", tmp_path / "out"
     toctree = "\n```{toctree}\nother\n```\n"
-    index.write_text(PAGE.format(title="Mine", other="other") + toctree)
-    (tmp_path / "other.md").write_text(PAGE.format(title="Another", other="index"))
+    index.write_text(WITH_CODE + PAGE.format(title="Mine", other="other") + toctree)
+    (tmp_path / "other.md").write_text(WITH_CODE + PAGE.format(title="Another", other="index"))
     preview = ["-D", "course_preview=index", "-d", "out/preview-trees", ".", "out/preview"]
     build(tmp_path, *preview, "index.md")
     page = (out / "preview" / "index.html").read_text()

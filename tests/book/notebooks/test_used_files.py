@@ -7,6 +7,8 @@ import pytest
 from course_book.notebooks.used_files import UsedFiles
 from course_book.site.rebuilding import digest_of_files
 
+from tests.book.contents import pages_with_code
+
 ROOT = Path(__file__).parents[3]
 FILES = {
     "course_lib/__init__.py": "",
@@ -67,18 +69,17 @@ def test_a_missing_library_is_named(tmp_path):
 
 
 def test_a_digest_depends_on_names_contents_and_extra_strings(tmp_path):
-    first, second = tmp_path / "one.py", tmp_path / "two.py"
-    first.write_text("x = 1")
-    digests = [digest_of_files([first], tmp_path)]
+    first, second, third = (tmp_path / name for name in ("one.py", "two.py", "folder/one.py"))
+    third.parent.mkdir()
+    for file, text in ((first, "x = 1"), (second, "x = 2"), (third, "x = 1")):
+        file.write_text(text)
+    several = [[first], [second], [third], [first, second]]
+    digests = [digest_of_files(files, tmp_path) for files in several]
+    digests.append(digest_of_files([first], tmp_path, ["torch 2.0"]))
     first.write_text("x = 2")
     digests.append(digest_of_files([first], tmp_path))
-    first.rename(second)
-    digests.append(digest_of_files([second], tmp_path))
-    digests.append(digest_of_files([second], tmp_path, ["torch 2.0"]))
-    first.write_text("")
-    digests.append(digest_of_files([first, second], tmp_path))
-    assert len(set(digests)) == 5
-    assert digest_of_files([second, first], tmp_path) == digests[-1]
+    assert len(set(digests)) == 6
+    assert digest_of_files([second, third], tmp_path) == digest_of_files([third, second], tmp_path)
 
 
 def test_chapters_use_their_layers_and_no_list_of_chapters():
@@ -86,12 +87,11 @@ def test_chapters_use_their_layers_and_no_list_of_chapters():
     lists = {"course_lib/course_map.py", "book/glossary.md", "_toc.yml", "scripts/contents.py"}
     assert all((ROOT / file).is_file() for file in lists)
     layer, users = "course_lib/layers/kv_cache.py", set()
-    for page in (ROOT / "book").glob("*.md"):
-        if "kernelspec:" in page.read_text():
-            cells = jupytext.read(page, fmt="md:myst").cells
-            files = used.by([cell.source for cell in cells if cell.cell_type == "code"])
-            names = {file.relative_to(ROOT).as_posix() for file in files}
-            assert not names & lists, page
-            users |= {page.stem} if layer in names else set()
+    for page in pages_with_code():
+        cells = jupytext.read(ROOT / "book" / f"{page}.md", fmt="md:myst").cells
+        files = used.by([cell.source for cell in cells if cell.cell_type == "code"])
+        names = {file.relative_to(ROOT).as_posix() for file in files}
+        assert not names & lists, page
+        users |= {page} if layer in names else set()
     assert "kv-caching" in users
     assert "bleu" not in users

@@ -1,21 +1,17 @@
 """A chapter begins with a figure, and is never long without one."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 
+from tests.book.contents import chapters
 from tests.book.watched_page import depends_on_page, opened
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[3]
 SCREEN = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 LEAD = 2 * SCREEN["height"]
 STRETCH = 4 * SCREEN["height"]
 DAILY = ("transformer", "multi-head-attention")  # the nearest to one limit and the other
-NO_CHAPTERS = ("api-", "for-", "status", "notation", "glossary", "bibliography")
 PLACES = """() => {
   const place = (part) => {
     const { top, bottom } = part.getBoundingClientRect();
@@ -31,12 +27,6 @@ PLACES = """() => {
 }"""
 
 
-def chapters() -> list[str]:
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
-    files = [Path(entry["file"]).name for part in toc["parts"] for entry in part["chapters"]]
-    return [name for name in files if not name.startswith(NO_CHAPTERS)]
-
-
 CHAPTERS = [
     pytest.param(
         name, marks=[depends_on_page(name), *([] if name in DAILY else [pytest.mark.proof])]
@@ -47,7 +37,10 @@ CHAPTERS = [
 
 @pytest.fixture(scope="module")
 def places(chromium, served, request):
-    """Places of figures and other things to look at or use, on a desktop and on a phone."""
+    """Figures and other things to look at or use, with their places in the page in pixels.
+
+    First the list for a desktop, then that for a phone.
+    """
     address = f"{served}/book/{request.param}.html"
     with opened(chromium, address, viewport=SCREEN, reduced_motion="reduce") as watched:
         watched.page.wait_for_function("document.fonts.status === 'loaded'")

@@ -16,13 +16,14 @@ TERM = "a[href='glossary.html#term-loss']"
 
 @pytest.fixture(scope="module")
 def page(chromium, published):
+    """The small book's first page."""
     with opened(chromium, (published / "book" / "intro.html").as_uri()) as watched:
         yield watched.page
-    assert watched.problems == []
 
 
 @pytest.fixture
 def preview(page):
+    """The box of previews, which is hidden when the test begins."""
     page.mouse.move(0, 0)
     page.keyboard.press("Escape")
     page.evaluate("document.activeElement.blur()")

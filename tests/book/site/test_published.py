@@ -17,6 +17,7 @@ from tests.book.small_book import BASE, PAGES, REPOSITORY, ROOT
 
 @pytest.fixture(scope="module")
 def intro(published):
+    """The parsed first page of the small book."""
     return BeautifulSoup((published / "book" / "intro.html").read_text(), "lxml")
 
 
