@@ -1,4 +1,4 @@
-"""The recurrent decoders of the pages, and the same models in PyTorch."""
+"""The recurrent decoders with attention that run in pages, and the same models in PyTorch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,17 @@ from tests.book.living_models import exported_state
 
 
 def exported_decoder(page: Page, task: int) -> dict[str, Any]:
-    """Return the words and parameters of Bahdanau's decoder that the page has loaded."""
+    """Return the exported words and parameters of a page's decoder for the task with this index."""
     return json.loads(page.evaluate(f"JSON.stringify(courseModels['attention-decoders'][{task}])"))
 
 
 def exported_captioner(page: Page) -> dict[str, Any]:
-    """Return the words and parameters of the captioner that the page has loaded."""
+    """Return the exported words and parameters of a page's captioner."""
     return json.loads(page.evaluate("JSON.stringify(courseModels.captioner)"))
 
 
 def rebuilt_decoder(exported: dict[str, Any]) -> Seq2Seq:
-    """Return the page's model in PyTorch."""
+    """Return an exported decoder with its encoder in PyTorch."""
     state = exported_state(exported["parameters"])
     vocab_size, d_embedding = state["encoder.embedding.weight"].shape
     d_one_way = state["encoder.recurrent.cells.0.hidden_projection.weight"].size(1)
@@ -36,7 +36,7 @@ def rebuilt_decoder(exported: dict[str, Any]) -> Seq2Seq:
 
 
 def rebuilt_captioner(exported: dict[str, Any]) -> CaptionModel:
-    """Return the page's model in PyTorch."""
+    """Return an exported captioner in PyTorch."""
     state = exported_state(exported["parameters"])
     channels = state["encoder.layers.0.weight"].size(0)
     encoder = ConvEncoder(state["encoder.layers.6.weight"].size(0), channels=channels)
@@ -76,22 +76,27 @@ def run_in_page(
     source: Sequence[Any],
     turned: Mapping[int, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """Let the page's model write, and return every number of each step.
+    """Let a page's model write for a source, and return the numbers that it computes.
 
     Args:
         page: The page, its model loaded.
-        task: Index of the model; None for the captioner.
+        task: Index of the model's task; None for the captioner.
         source: Ids of the source's words; for the captioner, the picture's red, green and blue.
-        turned: Weights moved by hand, by step.
+        turned: Attention weights that replace the model's own, by index of the step.
+
+    Returns:
+        ``memory``, ``keys`` and ``whole`` (the context) of the encoder, and ``steps``: for each
+        word the decoder's vectors by name, the read ``token`` and the ``chosen`` one.
     """
     return json.loads(page.evaluate(RUN, [task, source, list((turned or {}).items())]))
 
 
 @torch.no_grad()
 def largest_difference(found: dict[str, Any], decoder: AttentionDecoder, encoded: Encoded) -> float:
-    """Return the largest difference of a run (``found``) from PyTorch's numbers.
+    """Return the largest difference of a page's run (``found``) from PyTorch's numbers.
 
-    PyTorch's decoder reads the same words and uses the same moved weights.
+    PyTorch's decoder reads the same words of the same encoded source, and uses the same attention
+    weights where they were replaced.
     """
     state = decoder.start(encoded)
     hidden = state.hidden
@@ -104,11 +109,8 @@ def largest_difference(found: dict[str, Any], decoder: AttentionDecoder, encoded
         query = decoder.attention.query_projection(hidden)
         scores = decoder.attention.align(hidden[:, None], state.keys)[0, 0]
         own = scores.softmax(-1)
-        weights = (
-            own
-            if step["weights"] == step["own"]
-            else torch.tensor(step["weights"], dtype=torch.float32)
-        )
+        is_own = step["weights"] == step["own"]
+        weights = own if is_own else torch.tensor(step["weights"], dtype=torch.float32)
         context = weights @ state.memory[0]
         token = torch.tensor([step["token"]])
         written = torch.cat([decoder.embedding(token), context[None]], dim=-1)

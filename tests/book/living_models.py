@@ -23,12 +23,12 @@ from course_lib.models.transformer import Transformer, TransformerConfig
 
 
 def rebuilt(page: Page) -> tuple[Transformer, dict[str, list[str]]]:
-    """Return the page's translator in PyTorch, and its words."""
+    """Return a page's translator in PyTorch, and its words by side, ``src`` and ``tgt``."""
     return from_export(json.loads(page.evaluate("JSON.stringify(courseModels.translator)")))
 
 
 def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]]]:
-    """Return an exported translator in PyTorch, and its words."""
+    """Return an exported translator in PyTorch, and its words by side, ``src`` and ``tgt``."""
     state = exported_state(model["parameters"])
     state.setdefault("output_projection.weight", state["tgt_embedding.weight"])
     tied = "output" if "output_projection.weight" not in model["parameters"]["shapes"] else "none"
@@ -63,7 +63,10 @@ def decoder_from_export(model: dict[str, Any]) -> DecoderLM:
 
 
 class BlankFiller(nn.Module):
-    """A BERT, possibly causal, with the head that guesses words; ``config`` is an export's."""
+    """A BERT, perhaps causal, with the head that guesses hidden words.
+
+    ``config`` is the field of that name of an exported model.
+    """
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
@@ -82,7 +85,7 @@ class BlankFiller(nn.Module):
 
     @classmethod
     def from_export(cls, model: dict[str, Any]) -> "BlankFiller":
-        """Construct the model with an export's config and parameters."""
+        """Return an exported model in PyTorch, in evaluation mode."""
         filler = cls(model["config"]).eval()
         state = exported_state(model["parameters"])
         shared = {"head.output_projection.weight": state["embeddings.tokens.weight"]}
@@ -90,7 +93,7 @@ class BlankFiller(nn.Module):
         return filler
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """Return the logits of every token of texts without padding."""
+        """Return the logits of all words at every position, for texts without padding."""
         mask = causal_mask(token_ids.size(1)) if self.causal else None
         return self.head(self.encoder(self.embeddings(token_ids), mask))
 
@@ -113,15 +116,26 @@ RUN = """([ids, cuts, file]) => {
 def run_in_page(
     page: Page, ids: list[int], cuts: Iterable[str] = (), file: str = ""
 ) -> dict[str, Any]:
-    """Translate in the page with the course's model, or with that of a file's text.
+    """Translate a sentence in a page, and return the numbers that its model computes.
 
-    The result holds the tokens that were read, the chosen ones, and the trace of the last step.
+    Args:
+        page: The page, its model loaded.
+        ids: Ids of the sentence's words.
+        cuts: Names of the parts of the model that are switched off.
+        file: Text of a file with another model; empty for the page's own.
+
+    Returns:
+        ``read`` and ``chosen``, the tokens of the last step, and its ``trace``: all numbers by the
+        names of the model's modules.
     """
     return json.loads(page.evaluate(RUN, [ids, list(cuts), file]))
 
 
 def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Tensor]:
-    """Return PyTorch's numbers for every name in the page's trace."""
+    """Return the numbers of a translator in PyTorch for every name of a page's trace.
+
+    ``src`` and ``tgt`` are the ids that encoder and decoder read.
+    """
     with recorded_attention(model) as weights, recorded_outputs(model) as outputs, torch.no_grad():
         model(torch.tensor([src]), torch.tensor([tgt]))
     found = {name: output[0] for name, output in outputs.items()}
@@ -141,7 +155,7 @@ def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Te
 
 
 def largest_difference(trace: dict[str, Any], expected: dict[str, Tensor]) -> float:
-    """Return the largest difference of a trace from PyTorch's numbers."""
+    """Return the largest difference of a page's trace from PyTorch's numbers."""
     return max(
         float((torch.tensor(values, dtype=torch.float64) - expected[name]).abs().max())
         for name, values in trace.items()
@@ -149,7 +163,7 @@ def largest_difference(trace: dict[str, Any], expected: dict[str, Tensor]) -> fl
 
 
 def drawn_sources(words: dict[str, list[str]], count: int) -> list[list[int]]:
-    """Draw sentences of known words, as ids."""
+    """Draw English sentences of the translator's words; return each as ids with the end token."""
     pairs = draw_pairs(2 * count, generator=torch.Generator().manual_seed(9), max_length=10)
     known = [pair.src for pair in pairs if {*pair.src} <= {*words["src"]}][:count]
     assert len(known) == count
@@ -170,7 +184,10 @@ WRITE = """(texts) => {
 
 
 def write_in_page(page: Page, texts: list[list[int]]) -> list[list[list[float]]]:
-    """Return the logits of the page's language model, read token by token with its cache."""
+    """Return the logits of a page's language model at each token of texts, given as ids.
+
+    It reads token by token with its cache.
+    """
     return page.evaluate(WRITE, texts)
 
 
@@ -187,12 +204,12 @@ FILL = """(texts) => courseModels["blank-fillers"].map(({ config, parameters }) 
 
 
 def fill_in_page(page: Page, texts: list[list[int]]) -> list[list[dict[str, Any]]]:
-    """Return logits and weights of both of the page's models, for each model and text."""
+    """Return ``logits`` and ``weights`` of both models of a page, for each model and text (ids)."""
     return page.evaluate(FILL, texts)
 
 
 def drawn_gaps(words: list[str], count: int) -> list[list[int]]:
-    """Draw sentences of at most two nouns, as ids, each with a gap."""
+    """Draw sentences of at most two nouns, as ids of ``words``; one word of each is hidden."""
     batch = draw_agreement(count, max_phrases=2, generator=torch.Generator().manual_seed(5))
     texts = []
     for number, (row, length) in enumerate(zip(batch.src, batch.lengths.tolist(), strict=True)):
@@ -204,7 +221,7 @@ def drawn_gaps(words: list[str], count: int) -> list[list[int]]:
 
 
 def largest_gap(model: BlankFiller, ids: list[int], run: dict[str, Any]) -> float:
-    """Return the largest difference of a run's logits and weights from PyTorch's."""
+    """Return the largest difference of a page's logits and weights (``run``) from PyTorch's."""
     with torch.no_grad(), recorded_attention(model) as weights:
         logits = model(torch.tensor([ids]))[0]
     found = {"logits": run["logits"]}

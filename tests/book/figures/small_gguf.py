@@ -44,7 +44,10 @@ UNSIGNED = gguf.GGUFValueType.UINT32
 
 
 def write_small_gguf(path: Path, **settings: Any) -> dict[str, Array]:
-    """Write a random model with matrices of all types, and return its weights by name."""
+    """Write the file of a random model with matrices of all types; return its weights by name.
+
+    ``settings`` are added to the file's settings, or replace some of them.
+    """
     given = SETTINGS | settings
     writer = gguf.GGUFWriter(path, given.pop("general.architecture"))
     for name, value in given.items():
@@ -63,7 +66,7 @@ def write_small_gguf(path: Path, **settings: Any) -> dict[str, Array]:
 
 
 def _random_tensors() -> dict[str, tuple[gguf.GGMLQuantizationType, NDArray[np.float32]]]:
-    """Return for each tensor's name its type in the file and random numbers."""
+    """Return the type in the file and the random numbers of each tensor, by its name."""
     generator = np.random.default_rng(0)
     width, inner = SIZES["width"], SIZES["inner"]
     shared = width * SIZES["key_heads"] // SIZES["heads"]
@@ -88,11 +91,11 @@ class NumpyLlama:
     """The model in NumPy, whole texts at once.
 
     Args:
-        weights: By their names in the file.
+        weights: The weights by their names in the file.
         heads: Pairs of layer and head whose outputs are left out.
-        layers: Layers that are left out.
-        rotary: Whether queries and keys are turned.
-        sink: Whether the first token may be attended to from later ones.
+        layers: Indices of layers that are left out.
+        rotary: Whether queries and keys are turned by their positions.
+        sink: Whether later tokens may attend to the first one.
         groups: Whether each group of heads reads keys and values of its own. Otherwise all heads
             read the mean of the groups' keys and values.
     """
@@ -111,7 +114,10 @@ class NumpyLlama:
         self.rotary, self.sink, self.groups = rotary, sink, groups
 
     def read(self, ids: list[int]) -> tuple[Array, dict[int, Array]]:
-        """Return logits (length, vocabulary), and weights (heads, length, length) by layer."""
+        """Return the logits of a text, (length, vocabulary), and the attention weights by layer.
+
+        The weights are (heads, length, length).
+        """
         x, looks = self.weights["token_embd.weight"][ids], {}
         for layer in range(SIZES["layers"]):
             if layer not in self.layers:

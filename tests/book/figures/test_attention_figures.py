@@ -102,7 +102,10 @@ def test_pointing_at_a_word_shows_its_weights_and_pressing_keeps_them(figure):
 
 
 def jacobian_norms(data, mask, layers):
-    """Return how strongly each output of a stack of attention layers depends on each input."""
+    """Return how strongly each output of a stack of attention layers depends on each input.
+
+    ``data`` are the figure's; the result is ``(tokens, tokens)``: norms of parts of the Jacobian.
+    """
     x, query, key, value = (
         torch.tensor(data[name], dtype=torch.float64) for name in ("x", "query", "key", "value")
     )
@@ -130,7 +133,10 @@ def test_leaks_equal_those_of_autograd(figure):
 
 
 def answers(data, sentence, on):
-    """Yield each answer to the word that asks first, and its probability in percent."""
+    """Yield each answer to a sentence's first word that asks, with its probability in percent.
+
+    ``data`` are the figure's, ``on`` the indices of the heads that are switched on.
+    """
     for asked in sentence["asked"]:
         if asked["place"] == sentence["start"]:
             logits = torch.tensor(data["base"][asked["question"]], dtype=torch.float64)

@@ -22,10 +22,12 @@ LETTERS = 12
 
 
 def one_hot(place, length):
+    """Return ``length`` attention weights, all on one place."""
     return [float(i == place) for i in range(length)]
 
 
 def drawn_letters(count):
+    """Draw sequences of letters, as ids of the model that reverses them."""
     generator = torch.Generator().manual_seed(9)
     lengths = torch.randint(1, 13, (count,), generator=generator).tolist()
     return [
@@ -102,7 +104,7 @@ RENDER = """(shapes) => {
 
 
 def drawn_scenes(count):
-    """Draw pictures of up to four random shapes at random places."""
+    """Draw the shapes of pictures: up to four random ones each, at random places."""
     generator = torch.Generator().manual_seed(9)
 
     def shape():

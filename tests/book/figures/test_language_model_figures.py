@@ -16,17 +16,10 @@ from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import split_word
-from course_lib.training.export import (
-    language_model_data,
-    masked_language_model_data,
-)
+from course_lib.training.export import language_model_data, masked_language_model_data
 from tests.book import living_figures as living
 from tests.book.figures.conftest import data_of, figure_test, numbers, run_script
-from tests.book.living_models import (
-    BlankFiller,
-    decoder_from_export,
-    largest_gap,
-)
+from tests.book.living_models import BlankFiller, decoder_from_export, largest_gap
 from tests.book.watched_page import expect
 
 pytestmark = pytest.mark.depends_on("book/_ext", "course_lib", "tests/book/figures")
@@ -178,13 +171,16 @@ def test_words_are_split_into_the_librarys_pieces():
 
 
 def models_in_page(figure):
-    """Return both of the page's models rebuilt in PyTorch, and their words."""
+    """Return both models of the figure's page, rebuilt in PyTorch, and their common words."""
     loaded = json.loads(figure.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     return [BlankFiller.from_export(model) for model in loaded], loaded[0]["words"]
 
 
 def guessed(models, words, text, gap):
-    """Return the probabilities of both models for a hidden word."""
+    """Return both models' probabilities of all words at the position ``gap`` of a text.
+
+    The position counts from 1; the word there is hidden.
+    """
     ids = torch.tensor([[words.index(word) for word in ("[CLS]", *text, "[SEP]")]])
     ids[0, gap] = words.index("[MASK]")
     with torch.no_grad():
@@ -245,7 +241,7 @@ def test_a_typed_sentence_is_read_and_words_are_hidden_by_keyboard(figure):
 
 
 def reader_from_export(exported):
-    """Return a reader in PyTorch with the parameters of the page."""
+    """Return the page's reader in PyTorch, from its exported parameters."""
     values = np.frombuffer(base64.b64decode(exported["float16"]), "<f2").astype("f4")
     shapes = exported["shapes"]
     parts = torch.tensor(values).split([math.prod(shape) for shape in shapes.values()])

@@ -98,6 +98,7 @@ def test_both_norms_of_a_dragged_vector_equal_the_librarys(figure):
 
 
 def loss_at(lead: float, smoothing: float, vocab_size: int) -> float:
+    """Return the smoothed loss of a word whose logit is larger than all others by ``lead``."""
     logits = torch.zeros(vocab_size, dtype=torch.float64)
     logits[3] = lead
     return label_smoothed_cross_entropy(logits, torch.tensor(3), smoothing=smoothing).item()

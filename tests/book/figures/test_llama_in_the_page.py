@@ -1,7 +1,6 @@
 """The Llama of the page, run by node: a small random model, and SmolLM2 where its file is there."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from course_lib.generation.sampling import keep_top_p
 from course_lib.models.pretrained.installed import smollm2_file
 from tests.book.contents import ROOT
-from tests.book.figures.conftest import NODE
+from tests.book.figures.conftest import run_node
 from tests.book.figures.small_gguf import MERGES, TOKENS, NumpyLlama, write_small_gguf
 
 pytestmark = pytest.mark.depends_on(
@@ -34,16 +33,14 @@ const finish = (steps) => { for (const _ of steps); };
 
 
 def run_llama(file: Path, body: str, data: Any = None) -> Any:
-    """Run a function body in node with ``file`` and ``data``; return its result."""
+    """Return the result of a JavaScript function with this body, run by node.
+
+    It may use the page's engine, ``file`` (the path of a model) and ``data``.
+    """
     assets = figure_assets()
     scripts = "\n".join(assets[f"llama/{part}.js"].read_text("utf-8") for part in ENGINE)
-    program = (
-        f"globalThis.window = globalThis;\n{scripts}\n{OPEN}\n"
-        f"const [file, data] = [{json.dumps(str(file))}, {json.dumps(data)}];\n"
-        f"console.log(JSON.stringify((() => {{ {body} }})()));"
-    )
-    done = subprocess.run([NODE, "-"], input=program, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    given = f"const [file, data] = [{json.dumps(str(file))}, {json.dumps(data)}];"
+    return run_node(f"{scripts}\n{OPEN}\n{given}", f"(() => {{ {body} }})()")
 
 
 READ = """
@@ -60,13 +57,7 @@ return {
 };
 """
 IDS = [5, 77, 250, 9, 77, 250, 31, 8, 261, 40, 5, 77, 100, 3, 90, 41, 17, 66, 23]
-NO_CUTS: dict[str, Any] = {
-    "heads": [],
-    "layers": [],
-    "rotary": False,
-    "sink": False,
-    "groups": False,
-}
+NO_CUTS = {"heads": [], "layers": [], "rotary": False, "sink": False, "groups": False}
 
 
 @pytest.mark.parametrize("pieces", [[IDS], [IDS[:1], IDS[1:6], IDS[6:]], [[i] for i in IDS]])

@@ -47,14 +47,23 @@ SAME = "it is the same model"
 
 
 class Homework(NamedTuple):
-    """A homework whose last cell writes a file, and how to train its model for a moment."""
+    """A homework whose last cell writes a model's file.
+
+    Attributes:
+        name: Its id.
+        file: Name of the file.
+        demo: Name of the cell that trains the model; empty if ``training`` is run instead.
+        until: The text at which the part of that cell that trains ends.
+        shorter: Texts of that cell, and their replacements that shorten the training.
+        training: Code that trains the model.
+    """
 
     name: str
     file: str
-    demo: str = ""  # the cell that trains the model
-    until: str = ""  # the end of the part that trains
+    demo: str = ""
+    until: str = ""
     shorter: dict[str, str] = {}  # noqa: RUF012
-    training: str = ""  # instead of the demo
+    training: str = ""
 
 
 HOMEWORK = {
@@ -80,7 +89,10 @@ for _ in range(10):
 
 @pytest.fixture(scope="module")
 def solve(tmp_path_factory) -> Callable[[str], tuple[dict[str, Any], Path]]:
-    """A function that solves a figure's homework; returns the final variables and the file."""
+    """A function that solves and trains the homework of a figure, given its name.
+
+    It returns the variables of the notebook and the path of the model's file.
+    """
     solved: dict[str, tuple[dict[str, Any], Path]] = {}
 
     def solve_once(figure: str) -> tuple[dict[str, Any], Path]:
@@ -114,7 +126,7 @@ GIVEN = {"src_words": WORDS, "tgt_words": WORDS, "sentences": ["cat cat"], "num_
 
 @pytest.fixture(scope="module")
 def small() -> Transformer:
-    """A translator of the library."""
+    """A small random translator of ``course_lib``."""
     torch.manual_seed(2)
     sizes = {"src_vocab_size": 5, "tgt_vocab_size": 5, "d_model": 8, "num_heads": 2, "d_ff": 6}
     return Transformer(
@@ -124,14 +136,14 @@ def small() -> Transformer:
 
 @pytest.fixture(scope="module")
 def file_of(solve, small, tmp_path_factory) -> Callable[[str], Path]:
-    """A function that returns a file for a figure; the small translator's needs no training."""
+    """A function that returns a model's file for a figure: that of its homework, or ``small``'s."""
     translator = export_translator(small, tmp_path_factory.mktemp("small") / "m.json", **GIVEN)
     return lambda figure: translator if figure == TRANSLATOR else solve(figure)[1]
 
 
 @pytest.fixture(scope="module")
 def page_of(chromium, site):
-    """A function that opens the page of a figure from a folder, with its engine."""
+    """A function that opens the page of a figure, given its name, and loads its engine."""
     visits, pages = [], {}
 
     def page_once(figure):
@@ -148,7 +160,7 @@ def page_of(chromium, site):
 
 
 def choose(page, name, file):
-    """Open a file in a figure of a page, and return the figure."""
+    """Open a model's file in the figure ``name`` of a page, and return the figure."""
     figure = living.figure_of(page, name)
     if not figure.locator(".living-own").evaluate("own => own.open"):
         figure.get_by_text("Open a model of your own").click()
@@ -157,7 +169,7 @@ def choose(page, name, file):
 
 
 def choose_same(page, name, file):
-    """Open a file, check that the page computes the logits stored in it, and return the figure."""
+    """Open a model's file, check that the page computes the logits in it, and return the figure."""
     figure = choose(page, name, file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text(SAME)
