@@ -17,19 +17,12 @@ import nbformat
 
 from autograder.homework_source.homework import HomeworkError, resolve_homework
 
-from .submissions import Submission, make_notebook
+from .submissions import RUN_NOTEBOOK, solve_notebook
 from .tables import ROOT, load_homework, load_table
-
-RUN = """
-import sys, nbclient, nbformat
-notebook = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(notebook, timeout=1800, kernel_name="python3").execute()
-print("".join(output.get("text", "") for output in notebook.cells[-1].outputs))
-"""
 
 
 def main(arguments: list[str]) -> int:
-    """Install and run a release, and print the times; return the exit status."""
+    """Install and run the release of a homework, and print the times; return the exit status."""
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 2
@@ -42,17 +35,15 @@ def main(arguments: list[str]) -> int:
         with zipfile.ZipFile(ROOT / "dist" / f"{homework_id.split('-')[0]}.zip") as archive:
             archive.extractall(place)
         folder = Path(place) / homework_id
-        solved = Submission(student="staff", what="as solved")
         path = folder / f"{homework_id}.ipynb"
-        released = nbformat.read(path, as_version=4)
-        nbformat.write(make_notebook(solved, load_homework(homework_id), released), path)
+        solve_notebook(path, load_homework(homework_id))
         # Nothing of this process's environment may help.
         python = folder / ".venv" / "bin" / "python"
         kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
         steps = (
             ("install", [sys.executable, "-m", "venv", ".venv"]),
             ("install", [str(python), "-m", "pip", "install", "-q", "-r", "requirements.txt"]),
-            ("run", [str(python), "-c", RUN, path.name]),
+            ("run", [str(python), "-c", RUN_NOTEBOOK, path.name]),
         )
         seconds = dict.fromkeys(("install", "run"), 0.0)
         for name, command in steps:
@@ -62,8 +53,10 @@ def main(arguments: list[str]) -> int:
             if result.returncode:
                 print(f"{name} failed:\n{result.stdout}{result.stderr}", file=sys.stderr)
                 return 1
-    if load_table(homework_id).delight not in result.stdout:
-        print(f"the last cell printed something else:\n{result.stdout}", file=sys.stderr)
+        outputs = nbformat.read(path, as_version=4).cells[-1].outputs
+    printed = "".join(output.get("text", "") for output in outputs)
+    if load_table(homework_id).delight not in printed:
+        print(f"the last cell printed something else:\n{printed}", file=sys.stderr)
         return 1
     print(f"{homework_id}: installed in {seconds['install']:.0f} s, ran in {seconds['run']:.0f} s")
     return 0

@@ -28,9 +28,9 @@ class Kernel:
     """Grades solutions of one homework, with hidden inputs drawn by one seed.
 
     Args:
-        homework: The instructor's notebook.
-        seed: The seed.
-        seconds: Most processor time that a check may take.
+        homework: The homework, with the reference solutions.
+        seed: The seed of the hidden inputs.
+        seconds: Most processor seconds that a check may take.
     """
 
     def __init__(self, homework: Homework, seed: int = 0, *, seconds: int = 60) -> None:
@@ -47,11 +47,11 @@ class Kernel:
     def grade(
         self, sources: Mapping[str, str], checks: Collection[str] | None = None
     ) -> dict[str, CheckResult]:
-        """Grade a notebook.
+        """Grade a notebook, and return the result of each check that was run, by its grade_id.
 
         Args:
-            sources: The solution cells that differ from the reference, by grade_id.
-            checks: The checks to run; all that belong to ``sources`` if None.
+            sources: The sources of the solution cells that differ from the reference, by grade_id.
+            checks: Ids of the checks to run; all that belong to ``sources`` if None.
         """
         if checks is None:
             checks = {c.grade_id for c in self._homework.checks if c.exercise in sources}
@@ -75,7 +75,10 @@ class Kernel:
         )
 
     def failed(self, sources: Mapping[str, str]) -> dict[str, CheckResult]:
-        """Return the failed checks of these solutions, before each mistake is charged once."""
+        """Return the results of failed checks, before mistakes that cost several are charged once.
+
+        ``sources`` are as in ``grade``.
+        """
         checks = {c.grade_id for c in self._homework.checks if c.exercise in sources}
         results = self._run(sources, checks)
         return {check: found for check, found in results.items() if found.status is not Status.PASS}
@@ -145,5 +148,5 @@ def _compile(source: str, file: str) -> Any:
 
 
 def lost(results: Mapping[str, CheckResult]) -> set[str]:
-    """Return the checks that did not pass."""
+    """Return the ids of the checks that did not pass, given the results by id."""
     return {check for check, found in results.items() if found.status is not Status.PASS}

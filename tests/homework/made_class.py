@@ -1,4 +1,4 @@
-"""A class made from a homework's variants: right and wrong, half done, endless and hostile."""
+"""A class of made-up students' submissions: right and wrong, half done, endless and hostile."""
 
 from autograder.homework_source.homework import CellKind, Homework, Variant
 from autograder.judging.results import Status
@@ -15,7 +15,10 @@ _ANSWER = "### {0}\n\nAs the chapter says, and in words of my own: a person read
 
 
 def submission_of(variant: Variant, student: str = "") -> Submission:
-    """Return the notebook in which a variant takes the place of its exercise's solution."""
+    """Return the submission whose answer to one exercise is the variant, and else solved.
+
+    The student's name is made from the variant's, if none is given.
+    """
     prefix = f"{variant.exercise}-"
     names = " ".join(check.removeprefix(prefix) for check in variant.lost)
     return Submission(
@@ -28,7 +31,7 @@ def submission_of(variant: Variant, student: str = "") -> Submission:
 
 
 def make_sample_class(homework: Homework) -> tuple[Submission, ...]:
-    """Return sixteen students: ``make course`` grades those of homework 3."""
+    """Return the submissions of sixteen students; ``make course`` grades those of homework 3."""
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     right = {e: [v for v in homework.variants if v.exercise == e and v.is_right] for e in exercises}
     written = [cell for cell in homework.cells if cell.kind is CellKind.WRITTEN]

@@ -44,9 +44,9 @@ class Mutant:
     """A solution with one small thing changed.
 
     Attributes:
-        exercise: Name of the solution cell.
-        source: The mutant's source, in place of the solution's.
-        diff: The lines that differ, each with - or + before it.
+        exercise: The id of the solution cell.
+        source: The changed source of the cell.
+        diff: The lines that differ from the solution, each with - or + before it.
     """
 
     exercise: str
@@ -55,7 +55,7 @@ class Mutant:
 
 
 def mutants_of(homework: Homework) -> Iterator[Mutant]:
-    """Make the mutants of each solution."""
+    """Yield the mutants of each of a homework's solutions."""
     for exercise, solution in solved_sources(homework).items():
         before = plain(solution).splitlines()
         for source in mutants(solution):
@@ -65,7 +65,7 @@ def mutants_of(homework: Homework) -> Iterator[Mutant]:
 
 
 def survives(mutant: Mutant, homework: Homework) -> bool:
-    """Return whether a mutant passes all checks, which run in a process of their own."""
+    """Return whether a mutant passes all checks of its homework, run in a new process."""
     child = os.fork()
     if child == 0:
         _die_unless_it_passes(mutant, homework)
@@ -81,7 +81,7 @@ def survives(mutant: Mutant, homework: Homework) -> bool:
 
 
 def _die_unless_it_passes(mutant: Mutant, homework: Homework) -> None:
-    """Run the checks, and end this process: with status PASSED if all checks pass."""
+    """Run the checks on a mutant, and end this process: with status PASSED if all pass."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (ALL_SECONDS, ALL_SECONDS))
     with open(os.devnull, "w") as nowhere:
@@ -98,7 +98,7 @@ def _die_unless_it_passes(mutant: Mutant, homework: Homework) -> None:
 
 
 def _cells_with(mutant: Mutant, homework: Homework) -> list[Cell]:
-    """Return the cells to run: with the mutant, and without checks before its exercise."""
+    """Return the homework's cells with the mutant, without checks before its exercise."""
     cells, begun = [], False
     for cell in homework.cells:
         if cell.grade_id == mutant.exercise:
@@ -110,7 +110,10 @@ def _cells_with(mutant: Mutant, homework: Homework) -> list[Cell]:
 
 
 def main(arguments: list[str]) -> int:
-    """Try mutants, and print the survivors and the share of detected ones."""
+    """Try mutants, and print the survivors and the share of detected ones.
+
+    Returns 0 if there are mutants, and each is detected or declared as equivalent.
+    """
     parser = argparse.ArgumentParser(prog="mutants", description=(__doc__ or "").partition(":")[0])
     parser.add_argument("homework", help="such as hw03")
     parser.add_argument("--exercise", help="try the mutants of this solution alone")
@@ -143,7 +146,7 @@ def main(arguments: list[str]) -> int:
     stale = sorted(equivalent.keys() - used) if everything else []
     for piece in stale:
         print(f"no mutant that survives has {piece!r}, listed as equivalent", file=sys.stderr)
-    return 1 if unexcused or stale else 0
+    return 1 if unexcused or stale or not found else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Makes mutants of Python source: copies that differ in one small thing.
 
-Mutating works on the syntax tree, so a mutant has no comments. Left alone are docstrings,
-annotations and what is raised: no test should depend on the words of an error.
+Mutating works on the syntax tree, so a mutant has no comments. Docstrings, annotations and raised
+errors stay as they are: no test should depend on the words of an error.
 """
 
 import ast
@@ -41,13 +41,9 @@ _NAMES = {a: b for pair in _TWINS for a, b in (pair, pair[::-1])}
 
 
 def mutants(source: str) -> Iterator[str]:
-    """Make all mutants of some source.
+    """Yield all mutants of some source of functions and classes, each once.
 
-    Args:
-        source: Functions and classes.
-
-    Yields:
-        The source of each mutant, to compare with ``plain(source)``. None occurs twice.
+    They differ in one thing from ``plain(source)``.
     """
     tree = ast.parse(source)
     seen = {ast.unparse(tree)}
@@ -62,12 +58,12 @@ def mutants(source: str) -> Iterator[str]:
 
 
 def plain(source: str) -> str:
-    """Return the source in the form of the mutants, with nothing mutated."""
+    """Return source in the form that mutants have: without comments, formatted by ``ast``."""
     return ast.unparse(ast.parse(source))
 
 
 def _mutable_nodes(tree: ast.AST) -> list[ast.AST]:
-    """Return the nodes that may change, always in the same order."""
+    """Return the nodes of a syntax tree that may change, always in the same order."""
     found: list[ast.AST] = []
     waiting = [tree]
     while waiting:
@@ -82,7 +78,7 @@ def _mutable_nodes(tree: ast.AST) -> list[ast.AST]:
 
 
 def _changes(node: ast.AST) -> list:
-    """Return the ways in which a node can change, each a function that does it in place."""
+    """Return functions that each change one thing of a node, in place."""
     changes: list = []
 
     def offer(field: str, value: object) -> None:
@@ -133,7 +129,7 @@ def _changes(node: ast.AST) -> list:
 
 
 def _instead(statement: ast.stmt, block: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements that replace ``statement`` when a mutant leaves it out."""
+    """Return the statements that replace ``statement`` in its block when a mutant leaves it out."""
     if _is_words(statement) and not isinstance(statement, ast.Raise):
         return [statement]
     return [ast.Pass()] if len(block) == 1 else []

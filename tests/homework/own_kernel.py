@@ -20,12 +20,7 @@ from tests.processor_time import OutOfTimeError, limited_to
 
 @dataclass(frozen=True, kw_only=True)
 class CellRun:
-    """How a cell ended.
-
-    Attributes:
-        cell: The cell.
-        error: The exception that it raised, or None.
-    """
+    """The end of a cell's run: the exception ``error`` that the cell raised, or None."""
 
     cell: Cell
     error: BaseException | None
@@ -39,13 +34,13 @@ def run_cells(
     stop_when_lost: bool = False,
     names: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[CellRun]:
-    """Run the code cells in order, demos left out; one that raises does not stop the others.
+    """Run the code cells of a notebook in order, without demos, even after one that raises.
 
     Args:
-        cells: The cells of a notebook.
+        cells: The cells.
         seed: Seeds every random generator before each test cell.
-        seconds: Most CPU time that a cell may take: a busy machine makes no difference.
-        stop_when_lost: Run nothing after the first test cell that raises.
+        seconds: Most processor seconds that a cell may take.
+        stop_when_lost: Whether to stop after the first test cell that raises.
         names: Further names for hidden tests, see ``names_of_checks``.
 
     Returns:
@@ -75,7 +70,11 @@ def run_cells(
 def grade_cells(
     cells: Sequence[Cell], homework: Homework, *, seed: int = 0, seconds: int = 60
 ) -> list[CellRun]:
-    """Grade a notebook as the judge does; a failed check's run has an error with its message."""
+    """Grade a notebook's cells as the judge does, with hidden inputs drawn by a seed.
+
+    Returns an entry for each test cell that is not empty; ``error`` of a failed one has the message
+    and the hint. ``seconds`` is the most processor time of a check.
+    """
     run = [cell for cell in cells if cell.kind is CellKind.TEST and cell.source]
     sources = {c.grade_id: c.source for c in cells if c.kind is CellKind.SOLUTION}
     tests = {cell.grade_id: cell for cell in run}
@@ -90,7 +89,7 @@ _kernels: dict[Any, Kernel] = {}
 
 
 def kernel(homework: Homework, seed: int, seconds: int) -> Kernel:
-    """Return a kernel for a homework's tests; transcripts of variants are made once."""
+    """Return a ``Kernel`` for a homework, the same one for the same tests, seed and seconds."""
     tests = tuple(cell for cell in homework.cells if cell.kind is CellKind.TEST)
     key = (homework.id, tests, seed, seconds)
     if key not in _kernels:
@@ -101,14 +100,12 @@ def kernel(homework: Homework, seed: int, seconds: int) -> Kernel:
 def with_checks_of(
     cells: Sequence[Cell], exercises: Collection[str], left_out: Collection[str] = ()
 ) -> list[Cell]:
-    """Return the cells with all test cells emptied but those of these exercises.
-
-    Each cell keeps its place, and with it its seed.
+    """Return a notebook's cells, with all test cells emptied but those of these exercises.
 
     Args:
-        cells: The cells of a notebook.
-        exercises: The exercises whose test cells stay.
-        left_out: Test cells of these exercises to empty all the same.
+        cells: The cells.
+        exercises: Ids of the exercises whose test cells stay.
+        left_out: Ids of test cells of these exercises to empty all the same.
     """
     return [
         cell
@@ -120,5 +117,5 @@ def with_checks_of(
 
 
 def lost_checks(runs: Sequence[CellRun]) -> set[str]:
-    """Return the grade_ids of the test cells that raised."""
+    """Return the ids of the test cells that raised."""
     return {r.cell.grade_id for r in runs if r.cell.kind is CellKind.TEST and r.error is not None}

@@ -13,28 +13,36 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Status
 
 Edit = str | tuple[tuple[str, str], ...]
-"""What becomes of a cell: a whole new text, or pieces and what takes their place."""
+"""A change of a cell's solution: a whole new text, or pairs of a piece and its replacement."""
 
 BLANK = ""
-"""As an edit: the cell is left as students get it."""
+"""The edit that leaves a cell as students get it."""
+
+RUN_NOTEBOOK = """
+import sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], as_version=4)
+try:
+    nbclient.NotebookClient(notebook, timeout=1800, kernel_name="python3").execute()
+finally:
+    nbformat.write(notebook, sys.argv[1])
+"""
+"""A program that runs the notebook of a file from top to bottom, and writes its outputs to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """One student's notebook, and the marks that it must get.
+    """A student's notebook, made from the solutions by edits, and the marks that it must get.
 
     Attributes:
         student: Name of the student's folder.
-        what: Its special property, in words.
-        edits: For each cell that differs from the solution, the edit.
+        what: What is special about it, in words.
+        edits: The edits of the cells that differ from the solution, by the cell's id.
         extra: Source of a cell that the student added at the top; empty for none.
-        lost: For each exercise, the checks that must be lost, separated by spaces; ``*`` for all.
-            Every other check must be passed.
-        hint: Words that the message of one of the lost checks must hold: the hint that was written
-            for this mistake.
-        status: How the lost checks must end, or None where either a failed check or an error in
-            the student's code will do.
-        judge_only: Whether it would end or alter the process that it runs in.
+        lost: For each exercise, the names of the checks that must fail, separated by spaces; ``*``
+            for all. Every other check must pass.
+        hint: Words that the message of a failed check must have: the hint for this mistake.
+        status: The status of the failed checks; None for any.
+        judge_only: Whether its code would end or alter the process that it runs in.
     """
 
     student: str
@@ -47,7 +55,7 @@ class Submission:
     judge_only: bool = False
 
     def lost_checks(self, homework: Homework) -> set[str]:
-        """Return the grade_ids of the checks that must be lost.
+        """Return the ids of the homework's checks that must fail.
 
         Raises:
             ValueError: ``lost`` names a check that the homework does not have.
@@ -64,7 +72,7 @@ class Submission:
 
     @property
     def is_right(self) -> bool:
-        """Whether the submission must lose no check."""
+        """Whether no check may fail."""
         return not self.lost
 
     def score(self, homework: Homework) -> float:
@@ -88,11 +96,11 @@ def _wrap(target, wrapped):
 
 
 def wrapped_cell(cell: Cell, wrapper: str, how: str) -> Cell:
-    """Return a solution cell whose function, or each public method, is wrapped in another.
+    """Return a solution cell whose function, or each public method of its class, is wrapped.
 
     Args:
         cell: The solution cell.
-        wrapper: Source that defines ``_wrapped(function, how)``, which returns the wrapper.
+        wrapper: Source that defines ``_wrapped(function, how)``, which returns the new function.
         how: The second argument of ``_wrapped``.
     """
     name = cell.grade_id
@@ -101,7 +109,7 @@ def wrapped_cell(cell: Cell, wrapper: str, how: str) -> Cell:
 
 
 def nothing_written(homework: Homework) -> Submission:
-    """Return the submission of the notebook as students get it."""
+    """Return the submission of the notebook as students get it, which must fail every check."""
     solutions = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     return Submission(
         student="nobody",
@@ -114,7 +122,10 @@ def nothing_written(homework: Homework) -> Submission:
 def answered_cells(
     submission: Submission, homework: Homework, released: NotebookNode
 ) -> list[Cell]:
-    """Return the instructor's cells, with this student's sources in the solution cells."""
+    """Return a homework's cells, with a submission's answers in the solution cells.
+
+    ``released`` is the student notebook.
+    """
     notebook = make_notebook(submission, homework, released)
     sources = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in notebook.cells}
     return [
@@ -124,14 +135,7 @@ def answered_cells(
 
 
 def solved_sources(homework: Homework) -> dict[str, str]:
-    """Return the solutions as a student would have written them, without markers.
-
-    Args:
-        homework: The instructor's notebook.
-
-    Returns:
-        For each solution cell its source.
-    """
+    """Return the reference solutions without markers, as students would write them, by cell id."""
     return {
         cell.grade_id: without_markers(cell.source)
         for cell in homework.cells
@@ -139,18 +143,29 @@ def solved_sources(homework: Homework) -> dict[str, str]:
     }
 
 
+def solved_cells(homework: Homework) -> list[Cell]:
+    """Return a homework's cells, with the reference solutions as students would write them."""
+    sources = solved_sources(homework)
+    return [
+        replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in homework.cells
+    ]
+
+
+def solve_notebook(path: Path, homework: Homework, extra: str = "") -> NotebookNode:
+    """Fill the reference solutions into the file of a student notebook, and return the notebook.
+
+    ``extra`` is the source of a further cell at the top.
+    """
+    solved = Submission(student="staff", what="as solved", extra=extra)
+    notebook = make_notebook(solved, homework, nbformat.read(path, as_version=4))
+    nbformat.write(notebook, path)
+    return notebook
+
+
 def make_notebook(
     submission: Submission, homework: Homework, released: NotebookNode
 ) -> NotebookNode:
-    """Return the student notebook with this student's answers.
-
-    Args:
-        submission: The student's submission.
-        homework: The instructor's notebook, for the solutions.
-        released: The student notebook.
-
-    Returns:
-        A copy of the student notebook with the student's answers.
+    """Return a copy of the student notebook (``released``) with a submission's answers.
 
     Raises:
         ValueError: An edit names no cell, or a piece that does not occur exactly once.
@@ -178,16 +193,9 @@ def make_notebook(
 def write_class(
     submissions: tuple[Submission, ...], homework: Homework, released: Path, folder: Path
 ) -> list[Path]:
-    """Write submissions in nbgrader's layout.
+    """Write the notebooks of a class, ``<student>/<homework>/<homework>.ipynb``, into a folder.
 
-    Args:
-        submissions: The class.
-        homework: The instructor's notebook.
-        released: The file of the student notebook.
-        folder: Gets ``<student>/<homework>/<homework>.ipynb``.
-
-    Returns:
-        The files.
+    ``released`` is the file of the student notebook. Returns the written files.
     """
     original = nbformat.read(released, as_version=4)
     written = []
@@ -208,5 +216,5 @@ def _replace(source: str, pieces: tuple[tuple[str, str], ...], student: str) -> 
 
 
 def slug(words: str) -> str:
-    """Make the name of a folder from words."""
+    """Return the name of a folder made from words: small letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")

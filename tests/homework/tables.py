@@ -25,10 +25,10 @@ class Table:
     Attributes:
         homework_id: The homework's id, such as ``hw03-self-attention``.
         sample_class: A class with students of every kind; ``make course`` grades homework 3's.
-        variants: A submission for each variant.
+        variants: A submission for each variant in the homework's source.
         delight: The line that the last cell prints once the homework is solved.
-        equivalent: For each mutant that no test can tell from the solution, a piece of its changed
-            line, and the reason; see ``mutants.py``.
+        equivalent: Pieces of lines that a mutant may change without any effect, each with the
+            reason; see ``mutants.py``.
     """
 
     homework_id: str
@@ -45,7 +45,7 @@ class Table:
 
 @cache
 def load_table(homework_id: str) -> Table:
-    """Return a homework's table.
+    """Return the table of the homework with this id.
 
     Raises:
         HomeworkError: There is no such homework.
@@ -61,7 +61,7 @@ def load_table(homework_id: str) -> Table:
 
 
 def tabled_homeworks() -> list[str]:
-    """Return the ids of the homeworks, in order."""
+    """Return the ids of all homework, in order."""
     return all_homeworks(ROOT)
 
 
@@ -69,27 +69,27 @@ LAST_OF_THE_COURSE = "hw09"
 
 
 def course_homeworks() -> list[str]:
-    """Return the ids of the course's own homeworks; a teacher's have later numbers."""
+    """Return the ids of the course's own homework; a teacher's has later numbers."""
     return [homework for homework in tabled_homeworks() if homework[:4] <= LAST_OF_THE_COURSE]
 
 
 @cache
 def load_homework(homework_id: str) -> Homework:
-    """Return a homework, read from its source."""
+    """Return the homework with this id, read from its source."""
     return source.load_homework(homework_id, ROOT)
 
 
 def solved_notebook(homework_id: str) -> bytes:
-    """Return the solved notebook as JSON, as a student might hand it in."""
+    """Return the solved notebook of a homework as JSON, as a student might hand it in."""
     return instructors_notebook(load_homework(homework_id)).encode()
 
 
 def released_notebook(homework_id: str) -> Path:
-    """Return the file of the student notebook."""
+    """Return the path of a homework's student notebook."""
     return ROOT / "assignments" / homework_id / f"{homework_id}.ipynb"
 
 
 @cache
 def read_released(homework_id: str) -> NotebookNode:
-    """Read the student notebook."""
+    """Return the content of a homework's student notebook."""
     return nbformat.read(released_notebook(homework_id), as_version=4)

@@ -23,7 +23,7 @@ import yaml
 
 from autograder.releasing.release import release
 from autograder.releasing.students_branch import write_students_folder
-from tests.homework.submissions import Submission, make_notebook
+from tests.homework.submissions import RUN_NOTEBOOK, solve_notebook
 from tests.homework.tables import ROOT, load_homework
 
 pytestmark = [
@@ -39,20 +39,10 @@ OTHER_NUMPY = "2.2.6"
 PLACE = "dept/course"  # of the repository, on the server
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
-RUN = """
-import sys, nbclient, nbformat
-notebook = nbformat.read(sys.argv[1], as_version=4)
-client = nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3")
-try:
-    client.execute()
-finally:
-    nbformat.write(notebook, sys.argv[1])
-"""
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """Serve a folder by https; yield the address, the folder and the self-signed certificate."""
+    """The address of a repository on an https server, its folder, and its own certificate."""
     place = tmp_path_factory.mktemp("server")
     certificate, key, web = place / "certificate.pem", place / "key.pem", place / "web"
     web.mkdir()
@@ -75,7 +65,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(server, tmp_path_factory):
-    """The solved notebook in a folder of its own, released by a course that is on the server."""
+    """A folder with only the solved notebook, released by a course that is on the server."""
     address, web, _ = server
     root = tmp_path_factory.mktemp("course")
     for name in ("solutions", "course_lib", "pyproject.toml"):
@@ -83,20 +73,14 @@ def alone(server, tmp_path_factory):
     (root / "_config.yml").write_text(yaml.safe_dump({"repository": {"url": address}}))
     made = release(HOMEWORK, root)
     write_students_folder([HOMEWORK], root, web / PLACE / "-" / "raw" / "students")
-    solved = Submission(student="staff", what="as solved")
-    released = nbformat.read(made.assignment, as_version=4)
-    notebook = make_notebook(solved, load_homework(HOMEWORK), released)
+    notebook = solve_notebook(made.assignment, load_homework(HOMEWORK))
     # The fetching cell as it was released, and the cells up to the end of the first part.
-    notebook.cells = notebook.cells[: 1 + last_of_first_part(notebook)]
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in notebook.cells]
+    first = [i for i, name in enumerate(names) if name.startswith("scaled_dot_product_attention-")]
+    notebook.cells = notebook.cells[: 1 + max(first)]
     folder = tmp_path_factory.mktemp("alone")
     nbformat.write(notebook, folder / f"{HOMEWORK}.ipynb")
     return folder
-
-
-def last_of_first_part(notebook):
-    first = "scaled_dot_product_attention-"
-    names = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in notebook.cells]
-    return max(place for place, name in enumerate(names) if name.startswith(first))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +111,7 @@ def python(tmp_path_factory):
 
 
 def bundle_of(certificate):
-    """Return a file with the certificates that pip trusts and the server's own."""
+    """Return a file with the certificates that pip trusts and the server's (a file)."""
     known = Path(ssl.get_default_verify_paths().cafile or certifi.where()).read_text()
     together = certificate.with_name("bundle.pem")
     together.write_text(known + certificate.read_text())
@@ -135,6 +119,7 @@ def bundle_of(certificate):
 
 
 def versions(python):
+    """Return the versions of the packages that a Python has, by name."""
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format", "freeze"],
         capture_output=True, text=True, check=True,
@@ -148,7 +133,7 @@ def test_a_notebook_alone_fetches_its_library_and_leaves_the_machine_s_torch(ser
     before = versions(python)
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
-        [python, "-c", RUN, f"{HOMEWORK}.ipynb"],
+        [python, "-c", RUN_NOTEBOOK, f"{HOMEWORK}.ipynb"],
         cwd=alone,
         env=kept | {"PIP_CERT": str(bundle_of(certificate))},
         capture_output=True,
@@ -190,6 +175,7 @@ def test_the_released_requirements_fit_each_python(version, alone, server):
 
 
 def uv_compile(version, requirements, *more):
+    """Return the packages that uv resolves for a Python's version, given a file of requirements."""
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate",
          "--python-version", version, "--only-binary", ":all:", requirements, *more],

@@ -52,21 +52,19 @@ SELDOM = {
     ),
     "reaching_out": (
         *("network", "environment", "writes", "traces", "own-namespaces", "daemons", "outlives"),
+        *("left-behind", "keyrings", "crowd", "fork-bomb", "memory", "disk", "open-files"),
         *(
-            "left-behind",
-            "keyrings",
-            "crowd",
-            "fork-bomb",
-            "memory",
-            "disk",
-            "open-files",
             "threads",
             "output",
+            "signals",
+            "growing-result",
+            "large-result",
+            "endless-result",
+            "deep-result",
         ),
-        *("signals", "growing-result", "large-result", "endless-result", "deep-result"),
     ),
     "reaching_the_ta": tuple(f"says-{number}" for number in range(13) if number != 8),
-    "delegation": ("functional", "detour", "computed", "thread"),
+    "delegation": ("functional",),
 }
 """Attacks that tests of one part each try as well; here ``make proof`` tries them."""
 HONEST = Submission(student="honest", what="as solved")
@@ -79,6 +77,7 @@ def judges():
 
 @cache
 def judge():
+    """Return a judge of the homework with short time limits and small workers."""
     limits = TimeLimits(check_seconds=1.0, submission_seconds=60.0)
     small = Limits(memory_mb=1024, scratch_mb=16, open_files=64, processes=64)
     course = Course.load(load_homework(HOMEWORK), ROOT)
@@ -86,6 +85,7 @@ def judge():
 
 
 def handed_in(submission: Submission, forge=None) -> bytes:
+    """Return a submission's file, after ``forge`` has changed its JSON or replaced its bytes."""
     notebook = make_notebook(submission, load_homework(HOMEWORK), read_released(HOMEWORK))
     data = json.loads(nbformat.writes(notebook))
     forged = forge(data) if forge else None
@@ -93,6 +93,7 @@ def handed_in(submission: Submission, forge=None) -> bytes:
 
 
 def grade(attack: Attack) -> SubmissionResult:
+    """Return the judge's result for the submission of an attack."""
     data = handed_in(attack.submission, attack.forge)
     return judge().grade(data, attack.submission.student, seed=4_185_921_337)
 

@@ -39,7 +39,10 @@ CLASSES = [
 
 
 def graded(homework_id, students, folder, judges, seconds):
-    """Grade a class of these students with ``seconds`` per check; return results by student."""
+    """Write a class with these submissions into a folder, and return its results by student.
+
+    ``seconds`` is the time limit of a check.
+    """
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)
     limits = TimeLimits(check_seconds=seconds)
@@ -49,7 +52,7 @@ def graded(homework_id, students, folder, judges, seconds):
 
 
 def amiss(student, result, homework):
-    """Return the expected and the actual failures as text; empty if they agree."""
+    """Return the expected and the actual failures of a submission as text; empty if they agree."""
     lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
     words = "\n".join(f"{c.check}: {c.message} {c.hint}" for c in lost)
     is_right = (

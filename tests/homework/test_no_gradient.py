@@ -3,15 +3,14 @@
 Each solution is run, and its results are right: only the way back is cut.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from autograder.judging.trusted_code import names_of_checks
 from tests.daily import with_proofs
 from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
-from tests.homework.submissions import solved_sources, wrapped_cell
+from tests.homework.submissions import solved_cells, solved_sources, wrapped_cell
 from tests.homework.tables import course_homeworks, load_homework
+from tests.homework.test_nothing_computed import SLOW
 
 NO_LAYERS = {  # their results do not depend on a model's parameters
     "greedy_search", "beam_search", "diagnose", "alignment_error", "causal_mask", "padding_mask",
@@ -35,7 +34,6 @@ NOTHING_TO_CUT = {
 }  # fmt: skip
 UNTRAINED = ("hw07-bleu",)  # numbers without tensors
 CUTS = ["no_grad", "inputs", "results", "parameters"]
-SLOW = {"training_step-learns", "fine_tune-learns"}
 
 CUT = """
 def _wrapped(function, how):
@@ -84,9 +82,8 @@ def _wrapped(function, how):
 @pytest.mark.parametrize("homework", [h for h in course_homeworks() if h not in UNTRAINED])
 def test_who_cuts_the_gradients_loses_a_point(homework, how):
     solved = load_homework(homework)
-    sources = solved_sources(solved)
+    sources, cells = solved_sources(solved), solved_cells(solved)
     names = names_of_checks(solved, "cpu")
-    cells = [replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in solved.cells]
     free = set()
     for exercise in sources:
         cut = [

@@ -4,14 +4,12 @@ Each solution is run, and of what it returns only the form is kept: so its error
 and what it does beside returning something are right.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from autograder.homework_source.homework import CellKind
 from autograder.judging.trusted_code import names_of_checks
 from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
-from tests.homework.submissions import solved_sources, wrapped_cell
+from tests.homework.submissions import solved_cells, solved_sources, wrapped_cell
 from tests.homework.tables import course_homeworks, load_homework
 
 EARNED = {  # by checks that pass all the same
@@ -64,9 +62,8 @@ def _wrapped(function, how):
 @pytest.mark.parametrize("homework", course_homeworks())
 def test_what_computes_nothing_earns_what_asks_for_no_computing(homework, how):
     solved = load_homework(homework)
-    sources = solved_sources(solved)
+    sources, cells = solved_sources(solved), solved_cells(solved)
     names = names_of_checks(solved, "cpu")
-    cells = [replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in solved.cells]
     for hollow in (*([exercise] for exercise in sources), list(sources)):
         kept = [
             wrapped_cell(cell, HOLLOW, how) if cell.grade_id in hollow else cell for cell in cells

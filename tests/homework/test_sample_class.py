@@ -45,11 +45,5 @@ def test_the_class_has_students_of_every_kind():
     assert sum(student.is_right for student in students) == 3
     assert sum(len(student.hint) > 0 for student in students) == 8
     words = " ".join(student.what for student in students)
-    for kind in (
-        "half done",
-        "KeyboardInterrupt",
-        "os._exit",
-        "equals everything",
-        "run_cell patched",
-    ):
-        assert words.count(kind) == 1
+    kinds = ("half done", "KeyboardInterrupt", "_exit", "equals everything", "run_cell patched")
+    assert [words.count(kind) for kind in kinds] == [1] * 5

@@ -23,11 +23,11 @@ class Attack:
     """A submission that tries to get undeserved points.
 
     Attributes:
-        submission: The notebook. The exercises in ``lost`` must earn nothing.
-        keeps: Checks of the exercises in ``lost`` that it passes honestly all the same.
-        forge: Alters the notebook's JSON in place, or returns other bytes to hand in.
-        flagged: Words that one of the remarks for the staff must hold; empty if none is due.
-        invalid: Whether nothing can be graded, so that each check is lost.
+        submission: The submission. The exercises in its ``lost`` must earn nothing.
+        keeps: Ids of checks of these exercises that it passes honestly all the same.
+        forge: Function that changes the notebook's JSON in place, or returns other bytes to submit.
+        flagged: Words that one of the result's flags for the staff must have; empty if none is due.
+        invalid: Whether the file can't be graded, so that each check fails.
     """
 
     submission: Submission
@@ -37,15 +37,15 @@ class Attack:
     invalid: bool = False
 
     def must_lose(self, homework: Homework) -> set[str]:
-        """Return the grade_ids of the checks that must earn nothing."""
+        """Return the ids of the checks that must fail."""
         if self.invalid:
             return {cell.grade_id for cell in homework.checks}
         return self.submission.lost_checks(homework) - self.keeps
 
     def may_lose(self, homework: Homework) -> set[str]:
-        """Return the grade_ids of all checks that may earn nothing.
+        """Return the ids of the checks that may fail.
 
-        A wrong attention function also breaks ``MultiHeadAttention``, which calls it.
+        An attack on the attention function may also fail the checks of the layer that uses it.
         """
         lost = self.must_lose(homework) | self.keeps
         if ATTENTION in self.submission.lost:
@@ -61,49 +61,39 @@ def attack(
     extra: str = "",
     lost: Mapping[str, str] | None = None,
     keeps: str = "",
-    forge: Callable[[dict[str, Any]], bytes | None] | None = None,
-    flagged: str = "",
-    invalid: bool = False,
+    **fields: Any,
 ) -> Attack:
-    """Build an attack from the fields of its submission and its own.
+    """Return an attack, built from fields of its submission and its own.
 
     Args:
-        name: The folder's name.
+        name: Name of the student's folder.
         tries: The attempt, in words.
-        edits: As ``Submission``.
-        extra: As ``Submission``.
-        lost: As ``Submission``; the exercises that ``edits`` names if None.
-        keeps: As ``Attack``, separated by spaces.
-        forge: As ``Attack``.
-        flagged: As ``Attack``.
-        invalid: As ``Attack``.
+        edits: As in ``Submission``.
+        extra: As in ``Submission``.
+        lost: As in ``Submission``; if None, all checks of the exercises that ``edits`` names.
+        keeps: As in ``Attack``, separated by spaces.
+        fields: Further fields of ``Attack``.
     """
     edits = edits or {}
+    lost = dict.fromkeys(edits, "*") if lost is None else lost
     submission = Submission(
-        student=name,
-        what=tries,
-        edits=edits,
-        extra=extra,
-        lost=dict.fromkeys(edits, "*") if lost is None else lost,
-        judge_only=True,
+        student=name, what=tries, edits=edits, extra=extra, lost=lost, judge_only=True
     )
-    return Attack(
-        submission=submission,
-        keeps=frozenset(keeps.split()),
-        forge=forge,
-        flagged=flagged,
-        invalid=invalid,
-    )
+    return Attack(submission=submission, keeps=frozenset(keeps.split()), **fields)
+
+
+def _function(signature: str, body: str, before: str) -> str:
+    """Return the source of a function with this body, below the source ``before``."""
+    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
+    return f"{before.strip()}\n\n\ndef {signature}:\n{lines}\n"
 
 
 def at_attention(body: str, before: str = "") -> dict[str, Edit]:
-    """Return an edit of the attention function's cell: the code ``before``, then the given body."""
-    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
-    signature = f"def {ATTENTION}(query, key, value, mask=None, *, return_weights=False):"
-    return {ATTENTION: f"{before.strip()}\n\n\n{signature}\n{lines}\n"}
+    """Return the edit that gives the attention function this body, below the source ``before``."""
+    signature = f"{ATTENTION}(query, key, value, mask=None, *, return_weights=False)"
+    return {ATTENTION: _function(signature, body, before)}
 
 
 def at_padding(body: str, before: str = "") -> dict[str, Edit]:
-    """Return an edit of the padding mask's cell: the code ``before``, then the given body."""
-    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
-    return {PADDING: f"{before.strip()}\n\n\ndef padding_mask(token_ids, pad_id):\n{lines}\n"}
+    """Return the edit that gives the padding mask this body, below the source ``before``."""
+    return {PADDING: _function("padding_mask(token_ids, pad_id)", body, before)}

@@ -55,7 +55,6 @@ class MultiHeadAttention(nn.Module):
         )
         return (output, weights) if return_weights else output
 """
-_COMPUTED = 'getattr(F, "multi_head_" + "attention_forward")'
 
 ATTACKS: tuple[Attack, ...] = (
     attack(
@@ -71,13 +70,6 @@ ATTACKS: tuple[Attack, ...] = (
         flagged="uses torch.nn.MultiheadAttention, which it forbids",
     ),
     attack(
-        "detour",
-        "the forbidden function, through a helper in a cell of one's own",
-        edits={LAYER: _WRAPPER.replace("F.multi_head_attention_forward", "detour")},
-        extra="import torch.nn.functional as G\n\n\ndef detour(*args, **kwargs):\n    return G.multi_head_attention_forward(*args, **kwargs)",
-        flagged="uses torch.nn.functional.multi_head_attention_forward",
-    ),
-    attack(
         "withheld",
         "the reference, which the edition withholds",
         edits={
@@ -90,17 +82,5 @@ ATTACKS: tuple[Attack, ...] = (
         "the forbidden layer as a part of another, called by the course's own function",
         edits={LAYER: _PART},
         flagged="uses torch.nn.MultiheadAttention, which it forbids",
-    ),
-    attack(
-        "computed",
-        "the forbidden function by a computed name, called by the course's own function",
-        edits={LAYER: "from course_lib.testing import call_beside\n" + _WRAPPER.replace("F.multi_head_attention_forward(", f"call_beside({_COMPUTED}, ")},
-        flagged="uses torch.nn.functional.multi_head_attention_forward, which it forbids",
-    ),
-    attack(
-        "thread",
-        "the forbidden function by a computed name, in a thread",
-        edits={LAYER: "from concurrent.futures import ThreadPoolExecutor\n" + _WRAPPER.replace("F.multi_head_attention_forward(", f"ThreadPoolExecutor(1).submit({_COMPUTED}, ").replace("average_attn_weights=False, attn_mask=None if mask is None else ~mask,\n        )", "average_attn_weights=False, attn_mask=None if mask is None else ~mask,\n        ).result()")},
-        flagged="uses torch.nn.functional.multi_head_attention_forward, which it forbids",
     ),
 )  # fmt: skip

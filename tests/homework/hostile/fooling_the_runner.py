@@ -26,7 +26,7 @@ for wire in range(3, 64):
 
 
 def _on_the_wire(name: str, tries: str, body: str) -> Attack:
-    """Return an attack that makes the wire unusable; only that check's process is lost."""
+    """Return an attack whose padding mask misuses the wire, found as ``wire`` by the ``body``."""
     return attack(name, tries, edits=at_padding(f"{body}\nreturn token_ids", _WIRE))
 
 
