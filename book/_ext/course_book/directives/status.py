@@ -6,10 +6,10 @@ are written. myst-nb writes pages with the mark ``has_exec_table`` again when a 
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 
 from docutils import nodes
 from myst_nb.sphinx_ import NbMetadataCollector
@@ -32,13 +32,14 @@ PACKAGES = {
 
 def version_lines(now: datetime) -> list[str]:
     """Return the versions as a Markdown table; ``now`` is the time of the build, in UTC."""
-    lines = ["| package | version | for |", "| --- | --- | --- |"]
-    lines.append(f"| Python | {platform.python_version()} | everything |")
-    lines += [
-        f"| {name} | {importlib.metadata.version(name)} | {purpose} |"
-        for name, purpose in PACKAGES.items()
+    return [
+        "| package | version | for |",
+        "| --- | --- | --- |",
+        f"| Python | {platform.python_version()} | everything |",
+        *(f"| {name} | {version(name)} | {purpose} |" for name, purpose in PACKAGES.items()),
+        "",
+        f"Built on {now:%d %B %Y at %H:%M} UTC, on {platform.system()}.",
     ]
-    return [*lines, "", f"Built on {now:%d %B %Y at %H:%M} UTC, on {platform.system()}."]
 
 
 class VersionsDirective(SphinxDirective):

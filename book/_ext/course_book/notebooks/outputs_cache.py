@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from course_book.notebooks import kernels
-from course_book.notebooks.preview import execution_mode, is_shown, previewed
+from course_book.notebooks.preview import execution_mode, is_shown
 from course_book.notebooks.used_files import UsedFiles
 from course_book.site.rebuilding import digest_of_files
 
@@ -76,7 +76,7 @@ def _use_folder(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _drop_stale(app: Sphinx, error: Exception | None) -> None:
-    if error is not None or previewed(app):
+    if error is not None or app.config.course_preview:
         return
     kept = {Path(folder) for folder in output_folders(app.env).values()}
     for database in list(_caches(app).rglob("global.db")):

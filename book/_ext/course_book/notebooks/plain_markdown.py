@@ -5,7 +5,7 @@ Directives become quotations, lists, formulas and code, and roles become text.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from course_book.directives.choices import parse_choices
 from course_book.markup.formulas import ROLES, macros
@@ -34,8 +34,8 @@ class _Directive:
 
     name: str
     argument: str
-    options: dict[str, str] = field(default_factory=dict)
-    body: list[str] = field(default_factory=list)
+    options: dict[str, str]
+    body: list[str]
 
 
 def plain_formula(formula: str) -> str:
@@ -67,12 +67,10 @@ def _blocks(lines: Sequence[str], page: PageReferences) -> Iterator[str]:
         yield from _inline(text, page)
         text = []
         end = _closing(lines, position, opened["fence"])
-        directive = _DIRECTIVE.match(opened["rest"])
-        if directive:
+        if match := _DIRECTIVE.match(opened["rest"]):
             body = [line.removeprefix(opened["indent"]) for line in lines[position + 1 : end]]
-            yield ""
-            yield from _convert(_read(directive, body), page)
-            yield ""
+            directive = _read(match, body)
+            yield from ("", *_CONVERTERS.get(directive.name, _content)(directive, page), "")
         else:
             yield from lines[position : end + 1]
         position = end + 1
@@ -92,12 +90,11 @@ def _closing(lines: Sequence[str], start: int, fence: str) -> int:
 
 
 def _read(match: re.Match[str], body: list[str]) -> _Directive:
-    directive = _Directive(match["name"], match["argument"])
+    options = {}
     while body and (option := _OPTION.match(body[0])):
-        directive.options[option["key"]] = option["value"]
+        options[option["key"]] = option["value"]
         body = body[1:]
-    directive.body = body
-    return directive
+    return _Directive(match["name"], match["argument"], options, body)
 
 
 def _inline(lines: Sequence[str], page: PageReferences) -> list[str]:
@@ -150,18 +147,12 @@ def _question(directive: _Directive, page: PageReferences) -> Iterator[str]:
 
 
 def _included(directive: _Directive, page: PageReferences) -> Iterator[str]:
-    code = page.included(directive.argument, directive.options)
+    code = page.included(directive.argument, directive.options).rstrip().splitlines()
     if caption := directive.options.get("caption"):
-        yield f"*{caption}:*"
-        yield ""
-    line = page.fold_summary(directive.options)
-    if line:
-        yield from (f"<details><summary>{line}</summary>", "")
-    yield f"```{directive.options.get('language', '')}"
-    yield from code.rstrip().splitlines()
-    yield "```"
-    if line:
-        yield from ("", "</details>")
+        yield from (f"*{caption}:*", "")
+    listing = [f"```{directive.options.get('language', '')}", *code, "```"]
+    summary = page.fold_summary(directive.options)
+    yield from _folded(summary, listing) if summary else listing
 
 
 def _formula(directive: _Directive, page: PageReferences) -> Iterator[str]:
@@ -190,8 +181,7 @@ def _boundary(directive: _Directive, page: PageReferences) -> Iterator[str]:
 def _content(directive: _Directive, page: PageReferences) -> Iterator[str]:
     """Yield the lines of any other directive: its title and its content."""
     if directive.body and directive.argument and directive.name.endswith("card"):
-        yield f"**{directive.argument}**"
-        yield ""
+        yield from (f"**{directive.argument}**", "")
     yield from _blocks(directive.body, page)
 
 
@@ -209,7 +199,3 @@ _CONVERTERS: dict[str, Callable[[_Directive, PageReferences], Iterator[str]]] = 
         ("exercise-start", "exercise-end", "solution-start", "solution-end"), _boundary
     ),
 }
-
-
-def _convert(directive: _Directive, page: PageReferences) -> Iterator[str]:
-    yield from _CONVERTERS.get(directive.name, _content)(directive, page)

@@ -11,15 +11,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 
-def previewed(app: Sphinx) -> str:
-    """Return the name of the previewed page; empty if the whole book is built."""
-    page: str = app.config.course_preview
-    return page
-
-
 def is_shown(app: Sphinx, page: str) -> bool:
     """Return whether this build runs and writes a page: in a preview only the previewed one."""
-    return previewed(app) in ("", page)
+    return app.config.course_preview in ("", page)
 
 
 def execution_mode(app: Sphinx, page: str) -> str:
@@ -45,7 +39,7 @@ class _ShownPage(logging.Filter):
 def _begin(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    if not previewed(app):
+    if not app.config.course_preview:
         return []
     app.builder.search = False  # type: ignore[attr-defined]  # of the HTML builder
     only = _ShownPage()
@@ -56,10 +50,10 @@ def _begin(
         lambda app, page, source: setattr(only, "reads_another", not is_shown(app, page)),
     )
     app.connect("env-updated", lambda app, env: setattr(only, "reads_another", False))
-    return [previewed(app)]
+    return [app.config.course_preview]
 
 
 def setup(app: Sphinx) -> None:
-    """Let a build show one page only."""
+    """Let a build show only the page that the option ``course_preview`` names, if any."""
     app.add_config_value("course_preview", "", "", types=[str])
     app.connect("env-get-outdated", _begin)

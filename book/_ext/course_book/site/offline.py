@@ -23,22 +23,13 @@ STYLES = tuple(
         *("diagrams", "previews", "search", "search-meaning", "print"),
     )
 )
-SCRIPTS = (
-    "js/page.js",
-    "js/memory.js",
-    "js/choices.js",
-    "js/veils.js",
-    "js/progress.js",
-    "js/search.js",
-    "js/paper.js",
+SCRIPTS = tuple(
+    f"js/{name}.js"
+    for name in ("page", "memory", "choices", "veils", "progress", "search", "paper")
 )
 UNUSED = (
-    "scripts/fontawesome.js",
-    "scripts/fontawesome.js.LICENSE.txt",
-    "vendor/fontawesome",
-    "sphinx-thebe.js",
-    "sphinx_highlight.js",
-    "locales",
+    *("scripts/fontawesome.js", "scripts/fontawesome.js.LICENSE.txt", "vendor/fontawesome"),
+    *("sphinx-thebe.js", "sphinx_highlight.js", "locales"),
 )
 """Files of the theme in ``_static`` that no page loads."""
 THEME_SCRIPT = "scripts/pydata-sphinx-theme.js"

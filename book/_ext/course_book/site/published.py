@@ -81,25 +81,10 @@ def social_tags(*, title: str, text: str, address: str, site: str, base: str) ->
     return "\n".join([*lines, '<meta name="twitter:card" content="summary_large_image" />'])
 
 
-def feedback_address(repository: str, page: str) -> str:
-    """Return the address in a repository at which a new issue names the page."""
-    query = urlencode({"title": f"On the page {page}", "body": "What is wrong or unclear? Where?"})
-    return f"{repository}/issues/new?{query}"
-
-
-def bibtex_entry(
-    page: str, *, title: str, book: str, author: str, year: str, address: str = ""
-) -> str:
-    """Return the BibTeX entry of a page, with its address if it is published."""
-    fields = {
-        "author": f"{{{author[:1].upper()}{author[1:]}}}",
-        "title": title,
-        "booktitle": book,
-        "year": year,
-        **({"url": address} if address else {}),
-    }
-    lines = [f"  {name:<9} = {{{value}}}," for name, value in fields.items()]
-    return "\n".join([f"@incollection{{{page.rpartition('/')[2]},", *lines, "}"])
+def bibtex_entry(key: str, **fields: str) -> str:
+    """Return a BibTeX entry of a part of a book; empty fields are left out."""
+    lines = [f"  {name:<9} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@incollection{{{key},", *lines, "}"])
 
 
 def _configure(app: Sphinx, config: Config) -> None:
@@ -121,18 +106,23 @@ def _add_to_page(
     context["course_last_change"] = _day(app, pagename)
     options = app.config.html_theme_options
     if repository := options.get("repository_url", "").rstrip("/").removesuffix(".git"):
+        issue = {"title": f"On the page {pagename}", "body": "What is wrong or unclear? Where?"}
         branch = options.get("repository_branch", "main")
-        context["course_feedback"] = feedback_address(repository, pagename)
+        context["course_feedback"] = f"{repository}/issues/new?{urlencode(issue)}"
         context["course_edit"] = f"{repository}/edit/{branch}/{pagename}.md"
     text, base = description(doctree), app.config.html_baseurl
     tags = [f'<meta name="description" content="{escape(text)}" />'] if text else []
     title, site = app.env.titles[pagename].astext(), app.config.html_title
     address = base + app.builder.get_target_uri(pagename) if base else ""
+    author = app.config.author
     context["course_citation"] = bibtex_entry(
-        pagename, title=title, book=site, author=app.config.author,
+        pagename.rpartition("/")[2],
+        author=f"{{{author[:1].upper()}{author[1:]}}}",
+        title=title,
+        booktitle=site,
         year=(context["course_last_change"] or app.config.copyright)[:4],
-        address=address,
-    )  # fmt: skip
+        url=address,
+    )
     if base:
         tags.append(social_tags(title=title, text=text, address=address, site=site, base=base))
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])

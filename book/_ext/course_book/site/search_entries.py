@@ -52,71 +52,52 @@ Place = tuple[str, str]
 """A page, and the id of a section there; empty for the whole page."""
 
 
-class Reader:
-    """Reads the search entries of one page.
+def page_entries(
+    builder: StandaloneHTMLBuilder,
+    docname: str,
+    document: nodes.document,
+    terms: dict[Place, list[str]],
+) -> Iterator[Entry]:
+    """Yield the search entries of one page, in order.
 
-    Args:
-        builder: The HTML builder.
-        docname: The page.
-        document: The page's nodes.
-        terms: For each place the glossary's terms whose meaning links to it.
+    ``terms`` has for each place the glossary's terms whose meaning links to it.
     """
+    section = next(document.findall(nodes.section), None)
+    chapter = _plain(section.next_node(nodes.title)) if section else ""
 
-    def __init__(
-        self,
-        builder: StandaloneHTMLBuilder,
-        docname: str,
-        document: nodes.document,
-        terms: dict[Place, list[str]],
-    ) -> None:
-        self._builder = builder
-        self._docname = docname
-        self._document = document
-        self._terms = terms
-        self._page = builder.get_target_uri(docname)
-        first = next(document.findall(nodes.section), None)
-        self._chapter = _plain(first.next_node(nodes.title)) if first else ""
-
-    def entries(self) -> Iterator[Entry]:
-        """Yield the page's entries, in order."""
-        for node in self._document.findall():
-            if isinstance(node, nodes.section) and isinstance(node.children[0], nodes.title):
-                title, *parts = node.children
-                is_module = node["ids"][0].startswith("module-")
-                entry = self._entry(NAME if is_module else SECTION, node["ids"][0], title, parts)
-                places = [*node["ids"], *([""] if isinstance(node.parent, nodes.document) else [])]
-                terms = [t for place in places for t in self._terms.get((self._docname, place), [])]
-                yield entry | ({"terms": ", ".join(terms)} if terms else {})
-            elif isinstance(node, nodes.term) and node["ids"]:
-                definition = node.parent.children[-1]
-                yield self._entry(TERM, node["ids"][0], node, [definition])
-            elif isinstance(node, addnodes.desc_signature) and node["ids"]:
-                name = nodes.inline("", node["ids"][0].removeprefix("course_lib."))
-                described = node.parent.next_node(addnodes.desc_content, descend=True)
-                yield self._entry(NAME, node["ids"][0], name, described.children[:1])
-            elif isinstance(node, nodes.figure) and node["ids"]:
-                captions = list(node.findall(nodes.caption))
-                if captions:
-                    first, rest = _first_sentence(_plain(captions[0]))
-                    yield self._entry(
-                        FIGURE, node["ids"][0], nodes.inline("", first), [nodes.inline("", rest)]
-                    )
-
-    def _entry(
-        self, kind: str, anchor: str, title: nodes.Element, parts: list[nodes.Node]
-    ) -> Entry:
-        entry = {
+    def entry(kind: str, node: nodes.Element, title: nodes.Element, *parts: nodes.Node) -> Entry:
+        found = {
             "kind": kind,
-            "page": self._page,
-            "anchor": anchor,
+            "page": builder.get_target_uri(docname),
+            "anchor": node["ids"][0],
             "title": title.astext() if any(title.findall(nodes.math)) else _plain(title),
-            "of": self._chapter,
+            "of": chapter,
             "text": " ".join(filter(None, map(_plain, parts))),
         }
         if any(title.findall(nodes.math)):
             words = nodes.inline("", "", *(child.deepcopy() for child in title.children))
-            entry["html"] = self._builder.render_partial(words)["fragment"].strip()
-        return entry
+            found["html"] = builder.render_partial(words)["fragment"].strip()
+        return found
+
+    for node in document.findall(nodes.Element):
+        if isinstance(node, nodes.section) and isinstance(node.children[0], nodes.title):
+            kind = NAME if node["ids"][0].startswith("module-") else SECTION
+            places = [*node["ids"], *([""] if isinstance(node.parent, nodes.document) else [])]
+            linking = [term for place in places for term in terms.get((docname, place), [])]
+            yield entry(kind, node, *node.children) | (
+                {"terms": ", ".join(linking)} if linking else {}
+            )
+        elif not node["ids"]:
+            continue
+        elif isinstance(node, nodes.term):
+            yield entry(TERM, node, node, node.parent.children[-1])
+        elif isinstance(node, addnodes.desc_signature):
+            name = nodes.inline("", node["ids"][0].removeprefix("course_lib."))
+            described = node.parent.next_node(addnodes.desc_content, descend=True)
+            yield entry(NAME, node, name, *described.children[:1])
+        elif isinstance(node, nodes.figure) and (caption := node.next_node(nodes.caption)):
+            first, _, rest = _plain(caption).partition(". ")
+            yield entry(FIGURE, node, nodes.inline("", first.rstrip(".")), nodes.inline("", rest))
 
 
 def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -177,11 +158,6 @@ def _formula(tex: str) -> str:
     return tex
 
 
-def _first_sentence(text: str) -> tuple[str, str]:
-    first, _, rest = text.partition(". ")
-    return first.rstrip("."), rest
-
-
 def _write(app: Sphinx, error: Exception | None) -> None:
     if error or not is_site(app):
         return
@@ -196,7 +172,7 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     entries: list[Entry] = []
     for docname, document in documents.items():
         _name_targets(document, labels, titles)
-        entries += Reader(app.builder, docname, document, terms).entries()
+        entries += page_entries(app.builder, docname, document, terms)
     script = f"window.courseSearchEntries = {json.dumps(entries, ensure_ascii=False)};\n"
     (Path(app.outdir) / "_static" / FILE).write_text(script, encoding="utf-8")
 
