@@ -23,7 +23,7 @@ def is_graded_into(folder: Path) -> bool:
 
 
 def course_folder(folder: Path) -> Path:
-    """Return nbgrader's course folder: ``folder`` itself, or the one in an output folder."""
+    """Return ``folder`` if it is a course folder of nbgrader, else its subfolder ``nbgrader``."""
     is_one = (folder / _CONFIG).is_file() and not is_graded_into(folder)
     return folder if is_one else folder / NBGRADER
 

@@ -1,4 +1,4 @@
-"""Reads and writes files safely: nothing half-written, no links of others, UTF-8."""
+"""Reads and writes files safely: writes in one step, follows no links, takes UTF-8 only."""
 
 import contextlib
 import errno
@@ -62,7 +62,7 @@ def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) 
 
 @contextlib.contextmanager
 def staging(out: Path) -> Iterator[Path]:
-    """Yield a folder; its files move to ``out`` together if the block ends without an exception.
+    """Yield a temporary folder; its files move to ``out`` when the block ends without an exception.
 
     They keep their relative paths. Staging folders of killed runs are removed first.
     """

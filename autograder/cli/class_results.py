@@ -106,9 +106,9 @@ class ClassResults:
         *,
         students: Collection[str] | None = None,
     ) -> dict[str, Term]:
-        """Return each student's term: these standings of one homework, and those of all others.
+        """Return each student's marks in all homeworks; ``standings`` are those of ``homework_id``.
 
-        With ``students`` only their results are read, and no warnings are shown.
+        With ``students``, only their other results are read, and no warnings are shown.
         """
         everything = list(standings)
         for homework in all_homeworks(ROOT):
@@ -140,7 +140,7 @@ class ClassResults:
             typer.echo(f"Warning: {COURSE_TABLE} leaves out results of {words}", err=True)
 
     def tell_unread(self) -> bool:
-        """Name the unread files on stderr; return whether there are any."""
+        """Name the result files that could not be read on stderr; return whether there are any."""
         for path in list(self.unread)[:_MOST_NAMED]:
             if is_unreadable(path):
                 words = "can't be read, and is left out: grade that homework again"

@@ -213,9 +213,9 @@ def grade_now(
 
 
 def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
-    """Bring the store up to date with a class's results, and return them with flags if similar.
+    """Store what only the whole class shows, and return the results with flags if similar.
 
-    Results of students who left are set aside; those of failed runs are stored for the report.
+    Results of students without a submission are set aside; those of failed runs are stored, too.
     """
     with told_in_one_line(HomeworkError, OSError):
         if left := plan.store.set_aside(result.student for result in results):
@@ -280,7 +280,7 @@ def _gradebook_writer(plan: Plan) -> "GradebookWriter":
 def _amended(
     plan: Plan, results: Sequence[SubmissionResult], before: Sequence[SubmissionResult]
 ) -> list[SubmissionResult]:
-    """Store the results that differ from those ``before``, and return all."""
+    """Store the results that differ from the stored ones (``before``), and return all."""
     for result, was in zip(results, before, strict=True):
         if result != was:
             plan.store.amend(result)
@@ -294,7 +294,7 @@ def write_everything(
     *,
     fresh: Sequence[SubmissionResult] | None = None,
 ) -> list[Standing]:
-    """Write feedback, report, grades and log, all or none; return the standings.
+    """Write feedback, report, grades and log, all or none; return each submission's marks.
 
     With ``fresh``, new results of ``--watch``, only their students' pages are written, and the
     table of the course is not.

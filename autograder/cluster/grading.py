@@ -130,7 +130,7 @@ class _Room:
         self._counted = -math.inf
 
     def beside(self, underway: Sized) -> int:
-        """Return how many more notebooks may be submitted, beside those ``underway``."""
+        """Return how many notebooks may be submitted while those ``underway`` are not finished."""
         if time.monotonic() - self._counted > _RECOUNT_SECONDS:
             threads = self._client.scheduler_info(n_workers=0)["total_threads"]
             self._slots = 4 * max(threads, 1)
@@ -142,6 +142,7 @@ def _grade_one(
     course: Course, notebook: bytes, student: str, seed: int, options: GradingOptions
 ) -> dict[str, Any]:
     """Grade one submission in a Dask worker, which keeps its judge; return the result as JSON."""
+    import torch
     from distributed import get_worker
 
     if course.reference not in ("", installed_reference()):
@@ -149,7 +150,7 @@ def _grade_one(
             f"the worker on {socket.gethostname()} has another version of course_lib installed: "
             "its marks would not be ours. Install the same one there"
         )
-    if options.device == "cuda" and not _has_gpu():
+    if options.device == "cuda" and not torch.cuda.device_count():
         raise ClusterError(
             f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; "
             "check it with nvidia-smi, or start it without --resources GPU=1"
@@ -157,12 +158,6 @@ def _grade_one(
     with _turn:
         judge = _judges_of(get_worker()).acquire_one(course, options)
         return grade_patiently(judge, notebook, student, seed).to_json()
-
-
-def _has_gpu() -> bool:
-    import torch
-
-    return torch.cuda.device_count() > 0
 
 
 def _judges_of(worker: Any) -> JudgePool:

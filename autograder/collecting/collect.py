@@ -58,7 +58,14 @@ People = dict[str, list[Attempt]]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of the summary; the student is empty if the owner of the file is not known."""
+    """A line of the summary.
+
+    Attributes:
+        student: The student's id; empty if the file's owner is unknown.
+        outcome: Whether the notebook was copied.
+        source: Path of the file in the download; empty if the student handed in nothing.
+        remark: The reason, or advice; may be empty.
+    """
 
     student: str
     outcome: Outcome
@@ -75,7 +82,7 @@ class Collection:
 
     @property
     def complete(self) -> bool:
-        """Whether every submission is in its folder: none has a problem, or waits for ``force``."""
+        """Whether no submission has a problem or was left out in favour of a newer notebook."""
         return not any(line.outcome in (Outcome.PROBLEM, Outcome.KEPT) for line in self.lines)
 
 
@@ -92,19 +99,17 @@ def collect(
     on_start: Callable[[int], None] = lambda count: None,
     on_student: Callable[[str], None] = lambda student: None,
 ) -> Collection:
-    """Copy each student's last notebook to where grading finds it.
-
-    Nothing in ``source`` is changed, and nothing of it but the chosen notebooks is written.
+    """Copy each student's last notebook from a download into the class's folder.
 
     Args:
-        source: A folder or a zip.
+        source: The download, a folder or a zip; it is not changed.
         homework_id: Such as ``hw03-self-attention``.
         target: The class's folder: ``target/<student>/<homework>/<homework>.ipynb``.
         roster: The class list, which gives the students' ids.
-        naming: The platform that the names come from; found out if None.
+        naming: The platform whose file names the download has; found out if None.
         worksheet: Moodle's grading worksheet.
-        zone: Of times that name no time zone; the machine's if None.
-        force: Replace also notebooks that may be newer.
+        zone: Time zone of times without one; the machine's if None.
+        force: Also replace notebooks that may be newer than the collected ones.
         on_start: Called with the number of students.
         on_student: Called with each student's id.
 
@@ -147,7 +152,7 @@ def collect(
 
 
 def _is_graded_into(files: Sequence[HandedIn]) -> bool:
-    """Return whether grading wrote these files, perhaps in a folder of their own."""
+    """Return whether these files are an output folder of grading, with or without its name."""
     depth = 1 if len({file.parts[0] for file in files}) == 1 else 0
     inner = [file.parts[depth:] for file in files]
     results = any(x[:1] == (RESULTS,) and x[-1].endswith(".json") for x in inner)
@@ -158,7 +163,11 @@ def _is_graded_into(files: Sequence[HandedIn]) -> bool:
 class _Collector:
     """Finds the owners of the files in one download, and copies their notebooks.
 
-    ``depth`` is the number of leading folders in all paths, which name no student.
+    The attributes are those of ``collect``'s arguments with the same names, and:
+
+    Attributes:
+        depth: Number of folders at the start of each path that name no student.
+        lines: The summary's lines so far.
     """
 
     naming: Naming
@@ -219,7 +228,7 @@ class _Collector:
         return ""
 
     def _second_folder(self, owner: Owner) -> str:
-        """Return a message that names the person's other folder; empty if there is none."""
+        """Return why a person gets no second folder; empty if there is no folder of theirs yet."""
         if self.naming is Naming.FOLDER:
             return ""
         other = other_folder(owner, self.target, self.roster, self.homework_id)
@@ -275,7 +284,7 @@ class _Collector:
         return people
 
     def _named(self, files: Sequence[HandedIn]) -> Iterator[tuple[HandedIn, Name]]:
-        """Yield each file with its name as read; an unreadable one gets a line in the summary."""
+        """Yield each file with the parts of its name; others get a problem in the summary."""
         inside = [file.parts[self.depth :] for file in files]
         read = READERS[self.naming]
         readings = [read(parts, self.homework_id) if parts else [] for parts in inside]
@@ -306,9 +315,9 @@ class _Collector:
         return remark
 
     def _meant(self, readings: Sequence[Name], known: Mapping[str, set[str]]) -> Name | None:
-        """Return the one reading of a name that fits the other names; None if several fit.
+        """Return the only reading of a file name that fits the other files; None if several do.
 
-        ``known`` maps each platform number to its owners by unambiguous names.
+        ``known`` maps each platform number to its owners, from names with a single reading.
         """
         possible = [x for x in readings if known.get(x.lms_id, set()) <= {x.person}]
         if self.naming is Naming.CANVAS and possible:  # its file names hold many numbers
@@ -335,7 +344,10 @@ class _Collector:
     # ---- the notebook that counts ----
 
     def take(self, attempts: Sequence[Attempt], *, force: bool) -> None:
-        """Choose which of a student's attempts counts, and copy its notebook."""
+        """Copy the notebook that counts of one student's attempts, and add a line about it.
+
+        With ``force`` it also replaces a notebook that may be newer.
+        """
         student, homework_id = attempts[0].owner.student, self.homework_id
         source = attempts[0].file.path
         path = self.target / student / homework_id / f"{homework_id}.ipynb"
@@ -371,7 +383,10 @@ class _Collector:
         self.lines.append(Line(student=student, outcome=outcome, source=source, remark=words))
 
     def add_absent(self, source: Path) -> None:
-        """Add a line for everybody in the class list who handed in nothing."""
+        """Add a line for everybody in the class list who handed in nothing.
+
+        If that is the whole class, the lines begin with a problem of ``source``, the download.
+        """
         seen = {line.student for line in self.lines}
         absent = [p.student for p in self.roster.people if p.student not in seen]
         if absent and len(absent) == len(self.roster.people):
@@ -388,7 +403,10 @@ def _read_whole(file: HandedIn, limit: int) -> bytes:
 
 
 def _stands_in_file(name: Name, other: Name) -> bool:
-    """Return whether ``other`` finds Canvas's two numbers inside the file name of ``name``."""
+    """Return whether the two numbers that ``other`` reads stand in what ``name`` reads as a file.
+
+    Both are readings of one path in Canvas's download.
+    """
     return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
 
 
@@ -409,9 +427,9 @@ def _share_with_team(people: People, roster: Roster) -> None:
 
 
 def _folder_owners(people: People) -> dict[str, str]:
-    """Return the person with the first claim to each folder, by folder key.
+    """Map the ``folder_key`` of each student's folder to the one person who may have the folder.
 
-    Listed people come before others, and then people with just that name.
+    Among several, people in the class list come first, then those with exactly that name.
     """
 
     def rank(person: str) -> tuple[bool, bool]:

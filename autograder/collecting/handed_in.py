@@ -66,7 +66,7 @@ class HandedIn:
 
 @contextmanager
 def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[HandedIn]]:
-    """Yield the list of files in a folder or a zip; times in a zip are of ``zone``.
+    """Yield the list of files in a folder or a zip, whose times are read as of the time ``zone``.
 
     The number of files below one name is bounded, so that no student can keep the rest of the class
     from being collected. If one name has too many notebooks, none of these may be read.
@@ -92,7 +92,7 @@ def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[Hande
 
 
 def _sorted(files: Iterator[HandedIn], first: Collection[str]) -> list[HandedIn]:
-    """Return the files by path; of one student, no more than the limit.
+    """Return the files sorted by path, a limited number for each student.
 
     ``first`` are the first parts of all paths; if there is only one, it holds students' folders.
     """
@@ -176,7 +176,7 @@ def _members(archive: zipfile.ZipFile, zone: tzinfo | None) -> Iterator[HandedIn
 
 
 def _clones(archive: zipfile.ZipFile) -> Iterator[tuple[str, ...]]:
-    """Yield the folders that hold ``.git``."""
+    """Yield the folders in a zip that hold ``.git``, each as the parts of its path."""
     for member in archive.infolist():
         parts = _parts(_decoded(member))[: _DEEPEST_CLONE + 1]
         if _GIT in parts:
@@ -230,7 +230,10 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
 
 
 def _zip_time(member: zipfile.ZipInfo, zone: tzinfo | None) -> datetime | None:
-    """Return the time in UTC if the zip has it, else its local time in the zone."""
+    """Return when a member was last changed; a local time counts as of ``zone``.
+
+    None if there is no plausible time.
+    """
     extra = member.extra
     while len(extra) >= 9:
         kind, size = struct.unpack_from("<HH", extra)

@@ -56,7 +56,7 @@ class Name:
 
 
 Reader = Callable[[Sequence[str], str], list[Name]]
-"""Takes the parts of a path and the homework's id."""
+"""Takes the parts of a path and the homework's id; returns every way to read the path."""
 
 _NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
 # lovelaceada_LATE_12345_67890_hw03-self-attention-1.ipynb: name, user, number of the upload, file
@@ -284,10 +284,10 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
 
 
 def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
-    """Return how many leading folders all files share; 0 if these are one student's folders.
+    """Return the number of folders at the start of all paths; 0 if one of them is a student's.
 
-    They are those of a class if at least two folders in them hold the homework. They are one
-    student's if they hold the notebook itself, or nbgrader's folder with the homework's name,
+    No student's are folders around at least two folders that hold the homework. A student's are
+    folders around the notebook itself, or around nbgrader's folder with the homework's name,
     unless more than twice as many other folders hold the homework.
     """
     folders = sorted(file.parts[:-1] for file in files)  # the first and last share the least

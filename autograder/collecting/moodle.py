@@ -41,10 +41,13 @@ _TELL_APART = (
 
 @dataclass(frozen=True, kw_only=True)
 class Participant:
-    """Somebody in one assignment, with Moodle's number and the full name that they chose.
+    """A row of a grading worksheet, or the person in the name of a collected file.
 
     Attributes:
-        maximum: The maximum points of the assignment, or the words of its scale, in Moodle's words.
+        number: Moodle's number of the person in this assignment.
+        name: The full name, which the person may have chosen.
+        handed_in: When they handed in; None if unknown.
+        maximum: The assignment's maximum points, or the words of its scale, as Moodle writes them.
     """
 
     number: str
@@ -56,7 +59,7 @@ class Participant:
 
 
 Worksheet = Mapping[str, Participant]
-"""The participants by number."""
+"""The participants of one assignment, by number."""
 
 
 # ---- the worksheet ----
@@ -131,7 +134,7 @@ def maximum_grade(participants: Iterable[Participant]) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
-    """The student that a participant seems to be; ``found`` says by which data."""
+    """The student that a participant seems to be; ``found`` is _BY_ID, _BY_NAME or _UNLISTED."""
 
     participant: Participant
     student: str
@@ -179,7 +182,10 @@ class MoodlePeople:
         )
 
     def _settle(self, rivals: Sequence[_Claim]) -> None:
-        """Assign a student to the one best claim; other owners, or all in a tie, get a problem."""
+        """Choose the participant who is a student; the ``rivals`` are all who seem to be.
+
+        The best claim wins. The owners of the others, or of all in a tie, get a problem.
+        """
         best = min(claim.found for claim in rivals)
         winners = [claim for claim in rivals if claim.found == best]
         student = winners[0].student
@@ -238,7 +244,10 @@ def moodle_owners(
 
 
 def _stranger(name: Name, other: Participant | None) -> Owner:
-    """Return an owner with a problem: the worksheet lacks them, or has ``other`` instead."""
+    """Return the owner, with a problem, of a file whose name does not fit the worksheet.
+
+    ``other`` is the participant who has the file's number there; None if nobody has.
+    """
     words = f"calls Participant {name.lms_id} {other.name}" if other else "does not have them"
     return Owner(
         person=name.person,
@@ -249,12 +258,12 @@ def _stranger(name: Name, other: Participant | None) -> Owner:
 
 
 def participant_of(name: Name) -> Participant:
-    """Return a participant with the number and the name that a file has."""
+    """Return a participant with the number and the full name in a file's name."""
     return Participant(number=name.lms_id, name=name.called)
 
 
 def _fits(told: Participant, name: Name) -> bool:
-    """Return whether a file's person is called as the participant with its number.
+    """Return whether a file has the full name of the participant with its number.
 
     If not, the number may be a group's.
     """

@@ -28,7 +28,7 @@ class Owner:
         student: The student's id in the course.
         listed: Whether the class list has the person.
         problem: Why their files can't be collected; empty if they can.
-        others: Folders that they may have from a time when the course knew less or more of them.
+        others: Other names that their folder may have, if it was made with another class list.
     """
 
     person: str
@@ -69,7 +69,7 @@ def owners_by_name(roster: Roster) -> Owners:
 
 
 def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]:
-    """Return an owner for each member of a team."""
+    """Return an owner for each member of a team that handed in the file with this ``name``."""
     return [
         Owner(
             # two students who call themselves as one team stay apart
@@ -178,7 +178,10 @@ def _submitter(submitter: Submitter, name: Name, roster: Roster) -> Owner:
 
 
 def canvas_folders(target: Path, roster: Roster) -> dict[str, str]:
-    """Return the folders of unlisted students, by the Canvas number at their end, if unique."""
+    """Return the folders of students not in the class list, by the Canvas number in their names.
+
+    A number that several folders have is left out.
+    """
     folders: dict[str, list[str]] = defaultdict(list)
     for path in target.iterdir() if target.is_dir() else ():
         name, _, number = path.name.rpartition("_")

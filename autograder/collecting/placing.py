@@ -45,7 +45,7 @@ def put_notebook(
 
 
 def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Return the outcome for a notebook whose place may hold a file already, and the reason."""
+    """Return what becomes of a notebook (``data``) whose path may hold another, and the reason."""
     for folder in (path.parent, path.parent.parent):
         if folder.is_symlink():
             return Outcome.PROBLEM, f"{folder} is a link: put a folder in its place"

@@ -61,7 +61,7 @@ class Roster:
         return self._by_student.get(student)
 
     def namesake(self, student: str) -> Person | None:
-        """Return the person whose folder some file systems do not tell from this student's."""
+        """Return the person whose folder is the student's too on some file systems; else None."""
         return self._by_folder.get(folder_key(student))
 
 
@@ -87,7 +87,7 @@ def _cut(text: str, characters: int, size: int) -> str:
 
 
 def folder_key(name: str) -> str:
-    """Return a key that is equal for names which some file system takes for the same folder."""
+    """Return a text that is equal for all names which some file system takes for one folder."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

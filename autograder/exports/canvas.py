@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from autograder.clean_text import clean_text, one_line
 from autograder.exports.mark import Mark, comment_of, decimal
-from autograder.judging.results import Status, SubmissionResult
+from autograder.judging.results import Status
 from autograder.marks.standing import Standing
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.status_words import STATUS_WORDS, format_points
@@ -52,16 +52,11 @@ def feedback_in_words(standing: Standing) -> str:
     """Return a submission's feedback as a few lines of text."""
     result = standing.result
     points = f"{format_points(standing.score)} of {format_points(standing.max_score)} points"
-    lines = [result.error] if result.error else [*_failures(result), *_went_wrong(standing)]
+    cells = [f"- {f.cell}: {one_line(f.message, 300)}" for f in result.cell_failures]
+    failed = ["Cells that did not run to their end:", *cells] if cells else []
+    lines = [result.error] if result.error else [*failed, *_went_wrong(standing)]
     said = filter(None, (points, *lines, comment_of(standing)))
     return clean_text("\n".join(said), _MOST_CHARACTERS)
-
-
-def _failures(result: SubmissionResult) -> list[str]:
-    if not result.cell_failures:
-        return []
-    cells = (f"- {f.cell}: {one_line(f.message, 300)}" for f in result.cell_failures)
-    return ["Cells that did not run to their end:", *cells]
 
 
 def _went_wrong(standing: Standing) -> Iterator[str]:

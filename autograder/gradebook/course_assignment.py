@@ -46,7 +46,10 @@ def ensure_assignment(homework: Homework, course: Path, db_url: str) -> Path:
 
 
 def _digest(homework: Homework, source: Path, released: Path, db_url: str) -> str:
-    """Return a hash of the assignment, and all it is made from; empty if a part is missing."""
+    """Return a hash of the assignment and of all that it is made from; empty if a part is missing.
+
+    ``source`` and ``released`` are the instructor's and the students' notebook.
+    """
     if not (source.is_file() and released.is_file() and len(list(released.parent.iterdir())) == 1):
         return ""
     rows = _rows(homework, db_url)

@@ -1,6 +1,5 @@
 """A course folder for nbgrader's own commands and formgrader, with the judge underneath."""
 
-import os
 import re
 import stat
 from collections.abc import Sequence
@@ -93,14 +92,10 @@ def missing_for_course(exchange: Path | None) -> list[str]:
     place = exchange or Path(Exchange.root.default_value)
     if not place.is_dir():
         found.append(f"no exchange: sudo install -d -m 1777 {place}")
-    elif not _open_to_all(place):
+    elif stat.S_IMODE(place.stat().st_mode) & 0o777 != 0o777:
         found.append(f"students may not write to the exchange: sudo chmod 1777 {place}")
     try:
         check_sandbox()
     except SandboxError as error:
         found.append(str(error))
     return found
-
-
-def _open_to_all(folder: Path) -> bool:
-    return stat.S_IMODE(os.stat(folder).st_mode) & 0o777 == 0o777  # noqa: PTH116 -- mode alone

@@ -25,7 +25,10 @@ _ELSEWHERE = "\n\n*Nothing is written here; text of the student's stands in othe
 
 
 def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
-    """Return the released notebook with the student's solutions, answers and own cells."""
+    """Return the ``released`` notebook with the sources of the student's own cells.
+
+    They are solutions, written answers and added cells of ``handed_in``, the submitted file.
+    """
     submission = read_submission(handed_in, homework)
     answers = submission.answers | {
         s.label: s.source for s in submission.steps if s.cell and s.kind is CellKind.SOLUTION
@@ -51,9 +54,9 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
 def restore_instructors_cells(
     notebook: NotebookNode, sources: Mapping[str, tuple[str | None, str]]
 ) -> None:
-    """Restore hidden tests and checksums in place.
+    """Restore hidden tests and checksums in a notebook, in place.
 
-    ``sources`` maps grade_id to the cell's source, None if that stays, and its checksum.
+    ``sources`` maps grade_id to a cell's source, or None to leave it, and its checksum.
     """
     for cell in notebook.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")

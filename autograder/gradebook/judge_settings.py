@@ -81,7 +81,7 @@ def configured_judge(root: Path) -> JudgeSettings:
 
 
 def _problem(name: str, value: Any) -> str:
-    """Return why a setting can't be used; empty if it can."""
+    """Return why ``c.TrustedJudge`` can't have this setting and value; empty if it can."""
     known = sorted(JudgeSettings.class_trait_names(config=True))
     if name in _NBCONVERTS:
         return ""

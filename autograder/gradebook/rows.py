@@ -68,7 +68,7 @@ class GradebookRows:
             cell.name: (cell.source if cell.locked else None, cell.checksum)
             for cell in notebook.source_cells
         }
-        """By grade_id the cell's source (None for a student's cell) and its checksum."""
+        """Maps grade_id to the cell's source (None for a student's cell) and its checksum."""
         tasks = {cell.id: cell.name for cell in notebook.task_cells}
         self._graded = {cell.id: cell.name for cell in notebook.grade_cells} | tasks
         self._answered = {cell.id: cell.name for cell in notebook.solution_cells} | tasks
@@ -207,7 +207,7 @@ def remove_rows(student: str, course_folder: Path, db_url: str = "") -> None:
 
 @contextlib.contextmanager
 def _opened(student: str, course_folder: Path, db_url: str) -> Iterator[tuple[Any, Any]]:
-    """Yield the open gradebook and the student's row; None for each that does not exist."""
+    """Yield the open gradebook and the student's row in it, each None if there is none."""
     is_text = student.encode(errors="ignore").decode() == student  # else no database takes it
     if not is_text or not (db_url or (course_folder / GRADEBOOK).is_file()):
         yield None, None

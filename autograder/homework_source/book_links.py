@@ -13,16 +13,18 @@ _FORMATTING = re.compile(r"[`*$]")
 _NOT_PLAIN = re.compile(r"[\\{}]|\]\(")
 
 
-def book_address(root: Path) -> str:
-    """Return the book's address, without a slash at its end; empty if the project has none.
-
-    It stands in ``pyproject.toml``, under ``[project.urls]`` as ``Book``.
-    """
+def project_address(name: str, root: Path) -> str:
+    """Return an address in ``[project.urls]`` of ``pyproject.toml``; empty if it is not there."""
     try:
         settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ""
-    return str(settings.get("project", {}).get("urls", {}).get("Book", "")).rstrip("/")
+    return str(settings.get("project", {}).get("urls", {}).get(name, ""))
+
+
+def book_address(root: Path) -> str:
+    """Return the book's address, without a slash at its end; empty if the project names none."""
+    return project_address("Book", root).rstrip("/")
 
 
 def expand_book_links(text: str, root: Path) -> str:

@@ -21,13 +21,9 @@ _ANY_DELIMITER = re.compile(r"\b(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)\
 
 
 def regions(cell: Cell) -> list[range]:
-    """Find the regions that nbgrader removes for students: solutions and hidden tests.
+    """Return the line numbers, from 1, of each solution or hidden test, with its delimiters.
 
-    Args:
-        cell: A cell of a homework.
-
-    Returns:
-        The line numbers of each region, from 1, delimiters included.
+    nbgrader removes these regions for students.
 
     Raises:
         HomeworkError: A delimiter is misplaced or unknown.
@@ -57,13 +53,9 @@ def regions(cell: Cell) -> list[range]:
 
 
 def students_text(cell: Cell) -> str:
-    """Return the released text of a cell, with unchanged line numbers.
+    """Return a cell's text with ``pass`` for a solution, and empty lines for hidden tests.
 
-    Args:
-        cell: A cell of a homework.
-
-    Returns:
-        Its text, with ``pass`` in place of a solution, and hidden tests removed.
+    Line numbers stay.
     """
     lines = cell.source.split("\n")
     for region in regions(cell):
@@ -77,9 +69,7 @@ _MAGIC = re.compile(r"^([ \t]*)[%!].*", re.MULTILINE)
 
 
 def without_magics(source: str) -> ast.Module:
-    """Parse an instructor's cell, with ``None`` in place of each magic.
-
-    Lines such as ``%matplotlib inline`` are for the student's own kernel.
+    """Parse an instructor's cell, with ``None`` for each magic, such as ``%matplotlib inline``.
 
     Raises:
         SyntaxError: The other lines are not valid Python.

@@ -32,23 +32,16 @@ if importlib.util.find_spec("course_lib") is None:
 
 
 def needs(cells: Iterable[Cell]) -> list[str]:
-    """Return the names of the packages that a homework needs, except for the notebook server.
-
-    Args:
-        cells: The homework's cells.
-    """
+    """Return the packages that a homework's cells need, except for the notebook server."""
     own = [name for cell in cells for name in cell.installs]
     return [*(name for name in STUDENT_PACKAGES if name != NOTEBOOK_SERVER), *own]
 
 
 def fetch_cell(homework_id: str, *, wheel: str = "", sha256: str = "") -> Cell:
-    """Return the cell that installs course_lib where it is missing; the cell is not graded.
+    """Return the ungraded cell that installs a homework's edition of course_lib if it is missing.
 
-    Args:
-        homework_id: The homework whose edition of the library the cell installs.
-        wheel: The https address of the library as a wheel; if empty, the cell asks students to
-            upload the zip that they were given.
-        sha256: The wheel's checksum, which pip verifies.
+    The cell installs the ``wheel`` at this https address, with this checksum; without an address
+    it asks students to upload the zip that they were given.
     """
     how = _BY_PIP if wheel else _BY_HAND
     number = homework_id.partition("-")[0]

@@ -121,23 +121,12 @@ class Homework:
 
 
 def all_homeworks(root: Path) -> list[str]:
-    """Return the sorted ids of all homeworks.
-
-    Args:
-        root: The project's folder, which holds ``solutions``.
-    """
+    """Return the sorted ids of all homeworks in ``root / "solutions"``."""
     return sorted(path.stem for path in (root / "solutions").glob("hw[0-9][0-9]-*.py"))
 
 
 def resolve_homework(name: str, root: Path) -> str:
-    """Return the id of the homework with a short or full name.
-
-    Args:
-        name: An id such as ``hw03-self-attention``, or its number alone, ``hw03``.
-        root: The project's folder, which holds ``solutions``.
-
-    Returns:
-        The id.
+    """Return the id, such as ``hw03-self-attention``, of a homework with this id or number (hw03).
 
     Raises:
         HomeworkError: No homework, or more than one, has that name; the message lists all.

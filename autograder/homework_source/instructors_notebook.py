@@ -18,14 +18,7 @@ _METADATA = {
 
 
 def instructors_notebook(homework: Homework) -> str:
-    """Return the instructor's notebook as the text of a file.
-
-    Args:
-        homework: The homework; equal homeworks give equal text.
-
-    Returns:
-        JSON that ends with a newline.
-    """
+    """Return the text of the instructor's notebook file; equal homeworks give equal text."""
     cells = [_notebook_cell(cell, index) for index, cell in enumerate(homework.cells)]
     return nbformat.writes(nbformat.v4.new_notebook(metadata=_METADATA, cells=cells)) + "\n"
 
@@ -62,6 +55,7 @@ def _notebook_cell(cell: Cell, index: int) -> NotebookNode:
         return made
     graded = cell.kind in (CellKind.TEST, CellKind.WRITTEN)
     answered = cell.kind in (CellKind.SOLUTION, CellKind.WRITTEN)
+    points = int(cell.points) if cell.points.is_integer() else cell.points
     made.metadata["nbgrader"] = {
         "grade": graded,
         "grade_id": cell.grade_id,
@@ -69,7 +63,7 @@ def _notebook_cell(cell: Cell, index: int) -> NotebookNode:
         "schema_version": 3,
         "solution": answered,
         "task": False,
-        **({"points": _as_written(cell.points)} if graded else {}),
+        **({"points": points} if graded else {}),
     }
     ours = {
         "kind": str(cell.kind),
@@ -78,16 +72,10 @@ def _notebook_cell(cell: Cell, index: int) -> NotebookNode:
         "forbids": list(cell.forbids),
     }
     made.metadata["course"] = {key: value for key, value in ours.items() if value}
-    if cell.kind is CellKind.TEST and _shown_lines(cell) > _LONG_TEST:
-        made.metadata["jupyter"] = {"source_hidden": True}
+    if cell.kind is CellKind.TEST:
+        shown = cell.source.count("\n") + 1 - sum(map(len, regions(cell)))
+        if shown > _LONG_TEST:
+            made.metadata["jupyter"] = {"source_hidden": True}
     if cell.kind is CellKind.FETCH:
         made.metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}  # Colab's word
     return made
-
-
-def _shown_lines(cell: Cell) -> int:
-    return cell.source.count("\n") + 1 - sum(map(len, regions(cell)))
-
-
-def _as_written(points: float) -> float:
-    return int(points) if points.is_integer() else points

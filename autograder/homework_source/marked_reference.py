@@ -11,19 +11,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def marked_source(module_name: str, object_name: str, outline: str = "") -> str:
-    """Return the source of a function or class, with solution markers around its bodies.
+    """Return the source of a module's function or class, with solution markers around its bodies.
 
     Decorators, signatures, docstrings and ``super().__init__()`` stay outside the markers. Private
     methods, and private helper functions of the module, are part of the solution: they follow the
-    last public body, inside its markers.
-
-    Args:
-        module_name: The module, such as ``course_lib.layers.attention``.
-        object_name: The function or class, such as ``MultiHeadAttention``.
-        outline: Shorter docstrings for it, see ``with_docstrings``; empty: the library's own.
-
-    Returns:
-        Valid Python; ``release`` turns each marked region into a stub.
+    last public body, inside its markers. An ``outline`` has shorter docstrings, see
+    ``with_docstrings``.
 
     Raises:
         HomeworkError: There is no such module or object, it is neither a function nor a class, or
@@ -130,13 +123,7 @@ def _source_of(node: ast.stmt, text: str) -> str:
 
 
 def mark_solution(source: str) -> str:
-    """Put the solution markers around the bodies of one function or of a class's methods.
-
-    Args:
-        source: The source of the function or class, not indented.
-
-    Returns:
-        The same source with marker lines added.
+    """Return the source of a function or class with solution markers around each body.
 
     Raises:
         HomeworkError: No body is left to write, a body is on its ``def`` line, or a private method
@@ -182,7 +169,7 @@ def _body_region(function: _Function, lines: list[str]) -> tuple[int, int, int] 
     body = [s for i, s in enumerate(function.body) if not (i == 0 and _is_docstring(s))]
     if body and ast.unparse(body[0]) == "super().__init__()":
         body = body[1:]
-    if all(isinstance(s, ast.Pass) or _is_ellipsis(s) for s in body):
+    if all(isinstance(s, ast.Pass) or ast.unparse(s) == "..." for s in body):
         return None  # students get it unchanged
     first = _first_line(body[0])
     if first == function.lineno:
@@ -233,12 +220,4 @@ def _is_docstring(statement: ast.stmt) -> bool:
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
-    )
-
-
-def _is_ellipsis(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and statement.value.value is ...
     )

@@ -18,10 +18,9 @@ class SettingsError(ValueError):
 
 
 def configure(c: Config) -> None:
-    """Replace nbgrader's reading and execution of notebooks by the judge, and hide hidden tests.
+    """Set nbgrader's configuration ``c`` so that the judge reads and runs notebooks.
 
-    Args:
-        c: nbgrader's configuration, changed in place.
+    nbgrader's own feedback pages then hide the hidden tests.
     """
     _put_scripts_on_path()
     c.Autograde.exporter_class = "autograder.gradebook.plugins.HandedInNotebook"
@@ -60,13 +59,7 @@ def configure(c: Config) -> None:
 
 
 def project_settings(root: Path) -> Config:
-    """Read the project's nbgrader_config.py from any working directory.
-
-    Args:
-        root: The project's folder.
-
-    Returns:
-        Its settings; none if there is no such file.
+    """Return the settings in nbgrader_config.py in the folder ``root``; none without such a file.
 
     Raises:
         SettingsError: The file can't be read, or its code raises.

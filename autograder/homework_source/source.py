@@ -51,12 +51,7 @@ _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def load_homework(name: str, root: Path) -> Homework:
     """Read a homework, with the solutions from course_lib and the cell that installs course_lib.
 
-    Args:
-        name: A homework in ``solutions``: its id, or its number such as ``hw03``.
-        root: The project's folder.
-
-    Returns:
-        The homework.
+    ``name`` is its id or number, such as ``hw03``; ``root`` is the project's folder.
 
     Raises:
         HomeworkError: There is no such homework, or its source is invalid.
@@ -114,15 +109,9 @@ def _read_all_variants(cells: list[Cell]) -> tuple[Variant, ...]:
 
 
 def read_source(path: Path) -> tuple[Cell, ...]:
-    """Read a homework's source and check its labels, markers and code.
+    """Return the cells of a file in ``solutions``, with their labels, markers and code checked.
 
     Solutions from course_lib are not inserted, see ``load_homework``.
-
-    Args:
-        path: A file such as ``solutions/hw03-self-attention.py``.
-
-    Returns:
-        Its cells, in order.
 
     Raises:
         HomeworkError: The file can't be read or is invalid; the message names the line.
@@ -262,10 +251,7 @@ def _check_syntax(cell: Cell) -> None:
 
 
 def _check_identity(cell: Cell) -> None:
-    """Reject a test that calls ``id``, because it would fail at random.
-
-    In the judge, each access to a student's object returns a new proxy.
-    """
+    """Reject a test that calls ``id``: in the judge, each access to an object makes a new proxy."""
     if cell.kind is not CellKind.TEST:
         return
     for node in ast.walk(ast.parse(cell.source)):
@@ -289,13 +275,9 @@ def _check_rule(cell: Cell, cells: list[Cell]) -> None:
 
 
 def check_rules(homework: Homework) -> None:
-    """Reject rules with names that can't be imported. Imports PyTorch, so it is called once.
+    """Raise ``HomeworkError`` if a solution forbids a name that does not exist.
 
-    Args:
-        homework: The homework.
-
-    Raises:
-        HomeworkError: A forbidden name does not exist.
+    It imports PyTorch, so only ``release`` calls it.
     """
     for cell in homework.cells:
         for name in cell.forbids:

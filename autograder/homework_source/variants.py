@@ -30,25 +30,18 @@ class Style:
 
 
 def read_variants(cell: Cell, solution: Cell, checks: list[str]) -> tuple[Variant, ...]:
-    """Run a cell that declares variants.
+    """Run a cell that declares variants of a solution cell, and return them in order.
 
     The cell calls these functions:
 
     - ``right(name, *edits)`` declares a right solution and returns it as a ``Style``, whose
       ``wrong(...)`` declares variants of that solution;
-    - ``wrong(name, *edits, lost="check", hint="You ...; do ...")`` declares a wrong one;
+    - ``wrong(name, *edits, lost="check", hint="You ...; do ...")`` declares a wrong one, which
+      fails the named ones of the exercise's ``checks``;
     - ``same(piece, reason)`` names a line whose mutants behave like the solution.
 
     An edit is a pair of a piece of source that occurs once and its replacement. A single string
     in place of edits is the whole source.
-
-    Args:
-        cell: The cell.
-        solution: The solution cell of the exercise.
-        checks: The exercise's checks, by their names.
-
-    Returns:
-        The variants, in order.
 
     Raises:
         HomeworkError: An edit does not fit, or ``lost`` names no check; the message names it.
@@ -134,14 +127,9 @@ def is_named(hint: str, text: str) -> bool:
 
 
 def compose(first: Variant, second: Variant) -> Variant | None:
-    """Combine the mistakes of two variants.
+    """Return one variant with the mistakes of two, and the second one's hint.
 
-    Args:
-        first: A wrong variant.
-        second: Another one of the same exercise.
-
-    Returns:
-        The variant with both edits, and the second one's hint; None if they don't fit together.
+    None if their edits don't fit together.
     """
     source = first.source
     if first.base != second.base or not first.edits or not second.edits:

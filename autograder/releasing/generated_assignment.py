@@ -71,10 +71,7 @@ def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
 
 
 class _Generator(GenerateAssignment):
-    """nbgrader's generator, which also accepts changed cells and keeps the working directory.
-
-    nbgrader would change that directory, which other threads use.
-    """
+    """nbgrader's generator, which also accepts changed cells and keeps the working directory."""
 
     def start(self) -> None:
         self.init_notebooks()
@@ -87,7 +84,7 @@ class _Generator(GenerateAssignment):
 
 
 class _Complaints(logging.Handler):
-    """Keeps nbgrader's error messages instead of printing them; of a traceback, the last line."""
+    """Keeps nbgrader's error messages instead of printing them."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.ERROR)
@@ -172,9 +169,9 @@ class SaveChangedCells(SaveCells):
 
 
 def _remove(session: Session, cells: Collection[Any], now: Collection[str]) -> None:
-    """Remove the cells that are not in ``now``, with their grades and comments.
+    """Remove the gradebook's ``cells`` whose names are not in ``now``, with grades and comments.
 
-    If one of them was given by hand, raise a ``RuntimeError`` instead.
+    If one of these was given by hand, raise a ``RuntimeError`` instead.
     """
     for cell in [cell for cell in cells if cell.name not in now]:
         rows = [*cell.grades, *cell.comments] if isinstance(cell, BaseCell) else []
@@ -200,7 +197,10 @@ def _add(
     cells: Collection[Any],
     now: dict[str, dict[str, Any]],
 ) -> list[Any]:
-    """Add the cells of ``now``, by name, that are not in ``cells``; return the added ones."""
+    """Add rows of a ``kind`` for the cells in ``now`` that are not in ``cells``; return them.
+
+    ``now`` maps the name of a cell to its columns.
+    """
     known = {cell.name for cell in cells}
     new = [kind(name=name, notebook=notebook, **now[name]) for name in now if name not in known]
     session.add_all(new)

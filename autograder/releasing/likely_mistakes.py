@@ -25,7 +25,7 @@ _Answer = tuple[int, Any]
 
 
 def find_likely_mistakes(homework: Homework, root: Path) -> dict[str, Any]:
-    """Return, by a test's title, what to ``read`` and the ``answers`` of wrong variants.
+    """Return, by the title of each test, what to ``read`` and the ``answers`` of wrong variants.
 
     An answer is a list: the number of the first failed assertion, its value, and the hint.
     """
@@ -64,7 +64,10 @@ def _is_sure(first: _Answer, second: _Answer | None) -> bool:
 
 
 def _answer(cell: Cell, source: str, names: dict[str, Any], *, seed: int) -> _Answer | None:
-    """Return the first failed assertion of a variant in a visible test; None if it passes."""
+    """Run a test's visible part on a variant's ``source``; return its first failed assertion.
+
+    None if the variant passes. ``names`` are the globals of the homework's setup and solutions.
+    """
     count, failed = 0, CheckFailure("stops the test")
     answer: _Answer | None = None
 

@@ -27,11 +27,10 @@ from autograder.releasing.students_branch import (
     students_repository,
     wheel_name,
     write_wheel,
+    write_zip,
 )
 from autograder.sandbox.student_packages import STUDENT_PACKAGES
 from course_lib.likely_mistakes import FILE
-
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's first date: the same files give the same bytes
 
 _README = """# {title}
 {badges}
@@ -129,18 +128,10 @@ class Release:
 
 
 def release(homework_id: str, root: Path) -> Release:
-    """Make all files that students get for a homework.
+    """Make all files that students get for a homework, and return their paths.
 
     A failure leaves the earlier release as it was. The same sources give the same bytes.
-
-    Args:
-        homework_id: A homework in ``solutions``: its id, or its number such as ``hw03``.
-        root: The project's folder.
-
-    Returns:
-        The paths: ``assignments/<id>/<id>.ipynb``, ``build/source/<id>/<id>.ipynb``,
-        ``build/student/<id>/``, and ``dist/hwNN/``, ``dist/hwNN.zip`` and
-        ``dist/editions/course_lib-N-py3-none-any.whl``.
+    ``homework_id`` may be its number, such as ``hw03``; ``root`` is the project's folder.
 
     Raises:
         HomeworkError: There is no such homework, its source is invalid, nbgrader rejects
@@ -165,7 +156,12 @@ def release(homework_id: str, root: Path) -> Release:
         folder, edition = stage / "folder", stage / "edition"
         folder.mkdir()
         write_student_edition(homework.id, root, edition)
-        made = replace(made, warnings=_warnings(homework, edition))
+        warnings = (
+            f'{exercise} can be answered by importing {name}: add withholds="{name}" to its label, '
+            "or give it another name"
+            for exercise, name in importable_answers(homework, edition)
+        )
+        made = replace(made, warnings=tuple(warnings))
         if homework.variants:
             known = find_likely_mistakes(homework, root)
             text = json.dumps(known, ensure_ascii=False) + "\n"
@@ -189,14 +185,6 @@ def release(homework_id: str, root: Path) -> Release:
         ):
             _put(new, old)
     return made
-
-
-def _warnings(homework: Homework, edition: Path) -> tuple[str, ...]:
-    return tuple(
-        f'{exercise} can be answered by importing {name}: add withholds="{name}" to its label, or '
-        "give it another name"
-        for exercise, name in importable_answers(homework, edition)
-    )
 
 
 def _readme(homework: Homework, root: Path) -> str:
@@ -242,16 +230,13 @@ def _requirements(homework: Homework) -> str:
 
 
 def _write_archive(folder: Path, archive: Path, top: str) -> None:
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"{top}/{path.relative_to(folder).as_posix()}", _EPOCH)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            out.writestr(entry, path.read_bytes())
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {f"{top}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
+    write_zip(archive, files, zipfile.ZIP_DEFLATED)
 
 
 def _put(new: Path, old: Path) -> None:
-    """Move a file or folder to the path ``old``; move a folder that was there beside ``new``."""
+    """Move a file or folder from ``new`` to ``old``; a folder at ``old`` moves beside ``new``."""
     old.parent.mkdir(parents=True, exist_ok=True)
     if new.is_file():
         new.replace(old)

@@ -111,7 +111,8 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     shutil.copytree(root / PACKAGE, target, ignore=ignored)
     for module, text in edited.items():
         (target / paths[module].relative_to(root / PACKAGE)).write_text(text, encoding="utf-8")
-    _write_placeholder(target / RECIPES)
+    (target / RECIPES).mkdir()
+    (target / RECIPES / "__init__.py").write_text(_NO_RECIPES, encoding="utf-8")
     (target / MARKER).write_text(f"{homework}\n", encoding="utf-8")
 
 
@@ -202,7 +203,7 @@ def _layers(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
-    """Return the withheld names, and all names of any module that use or re-export one of them.
+    """Return the names in ``asked``, and all names of any module that use or re-export one of them.
 
     ``texts`` are the sources by module.
     """
@@ -345,9 +346,3 @@ def _module_name(path: Path, root: Path) -> str:
 def _closing(reasons: dict[str, Reason]) -> str:
     entries = [f'    "{name}": "{reason.words(name)}",' for name, reason in sorted(reasons.items())]
     return _CLOSING.format(entries="\n".join(entries))
-
-
-def _write_placeholder(folder: Path) -> None:
-    """Write a package in place of ``course_lib.recipes``; importing it raises an ImportError."""
-    folder.mkdir()
-    (folder / "__init__.py").write_text(_NO_RECIPES, encoding="utf-8")

@@ -9,15 +9,15 @@ import base64
 import hashlib
 import json
 import shutil
-import tomllib
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import yaml
 
+from autograder.homework_source.book_links import project_address
 from autograder.homework_source.homework import HomeworkError
 from autograder.releasing.student_edition import PACKAGE
 
@@ -59,7 +59,7 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag:
 def students_repository(root: Path) -> str:
     """Return the address of the repository with the students' branch; empty if there is none."""
     course = _book_settings(root).get("repository") or {}
-    address = _named_in_project(root) or str(course.get("url") or "")
+    address = project_address("Students", root) or str(course.get("url") or "")
     address = address.rstrip("/").removesuffix(".git")
     if address and not address.startswith("https://"):
         raise HomeworkError(
@@ -71,9 +71,9 @@ def students_repository(root: Path) -> str:
 
 
 def edition_file(wheel: str, sha256: str) -> str:
-    """Return the path, in the branch, of the wheel of a homework's library.
+    """Return a wheel's path in the branch; ``wheel`` is its file name, ``sha256`` its checksum.
 
-    Its folder is named by its checksum and kept, so that older notebooks find their wheel.
+    Its folder is named by the checksum and kept, so that older notebooks find their wheel.
     """
     return f"editions/{sha256[:12]}/{wheel}"
 
@@ -87,7 +87,10 @@ def edition_address(repository: str, file: str) -> str:
 
 
 def doors(homework_id: str, root: Path) -> dict[str, str]:
-    """Return the addresses that open a homework's notebook, by service, such as ``Colab``."""
+    """Return the addresses that open a homework's notebook, by service, such as ``Colab``.
+
+    It is empty if the course names no address of its repository.
+    """
     repository = students_repository(root)
     place = urlsplit(repository)
     notebook = f"{homework_id}/{homework_id}.ipynb"
@@ -116,14 +119,6 @@ def badges(homework_id: str, root: Path) -> str:
         picture = f"![{words}]({_BADGES[name]})" if name in _BADGES else words
         links.append(f"[{picture}]({address})")
     return " ".join(links)
-
-
-def _named_in_project(root: Path) -> str:
-    try:
-        settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return ""
-    return str(settings.get("project", {}).get("urls", {}).get("Students", ""))
 
 
 def _book_settings(root: Path) -> dict[str, Any]:
@@ -202,12 +197,17 @@ def write_wheel(edition: Path, homework_id: str, needs: Iterable[str], wheel: Pa
     record = [f"{file},sha256={_digest(data)},{len(data)}\n" for file, data in files.items()]
     files[f"{about}/RECORD"] = "".join([*record, f"{about}/RECORD,,\n"]).encode()
     # Not compressed: compression differs between Pythons, and would change the checksum.
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED) as out:
-        for file, data in files.items():
-            entry = zipfile.ZipInfo(file, _EPOCH)
-            entry.external_attr = 0o644 << 16
-            out.writestr(entry, data)
+    write_zip(wheel, files, zipfile.ZIP_STORED)
 
 
 def _digest(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+
+
+def write_zip(path: Path, files: Mapping[str, bytes], compression: int) -> None:
+    """Write a zip of files by name; the same files give the same bytes."""
+    with zipfile.ZipFile(path, "w") as out:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            out.writestr(entry, data, compression)

@@ -22,7 +22,7 @@ from autograder.reports.similar_code import render_similar
 
 @contextlib.contextmanager
 def staging_report(out: Path) -> Iterator[Path]:
-    """Yield a folder whose files replace those in ``out``, as ``staging`` does.
+    """Yield a folder whose files move to ``out`` at the end, as those of ``staging`` do.
 
     If the folder has no similar.html, an outdated one in ``out`` is removed.
     """

@@ -50,7 +50,7 @@ class _Part:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
-    """A place in the book to read, with its headings and its address."""
+    """A section of the book to read: its headings and its address."""
 
     chapter: str
     section: str  # may be empty
@@ -121,7 +121,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _parts(result: SubmissionResult, homework: Homework) -> list[_Part]:
-    """Return the checks by part and exercise, in the notebook's order.
+    """Return the checks grouped by heading of the notebook and by exercise, in its order.
 
     Written answers are a part of their own.
     """

@@ -17,7 +17,7 @@ _WHOLE = "(all)"  # in place of a check's name, in a submission's first line
 
 
 def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
-    """Append to the log the marks that differ from the last ones in it."""
+    """Append to the log at ``path`` the marks that differ from the last ones in it."""
     start = now.strftime("%Y-%m-%dT%H:%M:%SZ\t").encode()
     with path.open("a+b") as log:
         log.seek(0)

@@ -48,7 +48,7 @@ _FLAG_WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Person:
-    """A link to a submission's feedback."""
+    """A student's id as it is shown, and the address of the feedback page."""
 
     student: str
     address: str
@@ -110,9 +110,9 @@ def render_report(
     changes: Sequence[Change] = (),
     before: Sequence[SubmissionResult] = (),
 ) -> str:
-    """Return the page about a class; ``before`` are another class's results to compare with.
+    """Return the HTML page about a class, whose links are relative to the output folder.
 
-    Its links are relative to the same folder as ``feedback_path``.
+    ``before`` are another class's results to compare with.
     """
     ordered = sorted(standings, key=lambda standing: standing.student.casefold())
     results = [standing.result for standing in ordered]
@@ -125,6 +125,8 @@ def render_report(
     earlier = [result for result in before if not result.is_blank]
     checks = _check_rows(answered, homework, tests, item_statistics(earlier, tests))
     mistakes = _mistakes(answered, homework)
+    people = {row.result.student: row.person for row in rows}
+    counts = Counter(kind for result in results for kind in {flag.kind for flag in result.flags})
     return render_page(
         "report.html",
         script="report.js",
@@ -145,9 +147,9 @@ def render_report(
         flag_groups=_flag_groups(rows),
         similar=any(flag.students for result in results for flag in result.flags),
         flag_words=_FLAG_WORDS,
-        flag_counts=_flag_counts(results),
+        flag_counts={kind: counts[kind] for kind in FlagKind if counts[kind]},
         open_rows=[row for row in rows if not row.result.sandboxed],
-        changes=_change_rows(changes, rows),
+        changes=[(people.get(change.student), change) for change in changes],  # None: has left
         changed=len({change.student for change in changes}),
         histogram=draw_histogram(scores, top),
         checks=checks,
@@ -177,7 +179,7 @@ def _mean_share(results: Sequence[SubmissionResult], tests: set[str]) -> float:
 def item_statistics(
     results: Sequence[SubmissionResult], checks: Collection[str]
 ) -> dict[str, ItemStatistics]:
-    """Return the statistics of these checks; a student's total is over these checks alone."""
+    """Return the statistics of each of these ``checks``; totals are over these checks alone."""
     found: dict[str, ItemStatistics] = {}
     points = [{c.check: c.score for c in r.checks if c.check in checks} for r in results]
     worth = {c.check: c.max_score for r in results for c in r.checks if c.check in checks}
@@ -241,7 +243,10 @@ def _check_rows(
     tests: set[str],
     before: Mapping[str, ItemStatistics],
 ) -> list[_CheckRow]:
-    """Return a row for each check, the one with the largest share of failures first."""
+    """Return a row for each check in ``tests``, the one with the largest share of failures first.
+
+    ``before`` are the statistics of another class.
+    """
     found: dict[str, list[CheckResult]] = {
         cell.grade_id: [] for cell in homework.checks if cell.grade_id in tests
     }
@@ -270,7 +275,7 @@ def _check_rows(
 
 
 def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Group the flagged submissions by equal flags, as near-identical submissions have."""
+    """Return groups of submissions with equal flags, which near-identical submissions have."""
     groups: dict[tuple[Flag, ...], list[_Row]] = {}
     for row in rows:
         if row.result.flags:
@@ -286,20 +291,6 @@ def _clusters(rows: Sequence[_Row]) -> list[_Group]:
             people.setdefault(row.missed, []).append(row.person)
     found = [_Group(checks=key, people=tuple(who)) for key, who in people.items() if len(who) > 1]
     return sorted(found, key=lambda group: -len(group.people))[:_MAX_CLUSTERS]
-
-
-def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
-    """Count the submissions with each kind of flag."""
-    counts = Counter(kind for result in results for kind in {flag.kind for flag in result.flags})
-    return {kind: counts[kind] for kind in FlagKind if counts[kind]}
-
-
-def _change_rows(
-    changes: Sequence[Change], rows: Sequence[_Row]
-) -> list[tuple[_Person | None, Change]]:
-    """Return each change with the link to its student's page; None for a departed student."""
-    people = {row.result.student: row.person for row in rows}
-    return [(people.get(change.student), change) for change in changes]
 
 
 def _mistakes(results: Sequence[SubmissionResult], homework: Homework) -> list[_Group]:

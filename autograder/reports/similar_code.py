@@ -14,7 +14,7 @@ _MOST = 4  # students side by side; of a larger group, the first ones
 
 @dataclass(frozen=True, kw_only=True)
 class _Cluster:
-    """Students whose code is nearly the same."""
+    """Students whose code is nearly the same, and the code of the first of them."""
 
     students: tuple[str, ...]
     # For each cell its name and, for each of the first students, its (line, whether all have it).

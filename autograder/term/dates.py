@@ -66,7 +66,7 @@ class Dates:
     def lateness(
         self, result: SubmissionResult, others: Iterable[SubmissionResult] = ()
     ) -> Lateness:
-        """Return a submission's lateness.
+        """Return how late a submission is, and the points that this costs.
 
         ``others`` are the student's other submissions: those due earlier use up grace days.
         """
@@ -131,7 +131,7 @@ def _count(number: int, what: str) -> str:
 
 
 def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
-    """Return the dates in dates.toml; ``homeworks`` are the ids that the course has."""
+    """Return the dates in dates.toml, which may name these ``homeworks`` (ids) only."""
     try:
         return parse_dates(text_of(path.read_bytes()), homeworks)
     except (OSError, TextFileError, DatesError) as error:
@@ -139,7 +139,7 @@ def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
 
 
 def parse_dates(text: str, homeworks: Sequence[str]) -> Dates:
-    """Return the dates in the text of dates.toml."""
+    """Return the dates in the text of dates.toml, which may name these ``homeworks`` only."""
     try:
         return _dates(tomllib.loads(text), homeworks)
     except tomllib.TOMLDecodeError as error:

@@ -41,7 +41,10 @@ def sum_up(
     missed: Iterable[str] = (),
     excused: Collection[str] = (),
 ) -> Term:
-    """Return one student's term; ``drop_lowest`` always leaves at least one homework."""
+    """Return one student's term, without the ``drop_lowest`` homeworks with the smallest shares.
+
+    At least one homework counts. ``missed`` and ``excused`` are homeworks' ids.
+    """
     ordered = sorted(standings, key=lambda standing: standing.result.homework)
     reached = {standing.result.homework: share(standing) for standing in ordered}
     missing = sorted({*missed} - {*reached} - {*excused})

@@ -89,7 +89,7 @@ def restore(
                 tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=out.absolute().parent) as made,
             ):
                 stage = Path(made) / "out"
-                count = _lay_out(archive, stage)
+                count = _unpack(archive, stage)
                 if out.exists():
                     out.rmdir()
                 stage.rename(out)
@@ -106,7 +106,7 @@ def restore(
 
 
 def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
-    """Return a description of the damage to a gradebook; empty if there is none."""
+    """Return how the gradebook in an output folder is damaged (if ``is_read``, lost), or ""."""
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     try:
@@ -119,7 +119,10 @@ def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
 def _write(
     file: Path, out: Path, gradebook: Path | None, copy_gradebook: Callable[[Path, Path], object]
 ) -> int:
-    """Write the archive under a temporary name, then rename it; return the number of files."""
+    """Write the backup ``file`` of the folder ``out`` in one step; return the number of files.
+
+    ``gradebook`` is the gradebook's file, if it is one; ``copy_gradebook`` copies it first.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     names = []
     with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=file.absolute().parent) as made:
@@ -167,20 +170,21 @@ def _entry(name: str) -> str:
     return name.replace("\\", "\\\\").encode(errors="backslashreplace").decode()
 
 
-def _lay_out(archive: zipfile.ZipFile, stage: Path) -> int:
-    """Unpack an archive into ``stage``; return the number of files.
+def _unpack(archive: zipfile.ZipFile, folder: Path) -> int:
+    """Unpack a backup into a new folder, and return the number of its files.
 
-    It must hold just the files that it lists; zip checks their contents.
+    Raises:
+        ValueError: The backup holds other files than it lists, or a path that leads elsewhere.
     """
     files = _listed(archive)
     if sorted([*map(_entry, files), _LIST]) != sorted(archive.namelist()):
         raise ValueError("it does not hold the files that it lists")
-    stage.mkdir()
+    folder.mkdir()
     for name in files:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"{name!r} is no place in a folder")
-        target = stage / path
+        target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with archive.open(_entry(name)) as source, target.open("xb") as file:
             shutil.copyfileobj(source, file)

@@ -108,7 +108,7 @@ def forget(
 
 
 def _places(student: str, out: Path, course: Path) -> list[Path]:
-    """Return the student's own files and folders, and the pages about the whole class."""
+    """Return the paths to remove: the student's own, and if there are any the class's pages."""
     name = glob.escape(result_file(student))
     own = [
         *out.glob(f"{RESULTS}/*/{name}"),
@@ -142,7 +142,8 @@ def _without(student: str, path: Path) -> str:
         known = [of for of in teams.values() if of.pop(student, None) is not None]
         return teams_text(teams) if known else text
     if path.name == LOG:
-        kept = (line for line in text.splitlines(keepends=True) if not _is_about(student, line))
+        logged = text.splitlines(keepends=True)
+        kept = (x for x in logged if x.split("\t")[1:2] != [distinct_line(student)])
         alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # flags of others may name the student
         return re.sub(alike, lambda f: _name(student).sub("(removed)", f[0]), "".join(kept))
     made = io.StringIO()
@@ -153,12 +154,11 @@ def _without(student: str, path: Path) -> str:
     return made.getvalue()
 
 
-def _is_about(student: str, line: str) -> bool:
-    return line.split("\t")[1:2] == [distinct_line(student)]
-
-
 def _forget_likeness(student: str, out: Path) -> list[Path]:
-    """Remove other students' flags that name the student; return their unreadable files."""
+    """Remove the flags of other students that name this one; return the files left unread.
+
+    Those are results of other students that could not be read.
+    """
     unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)
@@ -180,7 +180,7 @@ def _name(student: str) -> re.Pattern[str]:
 
 
 def _remove(places: list[Path], out: Path) -> None:
-    """Remove the places: move each into a temporary folder in ``out``, then delete that."""
+    """Remove files and folders: move each into a temporary folder in ``out``, then delete that."""
     gone = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
     for number, path in enumerate(places):
         shutil.move(path, gone / str(number))

@@ -3,10 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
-from typer.testing import CliRunner
 
 from autograder.class_run.submissions import read_handed_in
-from autograder.cli.app import app
 from autograder.collecting.collect import Outcome
 from autograder.collecting.moodle import read_worksheet
 from autograder.collecting.roster import TableError
@@ -18,6 +16,7 @@ from tests.autograder.collecting.downloads import (
     outcomes,
     problems,
 )
+from tests.autograder.command_line import run
 
 HEADS = 'Identifier,"Full name","ID number","Email address",Grade,"Last modified (submission)"\n'
 TIMES = """\ufeffIdentifier,"Full name","Last modified (submission)"
@@ -55,27 +54,18 @@ def test_student_is_the_same_in_all_homeworks(gather, into):
 APART = "(--roster), and Moodle's grading worksheet (--worksheet), tell them apart"
 # people in the zip; class list; notebooks by student; problems by student
 WITHOUT_WORKSHEET = {
-    "two of one name": (
-        ["Ada L_1", "Ada L_2", "Bo_3"], "", {"Bo": "Bo_3"}, {"Ada-L": APART},
+    "two of one name, and one with their folder": (
+        ["Ada L_1", "Ada L_2", "Ada-L_4", "Bo_3"], "", {"Bo": "Bo_3"}, {"Ada-L": APART},
     ),
     "two whose names differ in case": (
         ["Ada L_1", "ada l_2", "Bo_3"], "Ada L,ada,\n", {"Bo": "Bo_3"}, {"ada": APART},
     ),
-    "two whose folders are the same": (
-        ["Ada L_1", "Ada-L_2", "Bo_3"], "", {"Bo": "Bo_3"}, {"Ada-L": APART},
-    ),
     "full names as Moodle writes them": (
         ["Bo ONeil_7", "Ann L. Li_8", "Cy_311", "311_9", "o@x.org_3"],
-        "Bo O'Neil,bo,\nANN_L. Li,ann,\n311,zoe,\n",
+        "Bo O'Neil,bo,\nANN_L. Li,ann,\n311,zoe,\no@x.org,oz,\n",  # 311 and o@x.org are no names
         {"bo": "Bo ONeil_7", "ann": "Ann L. Li_8", "Cy": "Cy_311", "311": "311_9",
          "o@x.org": "o@x.org_3"},
         {},
-    ),
-    "a name that is another's ID number": (
-        ["4711_9"], "4711,lovelace,\n", {"4711": "4711_9"}, {},
-    ),
-    "a name that is another's address": (
-        ["ada@x.org_9"], "ada@x.org,lovelace,\n", {"ada@x.org": "ada@x.org_9"}, {},
     ),
     "a name that looks like another's": (
         ["ada \u00a0_9"], "ada,lovelace,\n", {"ada": "ada \u00a0_9"}, {},
@@ -193,13 +183,11 @@ def test_command_reads_the_worksheet_in_the_courses_zone(tmp_path, into):
     make_zip(tmp_path / "m.zip", files_of("Ada_5"))
     (tmp_path / "w.csv").write_text(TIMES, encoding="utf-8")
     (tmp_path / "d.toml").write_text("time_zone = 'America/New_York'")
-    said = ["collect", "hw03", str(tmp_path / "m.zip"), "--into", str(into)]
-    outcome = CliRunner().invoke(app, said)
-    assert "Moodle says so with --worksheet" in " ".join(outcome.stdout.split())
-    said += ["--worksheet", str(tmp_path / "w.csv"), "--dates", str(tmp_path / "d.toml")]
-    assert CliRunner().invoke(app, said).exit_code == 0
-    expected = datetime(2026, 11, 24, 4, 59, tzinfo=UTC)
-    assert read_handed_in(into / "Ada" / HW) == expected
+    said = ["collect", "hw03", tmp_path / "m.zip", "--into", into]
+    assert "Moodle says so with --worksheet" in " ".join(run(*said).stdout.split())
+    said += ["--worksheet", tmp_path / "w.csv", "--dates", tmp_path / "d.toml"]
+    assert run(*said).exit_code == 0
+    assert read_handed_in(into / "Ada" / HW) == datetime(2026, 11, 24, 4, 59, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

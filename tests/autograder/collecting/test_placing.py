@@ -4,10 +4,8 @@ import os
 from datetime import UTC
 
 import pytest
-from typer.testing import CliRunner
 
 from autograder.class_run.submissions import is_marked_late, read_handed_in
-from autograder.cli.app import app
 from autograder.collecting import placing
 from autograder.collecting.collect import Outcome, collect
 from autograder.files import write_atomically
@@ -20,6 +18,7 @@ from tests.autograder.collecting.downloads import (
     make_zip,
     problems,
 )
+from tests.autograder.command_line import refused, run
 
 IPYNB = f"{HW}.ipynb"
 NO_TIME = (1980, 1, 1, 0, 0, 0)  # a zip that knows no time
@@ -147,14 +146,10 @@ def test_interrupted_run_leaves_no_new_notebook_with_an_old_time(
 # ---- the command ----
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["collect", *map(str, arguments)])
-
-
 def test_command_shows_problems_first_and_exits_with_1(tmp_path, into):
     files = {f"s{number}_{number}_{number}_{IPYNB}": "x" for number in range(80)}
     path = make_zip(tmp_path / "s.zip", files | {"zed\x1b[2J_99_99_notes.txt": "x"})
-    outcome = run("hw03", path, "--into", into)
+    outcome = run("collect", "hw03", path, "--into", into)
     assert outcome.exit_code == 1
     assert "no notebook of this homework, only notes.txt" in outcome.stdout.splitlines()[1]
     assert "... and 20 more without trouble" in outcome.stdout
@@ -162,7 +157,7 @@ def test_command_shows_problems_first_and_exits_with_1(tmp_path, into):
     assert "\x1b" not in outcome.output
     assert len(collected(into)) == 80
     good = make_zip(tmp_path / "good.zip", {f"s_100_1_{IPYNB}": "y"})
-    assert run("hw03", good, "--into", into).exit_code == 0
+    assert run("collect", "hw03", good, "--into", into).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -183,7 +178,4 @@ def test_command_rejects_unusable_arguments_in_one_line(tmp_path, monkeypatch, a
     (tmp_path / "empty").mkdir()
     make_folder(tmp_path / "in", {f"ada/{IPYNB}": "a"})
     (tmp_path / "w.csv").write_text('Identifier,"Full name","Last modified (submission)"\n')
-    outcome = run(*arguments)
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
-    assert words in line
+    assert words in refused(run("collect", *arguments))

@@ -71,11 +71,6 @@ WHOLE_CLASSES = {
         {"Zoë-de-la-Cruz": "zoë"},
         {"Bo-ONeil": "no notebook of this homework, only onlinetext.html"},
     ),
-    "moodle without folders": (
-        {f"Zoë de la Cruz_123456_assignsubmission_file_{IPYNB}": "zoë"},
-        {"Zoë-de-la-Cruz": "zoë"},
-        {},
-    ),
     "blackboard": (
         {
             f"Homework_3 (2026)_ada12{ATTEMPT}": "first",
@@ -128,16 +123,14 @@ WHOLE_CLASSES = {
         {"ada": HW},
         {},
     ),
-    "classroom in one folder": (
-        {f"{HW}-submissions/{HW}-{s}/{IPYNB}": s for s in ("ada", "bo")},
-        {"ada": "ada", "bo": "bo"},
-        {},
-    ),
-    "classroom in a folder named like a clone": (
-        {f"hw03-class/hw03-{s}/{IPYNB}": s for s in ("ada", "bo")} | {"hw03-class/README": ""},
-        {"ada": "ada", "bo": "bo"},
-        {},
-    ),
+    **{
+        f"classroom in {around}": (
+            {f"{around}/hw03-{s}/{IPYNB}": s for s in ("ada", "bo")} | {f"{around}/README": ""},
+            {"ada": "ada", "bo": "bo"},
+            {},
+        )
+        for around in (f"{HW}-submissions", "hw03-class")
+    },
     "folder": (
         {
             f"ada/{HW}/{IPYNB}": "ada",
@@ -159,16 +152,14 @@ WHOLE_CLASSES = {
             "fay": "no notebook of this homework, only hw04-transformer.ipynb",
         },
     ),
-    "folder with one name like a clone": (
-        {f"ada/{IPYNB}": "ada", "bo.ipynb": "bo", f"{HW}-eve/{IPYNB}": "eve"},
-        {"ada": "ada", "bo": "bo", f"{HW}-eve": "eve"},
-        {},
-    ),
-    "folder with one name like Canvas's": (
-        {f"ada/{IPYNB}": "ada", "bo.ipynb": "bo", "eve_1_2_x.ipynb": "eve"},
-        {"ada": "ada", "bo": "bo", "eve_1_2_x": "eve"},
-        {},
-    ),
+    **{
+        f"folder with {name}, named as a platform would": (
+            {f"ada/{IPYNB}": "ada", "bo.ipynb": "bo", name: "eve"},
+            {"ada": "ada", "bo": "bo", name.partition("/")[0].removesuffix(".ipynb"): "eve"},
+            {},
+        )
+        for name in (f"{HW}-eve/{IPYNB}", "eve_1_2_x.ipynb")
+    },
     "folder of a single student": (
         {f"ada/{HW}/{IPYNB}": "mine", f"ada/old/{IPYNB}": ("old", (2026, 1, 1, 1, 1, 1))},
         {"ada": "mine"},
