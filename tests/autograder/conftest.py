@@ -135,6 +135,20 @@ def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
 
 
 @pytest.fixture
+def class_out(tmp_path, monkeypatch):
+    """Return an output folder with the stored results of nine students.
+
+    Commands take them for results of homework 3, and ``HOMEWORK`` of ``graded_class`` for it.
+    """
+    from autograder.cli import class_results
+    from tests.autograder.graded_class import HOMEWORK, make_class, store_results
+
+    store_results(tmp_path / "out", make_class())
+    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
+    return tmp_path / "out"
+
+
+@pytest.fixture
 def patient(monkeypatch):
     """Make the limit of elapsed time so long that a busy machine does not reach it."""
     monkeypatch.setattr(time_limit, "PATIENCE", 1000)

@@ -8,29 +8,17 @@ import subprocess
 import zipfile
 
 import pytest
-from typer.testing import CliRunner
 
-from autograder.class_run.result_store import ResultStore
-from autograder.cli.app import app
-from autograder.reports.class_outputs import write_outputs
-from tests.autograder.conftest import notebook
+from tests.autograder.command_line import contents, refused, run
 from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
-from tests.autograder.gradebook.recording import record_in_gradebook
-from tests.autograder.graded_class import HOMEWORK, result, standings_of
+from tests.autograder.gradebook.recording import record_in_gradebook, write_graded_class
+from tests.autograder.graded_class import HOMEWORK, result, store_results
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("graded")
-    out, results = folder / "out", [result("ada"), result("ben")]
-    for made in results:
-        handed_in = folder / "class" / made.student / HOMEWORK.id / f"{HOMEWORK.id}.ipynb"
-        handed_in.parent.mkdir(parents=True)
-        handed_in.write_bytes(notebook(("double", made.student)))
-        ResultStore(out / "results" / HOMEWORK.id).keep(made, "x")
-    write_outputs(standings_of(results), HOMEWORK, out)
-    record_in_gradebook(results, folder / "class", HOMEWORK, course_folder=out / "nbgrader")
-    return out
+    results = [result("ada"), result("ben")]
+    return write_graded_class(tmp_path_factory.mktemp("graded"), results)
 
 
 @pytest.fixture
@@ -41,21 +29,9 @@ def archive(graded, tmp_path):
     return file
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
-
-
-def refused(outcome, words):
-    assert outcome.exit_code == 2
-    assert words in " ".join(outcome.output.split())
-
-
 def files_of(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and "gradebook.db" not in path.name
-    }
+    """Return the content of each file by path, without the gradebook, whose bytes may differ."""
+    return {name: data for name, data in contents(folder).items() if "gradebook.db" not in name}
 
 
 def rows_of(gradebook):
@@ -143,8 +119,7 @@ def test_backup_leaves_out_an_uncommitted_transaction(graded, tmp_path):
 @pytest.mark.parametrize("name", ["back\\slash", os.fsdecode(b"latin-\xe9"), "\\udce9"])
 def test_no_students_name_keeps_the_class_from_being_copied_and_restored(tmp_path, name):
     out = tmp_path / "out"
-    for student in (name, f"{name}.", "ada"):
-        ResultStore(out / "results" / HOMEWORK.id).keep(result(student), "x")
+    store_results(out, [result(student) for student in (name, f"{name}.", "ada")])
     assert run("backup", tmp_path / "b.zip", "--out", out).exit_code == 0
     assert run("restore", tmp_path / "b.zip", "--out", tmp_path / "again").exit_code == 0
     assert files_of(tmp_path / "again") == files_of(out)
@@ -152,17 +127,17 @@ def test_no_students_name_keeps_the_class_from_being_copied_and_restored(tmp_pat
 
 def test_nothing_is_written_over(graded, archive, tmp_path):
     kept = archive.read_bytes()
-    refused(run("backup", archive, "--out", graded), "exists")
+    assert "exists" in refused(run("backup", archive, "--out", graded))
     assert archive.read_bytes() == kept
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "grades.csv").write_text("mine")
-    refused(run("restore", archive, "--out", mine), "is not empty")
-    assert files_of(mine) == {"grades.csv": b"mine"}
+    assert "is not empty" in refused(run("restore", archive, "--out", mine))
+    assert contents(mine) == {"grades.csv": b"mine"}
 
 
 def test_a_folder_that_grading_did_not_write_is_refused(tmp_path):
-    refused(run("backup", tmp_path / "b.zip", "--out", tmp_path), "holds no results")
+    assert "holds no results" in refused(run("backup", tmp_path / "b.zip", "--out", tmp_path))
     assert not list(tmp_path.iterdir())
 
 
@@ -234,13 +209,6 @@ def damaged(archive):
     archive.write_bytes(data)
 
 
-def locked(archive):
-    data = bytearray(archive.read_bytes())
-    data[data.index(b"PK\x01\x02") + 8] |= 1
-    data[6] |= 1
-    archive.write_bytes(data)
-
-
 def nested(archive):
     with zipfile.ZipFile(archive, "w") as opened:
         opened.writestr("course-backup.json", "[" * 100_000)
@@ -250,7 +218,6 @@ def nested(archive):
     ("spoil", "words"),
     [
         (damaged, "is no whole backup"),
-        (locked, "encrypted"),
         (nested, "has no list"),
         (cut, "not a zip file"),
         (one_file_more, "does not hold the files that it lists"),
@@ -262,5 +229,5 @@ def test_incomplete_backup_is_rejected_and_nothing_restored(archive, tmp_path, s
     spoil(archive)
     place = tmp_path / "place"
     place.mkdir()
-    refused(run("restore", archive, "--out", place / "again"), words)
+    assert words in refused(run("restore", archive, "--out", place / "again"))
     assert not list(place.iterdir())

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
@@ -20,6 +19,7 @@ from autograder.cli.terminal import print_grades
 from autograder.gradebook import writer
 from autograder.reports import class_outputs
 from autograder.sandbox.zygote import SandboxError
+from tests.autograder.command_line import contents, refused, run
 from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result, standings_of
 from tests.daily import with_proofs
 
@@ -34,10 +34,6 @@ def submissions(tmp_path):
     return folder
 
 
-def run(*arguments, **options):
-    return CliRunner().invoke(app, [str(a) for a in arguments], **options)
-
-
 @pytest.fixture
 def grade(submissions, tmp_path):
     """Return a function that runs ``grade``, by default on a class with one folder."""
@@ -46,15 +42,6 @@ def grade(submissions, tmp_path):
         return run("grade", "hw03", "--submissions", submissions, "--out", out, *options)
 
     return grade
-
-
-def refused(outcome) -> str:
-    """Check that a command was rejected with one line of error output, and return that line."""
-    assert outcome.exit_code == 2
-    assert outcome.stdout == ""
-    lines = outcome.stderr.splitlines()
-    assert len(lines) == 1, outcome.stderr
-    return lines[0]
 
 
 @pytest.mark.parametrize("command", [("grade", "--submissions", ".", "--out", "x"), ("release",)])
@@ -131,10 +118,7 @@ def test_an_option_out_of_range_is_refused(grade, tmp_path, wrong):
     assert not (tmp_path / "out").exists()
 
 
-COMMANDS = [
-    *("collect", "doctor", "export", "feedback", "forget", "grade", "regrade", "release"),
-    *("report", "students"),
-]
+COMMANDS = [command.name for command in app.registered_commands]
 
 
 @pytest.mark.parametrize("command", with_proofs(COMMANDS, set(COMMANDS) - {"grade"}))
@@ -197,14 +181,8 @@ def graded(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [("localhost:8786", "must begin with tcp://"), ("tls://h:1", "--tls-ca, --tls-cert")],
-)
-def test_a_scheduler_that_cannot_work_is_refused(graded, grade, tmp_path, address, words):
-    outcome = grade("--scheduler", address)
-    assert outcome.exit_code == 2
-    assert words in outcome.output
+def test_a_scheduler_that_cannot_work_is_refused(graded, grade, tmp_path):
+    assert "must begin with tcp://" in refused(grade("--scheduler", "localhost:8786"))
     assert not graded
     assert not (tmp_path / "out").exists()
 
@@ -254,14 +232,14 @@ def test_a_gradebook_that_refuses_loses_nothing(graded, grade, tmp_path, monkeyp
 def test_outputs_come_all_or_not_at_all(graded, grade, tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert grade().exit_code == 0
-    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    before = contents(out)
 
     def fail(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(class_outputs, "write_marks", fail)
     assert grade().exit_code != 0
-    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+    assert contents(out) == before
 
 
 @pytest.mark.parametrize("command", ["grade", "regrade", "report", "feedback"])

@@ -4,15 +4,13 @@ import dataclasses
 from datetime import UTC, datetime
 
 import pytest
-from typer.testing import CliRunner
 
-from autograder.class_run.result_store import ResultStore
 from autograder.cli import class_results, grading
-from autograder.cli.app import app
 from autograder.gradebook import hand_grades
 from autograder.gradebook.database import gradebook_url
 from autograder.releasing.generated_assignment import create_tables
 from autograder.term.dates import Dates
+from tests.autograder.command_line import contents, refused, run
 from tests.autograder.graded_class import HOMEWORK, make_class
 
 HW = "hw03-self-attention"
@@ -27,25 +25,19 @@ COMMANDS = {
 
 
 @pytest.fixture
-def out(tmp_path, monkeypatch):
+def out(class_out):
     """Return the output folder of a graded class of nine; the class's folder is beside it."""
     for made in make_class():
-        ResultStore(tmp_path / "out" / "results" / HW).keep(made, made_from="")
-        (tmp_path / "class" / made.student / HW).mkdir(parents=True)
-    (tmp_path / "out" / "nbgrader" / "autograded" / "ada").mkdir(parents=True)
-    create_tables(gradebook_url(tmp_path / "out" / "nbgrader"))
-    monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
-    return tmp_path / "out"
+        (class_out.parent / "class" / made.student / HW).mkdir(parents=True)
+    (class_out / "nbgrader" / "autograded" / "ada").mkdir(parents=True)
+    create_tables(gradebook_url(class_out / "nbgrader"))
+    return class_out
 
 
-def run(command, out):
-    """Run a command by its key in ``COMMANDS``; return its result."""
+def run_in(out, command):
+    """Run a command by its key in ``COMMANDS``; return its outcome."""
     arguments = [argument.format(out.parent) for argument in COMMANDS[command]]
-    return CliRunner().invoke(app, [*arguments, "--out", str(out)])
-
-
-def files(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return run(*arguments, "--out", out)
 
 
 def half(text):
@@ -66,7 +58,7 @@ def test_a_result_that_cannot_be_read_is_named_and_everybody_else_is_done(out, d
     broken = damage(file.read_text())
     assert broken != file.read_text()
     file.write_text(broken)
-    outcome = run("report", out)
+    outcome = run_in(out, "report")
     assert outcome.exit_code == 1
     (line,) = outcome.stderr.splitlines()
     assert line == f"Error: {file} can't be read, and is left out: grade that homework again"
@@ -84,7 +76,7 @@ def test_every_command_names_a_result_that_it_cannot_read(out, command, other, m
     file = out / "results" / homework / "ben.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text("{")
-    outcome = run(command, out)
+    outcome = run_in(out, command)
     assert outcome.exit_code == 1
     assert f"Error: {file} can't be read" in outcome.stderr
     made = {"report": "report.html", "feedback": "feedback/cho/hw00-double.html"}
@@ -94,7 +86,7 @@ def test_every_command_names_a_result_that_it_cannot_read(out, command, other, m
 def test_nothing_is_written_without_a_readable_result(out):
     for file in (out / "results" / HW).iterdir():
         file.write_text("{")
-    outcome = run("export", out)
+    outcome = run_in(out, "export")
     assert outcome.exit_code == 2
     assert "holds no results of hw03-self-attention that can be read" in outcome.stderr
 
@@ -103,7 +95,7 @@ def test_forget_names_files_that_may_still_hold_the_student(out):
     store = out / "results" / HW
     for name in ("ada.json", "ben.json"):
         (store / name).write_text("{")
-    outcome = run("forget", out)
+    outcome = run_in(out, "forget")
     assert outcome.exit_code == 1
     assert f"{store / 'ben.json'} can't be read: see whether it is about the student" in (
         outcome.stderr
@@ -135,13 +127,11 @@ def emptied(gradebook):
 def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
     gradebook = out / "nbgrader" / "gradebook.db"
     damage(gradebook)
-    before = files(out.parent)
-    outcome = run(command, out)
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
+    before = contents(out.parent)
+    line = refused(run_in(out, command))
     assert line.startswith(f"Error: {gradebook} is damaged (")
     assert "restore a backup, or move it away and run grade again" in line
-    assert files(out.parent) == before
+    assert contents(out.parent) == before
 
 
 @pytest.mark.parametrize("command", ["report", "feedback", "export"])
@@ -150,9 +140,7 @@ def test_a_gradebook_that_is_gone_is_not_taken_for_none(out, command):
     gradebook = out / "nbgrader" / "gradebook.db"
     gradebook.unlink()
     gradebook.symlink_to("nowhere")
-    outcome = run(command, out)
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
+    line = refused(run_in(out, command))
     assert line.startswith(f"Error: {gradebook} is gone: is its disk there, is --db given?")
 
 
@@ -164,40 +152,31 @@ def test_a_gradebook_that_fails_while_it_is_read_is_told_in_a_sentence(out, comm
         raise OperationalError("SELECT x\nFROM y", {}, Exception("the server is gone"))
 
     monkeypatch.setattr(hand_grades, "_read", fail)
-    before = files(out.parent)
-    outcome = run(command, out)
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
+    before = contents(out.parent)
+    line = refused(run_in(out, command))
     assert "the server is gone" in line
     assert "hand grades are unknown, so nothing is written" in line
     assert "SELECT" not in line
     assert "sqlalche.me" not in line
-    assert files(out.parent).keys() == before.keys()
+    assert contents(out.parent).keys() == before.keys()
 
 
 def test_an_output_folder_of_grading_is_rejected_as_a_class(out, tmp_path):
-    before = files(tmp_path)
+    before = contents(tmp_path)
     for arguments in (
         ["grade", HW, "--submissions", out, "--out", tmp_path / "again"],
         ["collect", HW, tmp_path / "class", "--into", out],
     ):
-        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        assert outcome.exit_code == 2
-        (line,) = outcome.stderr.splitlines()
-        assert f"{out} is the output folder of grading" in line
-    assert files(tmp_path) == before
+        assert f"{out} is the output folder of grading" in refused(run(*arguments))
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(
-    ("command", "place", "shown"),
-    [
-        ("report", "out/report.html", "out/report.html"),
-        ("feedback", "out/course.csv", "out/course.csv"),
-        ("export", "g", "g"),
-        ("export", "f", "f"),
-    ],
-)
-def test_a_folder_in_the_place_of_a_file_is_named(out, tmp_path, command, place, shown):
+    ("command", "place"),
+    [("report", "out/report.html"), ("feedback", "out/course.csv"), ("export", "g"),
+     ("export", "f")],
+)  # fmt: skip
+def test_a_folder_in_the_place_of_a_file_is_named(out, tmp_path, command, place):
     (tmp_path / place).mkdir()
     (tmp_path / "class.csv").write_text("lms_id,student\n1,ada\n")
     more = {
@@ -206,20 +185,17 @@ def test_a_folder_in_the_place_of_a_file_is_named(out, tmp_path, command, place,
     }
     words = [*COMMANDS[command], *more.get(place, ())]
     words += ["--roster", "{}/class.csv"] if command == "export" else []
-    arguments = [word.format(tmp_path) for word in words]
-    outcome = CliRunner().invoke(app, [*arguments, "--out", str(out)])
+    outcome = run(*(word.format(tmp_path) for word in words), "--out", out)
     assert outcome.exit_code == 2
     line = outcome.stderr.splitlines()[-1]
-    assert line == f"Error: {tmp_path / shown} can't be written: Is a directory"
+    assert line == f"Error: {tmp_path / place} can't be written: Is a directory"
 
 
 def test_a_file_with_none_of_the_tests_takes_nobody_s_marks_away(out, tmp_path, monkeypatch):
     other = dataclasses.replace(HOMEWORK.checks[0], grade_id="another")
     homework = dataclasses.replace(HOMEWORK, cells=(*HOMEWORK.cells[:3], other))
     monkeypatch.setattr(grading, "load_homework", lambda *given: homework)
-    before = files(tmp_path)
-    outcome = run("grade", out)
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
+    before = contents(tmp_path)
+    line = refused(run_in(out, "grade"))
     assert "none of the tests that this class was graded with is in solutions/" in line
-    assert files(tmp_path) == before
+    assert contents(tmp_path) == before
