@@ -6,18 +6,17 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from typer.testing import CliRunner
 
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
 from autograder.class_run.result_store import ResultStore
 from autograder.cli import class_results, grading
-from autograder.cli.app import app
 from autograder.gradebook import writer
 from autograder.homework_source.homework import HomeworkError, all_homeworks
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
 from tests.autograder.cli.test_cli import Recorder
+from tests.autograder.command_line import contents, refused, run
 from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, make_class, result, standings_of
 
 HW = "hw03-self-attention"
@@ -42,10 +41,10 @@ def grade(tmp_path, monkeypatch):
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
     monkeypatch.setattr(grading, "load_homework", lambda *given: HOMEWORK)
 
-    def run(command, results, *, killed_after=None, made_from="", refused=""):
+    def grade(command, results, *, killed_after=None, made_from="", refusal=""):
         def grade_class(homework, submissions, options, *, store, on_start, **rest):
-            if refused:
-                raise HomeworkError(refused)
+            if refusal:
+                raise HomeworkError(refusal)
             on_start(1)
             graded = []
             for number, made in enumerate(results):
@@ -56,10 +55,10 @@ def grade(tmp_path, monkeypatch):
             return graded
 
         monkeypatch.setattr(class_run, "grade_class", grade_class)
-        arguments = [command, "hw03", "--submissions", f"{tmp_path}/class", "--out"]
-        return CliRunner().invoke(app, [*arguments, f"{tmp_path}/out"])
+        places = ("--submissions", tmp_path / "class", "--out", tmp_path / "out")
+        return run(command, "hw03", *places)
 
-    return run
+    return grade
 
 
 def test_changed_marks_are_listed_in_terminal_report_and_table(grade, tmp_path):
@@ -168,7 +167,7 @@ def test_student_no_longer_similar_leaves_the_page_of_similar_code(
         grade("grade", [first, *rest])
     else:
         ResultStore(out / "results" / HW).amend(first)
-        assert CliRunner().invoke(app, ["report", "hw03", "--out", str(out)]).exit_code == 0
+        assert run("report", "hw03", "--out", out).exit_code == 0
     assert not (out / "similar.html").exists()
 
 
@@ -190,15 +189,11 @@ def test_ctrl_c_prints_which_results_are_kept(grade, tmp_path, command):
 
 @pytest.mark.parametrize("command", ["grade", "regrade"])
 def test_refused_tests_leave_all_as_it_was(grade, tmp_path, command):
-    def files():
-        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-
     assert grade("grade", make_class()).exit_code == 0
-    before = files()
-    outcome = grade(command, make_class(), refused="the reference does not pass double-values")
-    assert outcome.exit_code == 2
-    assert outcome.stderr == "Error: the reference does not pass double-values\n"
-    assert files() == before
+    before = contents(tmp_path)
+    outcome = grade(command, make_class(), refusal="the reference does not pass double-values")
+    assert refused(outcome) == "Error: the reference does not pass double-values"
+    assert contents(tmp_path) == before
 
 
 class Refusing(Recorder):
@@ -210,8 +205,7 @@ class Refusing(Recorder):
 def test_report_names_students_missing_in_the_gradebook(grade, tmp_path, monkeypatch, command):
     def pages():
         text = (tmp_path / "out" / "report.html").read_text()
-        outcome = CliRunner().invoke(app, ["report", "hw03", "--out", f"{tmp_path}/out"])
-        assert outcome.exit_code == 0
+        assert run("report", "hw03", "--out", tmp_path / "out").exit_code == 0
         return [text, (tmp_path / "out" / "report.html").read_text()]
 
     monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from typer.testing import CliRunner
 
-from autograder.cli.app import app
 from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.source import load_homework
 from tests.autograder import small_course
+from tests.autograder.command_line import refused, run
 from tests.autograder.small_course import HOMEWORK, write_course
 
 ROOT = Path(__file__).parents[3]
@@ -197,8 +196,7 @@ def test_a_watch_that_is_killed_loses_nothing(folder, start):
 
 
 def test_a_folder_that_is_not_there_cannot_be_watched(tmp_path):
-    where = ["--submissions", str(tmp_path / "no"), "--out", str(tmp_path / "out")]
-    outcome = CliRunner().invoke(app, ["grade", "hw03", "--watch", *where])
-    assert outcome.exit_code == 2
-    assert f"no folder {tmp_path / 'no'}" in outcome.stderr
+    where = ("--submissions", tmp_path / "no", "--out", tmp_path / "out")
+    line = refused(run("grade", "hw03", "--watch", *where))
+    assert f"no folder {tmp_path / 'no'}" in line
     assert list(tmp_path.iterdir()) == []

@@ -2,9 +2,7 @@
 
 import pytest
 from nbgrader.api import Gradebook
-from typer.testing import CliRunner
 
-from autograder.cli.app import app
 from autograder.gradebook.database import (
     DatabaseError,
     check_database,
@@ -13,6 +11,7 @@ from autograder.gradebook.database import (
 )
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status, ungraded
+from tests.autograder.command_line import run
 from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
 from tests.autograder.gradebook.recording import record_in_gradebook
@@ -115,17 +114,15 @@ def test_database_is_named(postgres, tmp_path):
     ],
 )
 def test_unusable_database_is_rejected_before_grading(tmp_path, url, words):
-    with pytest.raises(DatabaseError, match=words) as refused:
+    with pytest.raises(DatabaseError, match=words) as error:
         check_database(url)
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(error.value)
     (tmp_path / "class" / "ada" / HOMEWORK).mkdir(parents=True)
     out = tmp_path / "out"
-    outcome = CliRunner().invoke(
-        app, ["grade", "hw03", "--submissions", f"{tmp_path}/class", "--out", str(out), "--db", url]
-    )
-    assert outcome.exit_code == 2
-    assert words in outcome.stderr
-    assert "secret" not in outcome.stderr
+    places = ("--submissions", tmp_path / "class", "--out", out)
+    line = refused(run("grade", "hw03", *places, "--db", url))
+    assert words in line
+    assert "secret" not in line
     assert not out.exists()
 
 

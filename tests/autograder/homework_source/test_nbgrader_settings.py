@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
-from typer.testing import CliRunner
 
 from autograder.cli import grading
-from autograder.cli.app import app
 from autograder.cli.commands import doctor
 from autograder.gradebook.course_config import write_course_config
 from autograder.gradebook.plugins import TrustedJudge
 from autograder.homework_source.nbgrader_settings import configure
+from tests.autograder.command_line import refused, run
 
 ROOT = Path(__file__).parents[3]
 
@@ -120,11 +119,9 @@ def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, com
     settings = tmp_path / "nbgrader_config.py"
     settings.write_text(f"c = get_config()\nc.TrustedJudge.{line}\n")
     monkeypatch.setattr(grading, "ROOT", tmp_path)
-    places = ["--submissions", f"{tmp_path}/class", "--out", f"{tmp_path}/out"]
-    elsewhere = ["--scheduler", "tcp://127.0.0.1:1", "--trusted-network"]
-    outcome = CliRunner().invoke(app, [command, "hw00", *places, *elsewhere])
-    assert outcome.exit_code == 2, outcome.output
-    (told,) = outcome.stderr.splitlines()
+    places = ("--submissions", tmp_path / "class", "--out", tmp_path / "out")
+    elsewhere = ("--scheduler", "tcp://127.0.0.1:1", "--trusted-network")
+    told = refused(run(command, "hw00", *places, *elsewhere))
     assert told.startswith(f"Error: {settings}")
     assert said in told
     assert not (tmp_path / "out").exists()

@@ -4,16 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from autograder.class_run.result_store import ResultStore
 from autograder.cli import class_results
-from autograder.cli.app import app
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
 from autograder.reports.report import item_statistics, render_report
 from autograder.reports.similar_code import render_similar
+from tests.autograder.command_line import refused, run
 from tests.autograder.conftest import notebook
-from tests.autograder.graded_class import HOMEWORK, result, standings_of
+from tests.autograder.graded_class import HOMEWORK, result, standings_of, store_results
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import HOSTILE, Outline, words_of
 from tests.daily import with_proofs
@@ -59,21 +57,13 @@ def test_the_report_says_it_beside_the_class_before():
 
 def test_the_command_compares(tmp_path, monkeypatch):
     for folder, points in (("now", (1, 0)), ("then", (0, 2))):
-        for made in with_points([points] * 3):
-            ResultStore(tmp_path / folder / "results" / HW).keep(made, made_from="")
+        store_results(tmp_path / folder, with_points([points] * 3))
     monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
-
-    def run(*arguments):
-        return CliRunner().invoke(
-            app, ["report", "hw03", "--out", str(tmp_path / "now"), *arguments]
-        )
-
-    assert run("--compare", str(tmp_path / "then")).exit_code == 0
+    command = ("report", "hw03", "--out", tmp_path / "now", "--compare")
+    assert run(*command, tmp_path / "then").exit_code == 0
     words = words_of((tmp_path / "now" / "report.html").read_text())
     assert "0 % of the points, 100 % in the class before" in words
-    outcome = run("--compare", str(tmp_path / "nothing"))
-    assert outcome.exit_code == 2
-    assert "nothing holds no results" in outcome.stderr
+    assert "nothing holds no results" in refused(run(*command, tmp_path / "nothing"))
 
 
 def copies(folder, *sources: str) -> list[SubmissionResult]:

@@ -10,17 +10,15 @@ from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
-from typer.testing import CliRunner
 
-from autograder.class_run.result_store import ResultStore
 from autograder.cli import class_results
-from autograder.cli.app import app
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import SubmissionResult
 from autograder.term.dates import Dates, DatesError, read_dates
+from tests.autograder.command_line import refused, run
 from tests.autograder.conftest import notebook
 from tests.autograder.gradebook.recording import record_in_gradebook
-from tests.autograder.graded_class import HOMEWORK, result
+from tests.autograder.graded_class import HOMEWORK, result, store_results
 
 HOMEWORKS = ("hw01-first", "hw02-second", "hw03-third")
 FILE = """
@@ -243,10 +241,8 @@ HW = "hw03-self-attention"
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
     """Return a folder with kept results, in which bo was late and ada has an extension."""
-    for student in ("ada", "bo"):
-        made = result(student, handed_in="2026-10-06T18:00:00+00:00")
-        made = dataclasses.replace(made, homework=HW)
-        ResultStore(tmp_path / "out" / "results" / HW).keep(made, made_from="")
+    made = [result(student, handed_in="2026-10-06T18:00:00+00:00") for student in ("ada", "bo")]
+    store_results(tmp_path / "out", [dataclasses.replace(one, homework=HW) for one in made])
     (tmp_path / "dates.toml").write_text(
         "[due]\nhw03 = 2026-10-05T12:00:00Z\n[late]\npercent_per_day = 10\n"
         "[extensions.ada]\nhw03 = 2026-10-12T12:00:00Z\n"
@@ -254,10 +250,6 @@ def graded(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(class_results, "load_homework", lambda *given: HOMEWORK)
     return tmp_path
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_every_command_shows_the_dates(graded):
@@ -288,11 +280,6 @@ def test_dates_that_cannot_be_are_refused_before_anything_is_done(graded, comman
         "export": ["--to", "gradescope", "--file", graded / "x"],
     }
     before = sorted(graded.rglob("*"))
-    outcome = run(
-        command, "hw03", "--out", graded / "out", "--dates", graded / "dates.toml",
-        *places.get(command, []),
-    )  # fmt: skip
-    assert outcome.exit_code == 2
-    (line,) = outcome.stderr.splitlines()
-    assert "do you mean percent_per_day?" in line
+    where = ("--out", graded / "out", "--dates", graded / "dates.toml", *places.get(command, []))
+    assert "do you mean percent_per_day?" in refused(run(command, "hw03", *where))
     assert sorted(graded.rglob("*")) == before

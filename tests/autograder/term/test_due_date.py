@@ -3,12 +3,11 @@
 import tomllib
 
 import pytest
-from typer.testing import CliRunner
 
-from autograder.cli.app import app
 from autograder.cli.errors import BadInputError
 from autograder.cli.grading import set_due
 from autograder.term.dates import with_due
+from tests.autograder.command_line import refused, run
 
 HOMEWORK = "hw03-self-attention"
 MOMENT = "2026-10-12T23:59:00Z"
@@ -61,8 +60,6 @@ def test_invalid_date_is_rejected_and_nothing_written(tmp_path, moment, words):
 def test_grade_writes_the_date_before_it_looks_for_the_class(tmp_path):
     dates = tmp_path / "dates.toml"
     arguments = ["grade", "hw03", "--submissions", tmp_path / "class", "--out", tmp_path / "out"]
-    asked = [str(argument) for argument in (*arguments, "--dates", dates, "--due", MOMENT)]
-    outcome = CliRunner().invoke(app, [*asked, "--no-sandbox"])
-    assert outcome.exit_code == 2
-    assert "no folder" in outcome.stderr
+    outcome = run(*arguments, "--dates", dates, "--due", MOMENT, "--no-sandbox")
+    assert "no folder" in refused(outcome)
     assert dates.read_text() == f"[due]\n{HOMEWORK} = {MOMENT}\n"
