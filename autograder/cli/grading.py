@@ -7,11 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.class_folders import (
-    NBGRADER,
-    RESULTS,
-    is_graded_into,
-)
+from autograder.class_folders import NBGRADER, RESULTS, is_graded_into
 from autograder.class_run.result_store import ResultStore
 from autograder.clean_text import one_line, without_sql
 from autograder.cli.class_results import ClassResults

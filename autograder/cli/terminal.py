@@ -21,13 +21,7 @@ from rich.text import Text
 from autograder.clean_text import one_line
 from autograder.collecting.collect import Collection, Line
 from autograder.collecting.placing import Outcome
-from autograder.judging.results import (
-    OTHER_HOMEWORK,
-    UNUSABLE,
-    UNWRITTEN,
-    Status,
-    SubmissionResult,
-)
+from autograder.judging.results import OTHER_HOMEWORK, UNUSABLE, UNWRITTEN, Status, SubmissionResult
 from autograder.marks.changes import Change
 from autograder.marks.standing import Standing, class_scores
 from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds

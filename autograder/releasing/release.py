@@ -15,11 +15,7 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework
 from autograder.releasing.generated_assignment import generate_assignment
 from autograder.releasing.likely_mistakes import find_likely_mistakes
-from autograder.releasing.student_edition import (
-    PACKAGE,
-    importable_answers,
-    write_student_edition,
-)
+from autograder.releasing.student_edition import PACKAGE, importable_answers, write_student_edition
 from autograder.releasing.students_branch import (
     badges,
     edition_address,

@@ -25,13 +25,7 @@ from autograder.collecting.moodle import MoodlePeople, maximum_grade, read_works
 from autograder.collecting.roster import Roster, TableError, read_roster
 from autograder.exports.canvas import canvas_csv, canvas_feedback, canvas_mark, feedback_in_words
 from autograder.exports.gradescope import gradescope_results
-from autograder.exports.mark import (
-    Mark,
-    SharedIdError,
-    comment_of,
-    guess_lms_id,
-    refuse_shared_ids,
-)
+from autograder.exports.mark import Mark, SharedIdError, comment_of, guess_lms_id, refuse_shared_ids
 from autograder.exports.moodle import moodle_csv, moodle_feedback
 from autograder.files import staging, write_atomically
 from autograder.homework_source.homework import HomeworkError

@@ -17,13 +17,7 @@ from autograder.gradebook import hand_grades
 from autograder.judging.results import Status
 from autograder.marks.standing import HandGrades, stand
 from tests.autograder.command_line import refused, run
-from tests.autograder.graded_class import (
-    INTERRUPTED,
-    TRACEBACK,
-    make_class,
-    result,
-    store_results,
-)
+from tests.autograder.graded_class import INTERRUPTED, TRACEBACK, make_class, result, store_results
 
 HW = "hw03-self-attention"
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1"]

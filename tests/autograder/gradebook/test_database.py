@@ -11,7 +11,7 @@ from autograder.gradebook.database import (
 )
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status, ungraded
-from tests.autograder.command_line import run
+from tests.autograder.command_line import refused, run
 from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
 from tests.autograder.gradebook.recording import record_in_gradebook

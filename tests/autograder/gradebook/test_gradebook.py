@@ -26,13 +26,7 @@ from autograder.gradebook.plugins import TrustedJudge
 from autograder.gradebook.rows import GradebookRows
 from autograder.homework_source.homework import CellKind, HomeworkError
 from autograder.homework_source.nbgrader_settings import configure
-from autograder.judging.results import (
-    CheckResult,
-    Status,
-    SubmissionResult,
-    interrupted,
-    ungraded,
-)
+from autograder.judging.results import CheckResult, Status, SubmissionResult, interrupted, ungraded
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.conftest import HOMEWORK
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents

@@ -14,10 +14,7 @@ from autograder.homework_source.homework import (
     all_homeworks,
 )
 from autograder.homework_source.source import load_homework
-from autograder.releasing.student_edition import (
-    importable_answers,
-    write_student_edition,
-)
+from autograder.releasing.student_edition import importable_answers, write_student_edition
 
 ROOT = Path(__file__).parents[3]
 
