@@ -10,9 +10,7 @@ from nbgrader.utils import compute_checksum
 from traitlets.config import Config
 
 from autograder.gradebook.course_config import write_course_config
-from autograder.gradebook.database import GradebookError
 from autograder.gradebook.inert_markup import inert_markup, make_inert
-from autograder.gradebook.writer import GradebookWriter
 from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import CellOutput, Status, SubmissionResult
@@ -159,17 +157,6 @@ def test_the_homework_and_ordinary_answers_stay_unchanged():
     make_inert(solved, instructors)
     assert [cell.source for cell in solved.cells] == [*sources, inert_markup(MARKUP)]
     assert "language_info" not in solved.metadata
-
-
-def test_student_id_with_markup_is_rejected(tmp_path):
-    homework, names = load_homework(HOMEWORK), ["<img src=x>", 'a"b', "a'b", "a&b", "a`b"]
-    for name in names:
-        hand_in(tmp_path / "class", name, solved_notebook(HOMEWORK))
-    recorder = GradebookWriter(tmp_path / "class", homework, course_folder=tmp_path / "course")
-    with pytest.raises(GradebookError, match="shows a student's id as HTML"), recorder:
-        [recorder.record(result_of(homework, name, {})) for name in names]
-    refused = recorder.refused
-    assert [name for name, why in refused.items() if "as HTML" in why] == names
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,3 @@ def test_another_wheel_than_the_published_one_is_not_installed(place, wheel):
     done = run(place, cell.source)
     assert "HASHES" in done.stdout + done.stderr
     assert not (place / "installed" / "course_lib").exists()
-
-
-def test_the_same_library_gives_the_same_wheel(place, wheel):
-    again = place / wheel.name
-    write_wheel(place.parent / "edition", HOMEWORK, ["torch", "numpy"], again)
-    assert again.read_bytes() == wheel.read_bytes()
-
-
-def test_the_cell_is_one_call():
-    assert fetch_cell(HOMEWORK, wheel="https://a.example/b.whl").source.count("\n") <= 5

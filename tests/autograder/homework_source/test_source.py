@@ -57,6 +57,8 @@ assert double_all([1]) == [2]
 print(double(21))
 '''
 
+HIDDEN = "### BEGIN HIDDEN TESTS\nassert double(3) == 6\n### END HIDDEN TESTS\n"
+
 LAYERS = '''\
 """Layers that only these tests know."""
 import functools
@@ -357,11 +359,28 @@ def test_a_rule_that_means_nothing_is_refused(root, name):
         (' demo="fun"', "", "FILE:37: a code cell needs one of the labels setup, solution"),
         ("[markdown] written", "written", "FILE:30: a written answer is a markdown cell"),
         ('setup="imports"', '[markdown] setup="imports"', "FILE:6: a setup cell holds code"),
+        ("(2) == 4", "(2 == 4", "FILE:21: the test cell double-values is no Python: '(' was never"),
+        ("(3) == 6", "(3) = 6", "FILE:23: the test cell double-values is no Python: "),
+        ("### END HIDDEN", "return\n### END HIDDEN", "FILE:24: the test cell double-values is no"),
+        ("assert double(3)", "%time double(3)", "FILE:23: the test cell double-values is no"),
+        ("import math", "import math as", "FILE:7: the setup cell imports is no Python: "),
+        (
+            HIDDEN,
+            f"for x in (3, 4):\n{textwrap.indent(HIDDEN, '    ')}x = 1\n",
+            "FILE:26: the test cell double-values without its hidden part is no Python: "
+            "expected an indented block after 'for' statement on line 22",
+        ),
     ],
 )
 def test_a_source_that_breaks_the_grammar_is_refused_with_its_line(root, old, new, message):
     assert GOOD.count(old) >= 1
     assert message in refusal(root, GOOD.replace(old, new, 1))
+
+
+def test_magics_of_a_setup_cell_are_no_fault(root):
+    write(root, GOOD.replace("import math", "# %matplotlib inline\nimport math\n!true"))
+    cells = {cell.grade_id: cell for cell in load_homework("hw01", root).cells}
+    assert cells["imports"].source.startswith("%matplotlib")
 
 
 def test_a_test_before_its_exercise_is_refused(root):
