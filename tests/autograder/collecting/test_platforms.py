@@ -125,11 +125,11 @@ WHOLE_CLASSES = {
     ),
     **{
         f"classroom in {around}": (
-            {f"{around}/hw03-{s}/{IPYNB}": s for s in ("ada", "bo")} | {f"{around}/README": ""},
-            {"ada": "ada", "bo": "bo"},
+            {f"{around}/hw03-{s}/{IPYNB}": s for s in students} | {f"{around}/README": ""},
+            {student: student for student in students},
             {},
         )
-        for around in (f"{HW}-submissions", "hw03-class")
+        for around, students in ((f"{HW}-submissions", ("ada",)), ("hw03-class", ("ada", "bo")))
     },
     "folder": (
         {
