@@ -61,6 +61,7 @@ def written(file, told):
     """Return a worksheet's grades by number, and the numbers of the files in the zip ``told``."""
     with zipfile.ZipFile(told) as archive:
         numbers = [name.split("_")[1] for name in archive.namelist()]
+        assert not [name for name in archive.namelist() if b"index.html" in archive.read(name)]
     grades = {row["Identifier"]: row["Grade"] for row in rows(file.read_text("utf-8"))}
     return grades, numbers
 

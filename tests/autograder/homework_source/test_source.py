@@ -1,4 +1,3 @@
-import json
 import sys
 import textwrap
 
@@ -237,14 +236,6 @@ def test_a_long_test_is_folded(root, shown, hidden, folded):
     assert cells["double-values"].metadata.get("jupyter", {}).get("source_hidden", False) is folded
 
 
-def test_the_same_source_gives_the_same_bytes(root):
-    write(root, GOOD)
-    first = instructors_notebook(load_homework("hw01", root))
-    assert instructors_notebook(load_homework("hw01-small", root)) == first
-    ids = [cell["id"] for cell in json.loads(first)["cells"]]
-    assert ids[:4] == ["text-00", "fetch-edition", "imports", "double"]
-
-
 def test_the_name_of_the_release_s_own_cell_is_taken(root):
     said = refusal(root, GOOD.replace('demo="fun"', 'demo="fetch-edition"'))
     assert "duplicate grade_id 'fetch-edition'" in said
@@ -257,13 +248,6 @@ def test_an_exercise_with_a_prefix_in_common_takes_the_longest(root):
     write(root, text.replace('# %% solution="double"', longer + '\n# %% solution="double"'))
     cells = read_source(root / "solutions" / "hw01-small.py")
     assert [c.exercise for c in cells if c.exercise] == ["double-again", "double_all"]
-
-
-def test_the_notebook_runs_when_its_cells_are_joined(root):
-    write(root, GOOD)
-    homework = load_homework("hw01", root)
-    code = [c for c in homework.cells if c.kind not in (CellKind.TEXT, CellKind.WRITTEN)]
-    exec("\n".join(c.source for c in code), {})
 
 
 def test_links_to_the_book_become_addresses_or_plain_words(root):

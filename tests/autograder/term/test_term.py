@@ -22,9 +22,7 @@ from autograder.term.pages import render_course, render_index, write_course, wri
 from autograder.term.totals import terms_of
 from tests.autograder.command_line import refused, run
 from tests.autograder.graded_class import HOMEWORK, make_class, result, store_results
-from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import words_of
-from tests.daily import with_proofs
 
 
 def of(homework: str, points: float, student="ada", *, title="", **rest) -> Standing:
@@ -206,39 +204,9 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
     assert (out / "course.csv").read_text().splitlines()[0].startswith("student,hw00-double,hw01")
 
     roster = tmp_path / "class.csv"
-    roster.write_text("lms_id,student,name\n42,ada,Ada L\n7,ben,Ben\n")
+    roster.write_text("lms_id,student\n42,ada\n7,ben\n")
     arguments = ("export", "hw03", "--out", out, "--roster", roster, "--file", tmp_path / "x.csv")
-    people = tmp_path / "worksheet.csv"
-    people.write_text(
-        "Identifier,Full name,ID number,Last modified (submission)\n"
-        "Participant 311,Ada L,42,-\nParticipant 312,Benjamin,7,-\n"
-    )
-    words = ("--to", "moodle", "--worksheet", people, "--feedback", tmp_path / "f.zip")
-    outcome = run(*arguments, *words)
-    assert outcome.exit_code == 1  # others have no number, and answers wait
-    packed = zipfile.ZipFile(tmp_path / "f.zip")
-    assert [name.split("/")[0] for name in packed.namelist()] == [
-        "Ada L_311_assignfeedback_file_", "Benjamin_312_assignfeedback_file_",
-    ]  # fmt: skip
-    assert b"index.html" not in packed.read(packed.namelist()[0])
     run(*arguments, "--to", "canvas", "--column", "x", "--feedback", tmp_path / "f.json")
     assert set(json.loads((tmp_path / "f.json").read_text())["grade_data"]) == {"42", "7"}
     line = refused(run(*arguments, "--to", "gradescope", "--feedback", tmp_path / "g"))
     assert "--feedback" in line
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", with_proofs(["light", "dark"], ["light"]))
-def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
-    standings = [of(f"hw{n:02}-{'x' * 30}", n % 4, s) for n in range(1, 9) for s in ("ada", "bo")]
-    terms = terms_of(standings, Dates(drop_lowest=1))
-    write_course(terms, tmp_path)
-    write_indexes(terms, tmp_path)
-    for place in ("course.html", "feedback/ada/index.html"):
-        with opened(chromium, tmp_path / place, scheme=scheme, width=375) as page:
-            assert serious_findings(page) == []
-            assert overflow(page) <= 0
-            if place == "course.html":
-                page.fill("#find", "AD")
-                assert page.locator("#table tbody tr:visible").count() == 1
-                assert page.locator("#shown").inner_text() == "Showing 1 of 2"
