@@ -36,7 +36,7 @@ def pytest_itemcollected(item):
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    """Return a folder with the parts of ``course_lib`` that the small homework's students have."""
+    """Return a folder with the modules of ``course_lib`` that students of ``DOUBLE`` have."""
     library = tmp_path_factory.mktemp("library")
     (library / "course_lib").mkdir()
     for name in ("__init__.py", "testing.py"):

@@ -55,11 +55,7 @@ ANSWERS = (  # and what each earns
 
 
 def write_course(root: Path) -> None:
-    """Write a course with its homework and the library that its students have.
-
-    Args:
-        root: The course's folder; made if it is not there.
-    """
+    """Write a course into a new folder: its homework, and the library that its students have."""
     library = Path(__file__).parents[2] / "course_lib"
     (root / "solutions").mkdir(parents=True)
     (root / "solutions" / f"{HOMEWORK}.py").write_text(SOURCE.lstrip())
@@ -69,15 +65,9 @@ def write_course(root: Path) -> None:
 
 
 def write_class(root: Path, folder: Path, count: int) -> dict[str, float]:
-    """Write submissions that use the answers in ``ANSWERS`` in turn.
+    """Write submissions into a class's ``folder``; return the points that each student is to get.
 
-    Args:
-        root: The course's folder.
-        folder: The class's folder, laid out as nbgrader's ``submitted``.
-        count: The number of submissions.
-
-    Returns:
-        The points that each student is to get.
+    They use the answers in ``ANSWERS`` in turn, in the notebook of the course in ``root``.
     """
     notebook = json.loads(instructors_notebook(load_homework(HOMEWORK, root)))
     marks = {}

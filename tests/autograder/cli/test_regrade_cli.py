@@ -35,7 +35,10 @@ def flag_similar(results, *rest):
 
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
-    """Return a function that runs a command whose grading gives these results; none is recorded."""
+    """Return a function that runs ``grade`` or ``regrade`` with these results instead of grading.
+
+    Nothing is recorded in a gradebook.
+    """
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(writer, "GradebookWriter", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
@@ -224,9 +227,15 @@ def test_report_names_students_missing_in_the_gradebook(grade, tmp_path, monkeyp
     assert not any("not in the gradebook" in page for page in pages())
 
 
-def test_interrupted_grading_is_no_mark_anywhere(grade, tmp_path):
+def test_interrupted_grading_is_named_and_no_mark_anywhere(grade, tmp_path):
     out = tmp_path / "out"
-    assert grade("grade", [lost("ada"), *make_class()[1:]]).exit_code == 1
+    outcome = grade("grade", [lost("ada"), *make_class()[1:]])
+    assert outcome.exit_code == 1
+    assert outcome.stderr.splitlines()[-3:] == [
+        "Error: grading was interrupted on the course's side for ada:",
+        "  grading failed: KilledWorker",
+        "See what `doctor` says, then run the same command again.",
+    ]
     for table in ("grades.csv", "course.csv"):
         assert "ada" not in {row["student"] for row in csv.DictReader((out / table).open())}
     log = (out / "marks.log").read_text().splitlines()
@@ -239,19 +248,6 @@ def test_interrupted_grading_is_no_mark_anywhere(grade, tmp_path):
     assert "<dt>grading interrupted</dt><dd>1</dd>" in page
     feedback = (out / "feedback" / "ada" / f"{HOMEWORK.id}.html").read_text()
     assert '<p class="marks"><strong>–</strong> of 6 points' in feedback
-
-
-@pytest.mark.parametrize("command", ["grade", "regrade"])
-def test_interrupted_submissions_are_named(grade, tmp_path, command):
-    assert grade("grade", make_class()).exit_code == 0
-    outcome = grade(command, [lost("ada"), *make_class()[1:]])
-    assert outcome.exit_code == 1
-    assert outcome.stderr.splitlines()[-3:] == [
-        "Error: grading was interrupted on the course's side for ada:",
-        "  grading failed: KilledWorker",
-        "See what `doctor` says, then run the same command again.",
-    ]
-    assert (tmp_path / "out" / "grades.csv").exists()
 
 
 @pytest.mark.parametrize("place", ["keep", "amend", "set_aside"])

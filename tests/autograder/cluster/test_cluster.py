@@ -31,7 +31,7 @@ PATIENT = {  # a worker of a busy machine may be deaf for long while it imports 
 
 
 def make_certificates(folder: Path) -> dict[str, Path]:
-    """Make an authority and a certificate for all three parties; return the files ca, cert, key."""
+    """Make the authority ``ca``, and one ``cert`` and ``key`` for scheduler, workers and client."""
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
@@ -46,7 +46,7 @@ def make_certificates(folder: Path) -> dict[str, Path]:
 
 @contextlib.contextmanager
 def running(folder: Path, *options: str):
-    """Run a scheduler and two workers, each with a temporary folder that no other knows."""
+    """Run a scheduler and two workers, each with its own temporary folder; yield its address."""
     started: list[subprocess.Popen[bytes]] = []
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -33,7 +33,7 @@ def make_folder(path: Path, files: dict) -> Path:
 
 
 def collected(into: Path) -> dict[str, str]:
-    """Return the text of each student's notebook; check that there are no unexpected files."""
+    """Return the text of each student's notebook in a class's folder, which holds nothing else."""
     files = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
     found = {p: file for p, file in files.items() if p.name != ".teams.json"}
     assert {p.parts[1:] for p in found} <= {

@@ -9,9 +9,8 @@ import pytest
 from autograder.gradebook import course_assignment
 from autograder.gradebook.course_assignment import ensure_assignment
 from autograder.releasing import generated_assignment
-from tests.homework.tables import load_homework
+from tests.autograder.gradebook.conftest import HOMEWORK
 
-HOMEWORK = "hw03-self-attention"
 NOTEBOOK = f"{HOMEWORK}/{HOMEWORK}.ipynb"
 
 
@@ -59,8 +58,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_assignment_is_generated_again_after_a_change(generates, tmp_path, change):
-    homework = load_homework(HOMEWORK)
+def test_assignment_is_generated_again_after_a_change(generates, homework, tmp_path, change):
     assert generates(homework)
     released = (tmp_path / "release" / NOTEBOOK).read_text()
     assert not generates(homework)
@@ -71,8 +69,9 @@ def test_assignment_is_generated_again_after_a_change(generates, tmp_path, chang
     assert len(list((tmp_path / "release" / HOMEWORK).iterdir())) == 1
 
 
-def test_assignment_is_generated_again_for_another_homework_or_version(generates, monkeypatch):
-    homework = load_homework(HOMEWORK)
+def test_assignment_is_generated_again_for_another_homework_or_version(
+    generates, homework, monkeypatch
+):
     assert generates(homework)
     *cells, last = homework.cells
     changed = dataclasses.replace(last, source=f"{last.source}\n# new")

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
@@ -26,6 +25,7 @@ from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
 from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.conftest import HOMEWORK
+from tests.autograder.gradebook.test_gradebook import result_of, scores
 
 NAME = f"{HOMEWORK}.ipynb"
 OWN = {"cell_type": "code", "source": "mine = 1", "outputs": [], "execution_count": None}
@@ -47,18 +47,10 @@ def course(tmp_path, made, homework, monkeypatch) -> Path:
     """Return a copy of ``made`` whose judge passes every check and records its arguments."""
     folder = tmp_path / "course"
     shutil.copytree(made, folder)
-    checks = tuple(
-        CheckResult(
-            check=cell.grade_id, exercise=cell.exercise, title=cell.title,
-            status=Status.MANUAL if cell.kind is CellKind.WRITTEN else Status.PASS,
-            score=0.0 if cell.kind is CellKind.WRITTEN else cell.points, max_score=cell.points,
-        )
-        for cell in homework.checks
-    )  # fmt: skip
 
     def grade(judge, course, handed_in, student):
         (tmp_path / f"{student}.judged").write_bytes(handed_in)
-        result = SubmissionResult(student=student, homework=HOMEWORK, checks=checks)
+        result = result_of(homework, student, {})
         flag = Flag(kind=FlagKind.HOSTILE, text="=pries\x1b[2J into", cell="causal_mask", line=2)
         return replace(result, flags=(flag,)) if student == "eve" else result
 
@@ -89,12 +81,6 @@ def autograde(course: Path) -> str:
     except NbGraderException as error:
         return str(error)
     return ""
-
-
-def marks(course: Path) -> dict[str, float]:
-    with Gradebook(gradebook_url(course)) as gradebook:
-        submissions = gradebook.assignment_submissions(HOMEWORK)
-        return {submission.student.id: submission.score for submission in submissions}
 
 
 def autograded(course: Path, student: str) -> list[nbformat.NotebookNode]:
@@ -145,7 +131,7 @@ def test_odd_notebook_gets_the_marks_of_grade(course, homework, source, case):
     hand_in(course, "zoe", source.read_bytes())
     assert autograde(course) == ""
     top = sum(cell.points for cell in homework.checks if cell.kind is CellKind.TEST)
-    assert marks(course) == {"ada": top, "zoe": top}
+    assert scores(course) == {"ada": top, "zoe": top}
     assert [i for i in ids(autograded(course, "ada")) if i] == [
         i for i in ids(autograded(course, "zoe")) if i
     ]
@@ -177,7 +163,7 @@ def test_unreadable_file_stops_only_its_student(course, source, caplog, data, re
     assert re.search(rf"for student 'ada'|{reason}", caplog.text)
     assert reason in caplog.text
     assert "student 'zoe'" not in caplog.text
-    assert marks(course)["zoe"] > 0
+    assert scores(course)["zoe"] > 0
     assert not (course / "autograded" / "ada").exists()
 
 
