@@ -53,7 +53,7 @@ def without_sql(text: str) -> str:
 
 
 def distinct_line(text: str) -> str:
-    """Flatten a name to one line; a changed name gets a hash, so that it stays unique."""
+    """Flatten a name to one line; a name that this changes gets a hash, so that it stays unique."""
     line = one_line(text, 255)  # no folder has a longer name
     if line == text:
         return line

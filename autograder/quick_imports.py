@@ -24,7 +24,10 @@ _GC_THRESHOLD = 50_000  # objects: imports create many, all of which are kept
 
 
 def spare() -> None:
-    """Replace the modules above by empty ones, if not imported yet; collect garbage less often."""
+    """Let the modules named in this file count as imported or missing; collect garbage less often.
+
+    Modules that are imported already stay.
+    """
     gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # saves the garbage collection at exit
     for name in (*FORMATS, *CONTENTS_MANAGERS):

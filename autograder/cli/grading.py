@@ -181,7 +181,10 @@ def _elsewhere(settings: GradingSettings) -> "Elsewhere | None":
 def grade_now(
     plan: Plan, options: "GradingOptions", judges: "JudgePool", on_start: Callable[[], object]
 ) -> list[SubmissionResult]:
-    """Grade the notebooks without a stored result, with a progress bar; return all results."""
+    """Grade the notebooks without a stored result, with a progress bar; return all results.
+
+    ``on_start`` is called once, before the first notebook is graded.
+    """
     import autograder.gradebook.writer  # noqa: F401 -- while the judges start
     from autograder.class_run.run import grade_class
     from autograder.class_run.submissions import SubmissionsError
@@ -209,9 +212,10 @@ def grade_now(
 
 
 def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
-    """Store what only the whole class shows, and return the results with flags if similar.
+    """Flag similar code in a class's results, store the changed ones, and return all.
 
-    Results of students without a submission are set aside; those of failed runs are stored, too.
+    Stored results of students without a submission are set aside. Results of submissions that
+    could not be graded are stored for the report.
     """
     with told_in_one_line(HomeworkError, OSError):
         if left := plan.store.set_aside(result.student for result in results):

@@ -184,7 +184,7 @@ def _points(standing: Standing) -> str:
 
 
 def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[str]]:
-    """Return the students who handed in another homework's notebook, by message."""
+    """Return the students who handed in another homework's notebook, by the error that names it."""
     found = defaultdict[str, list[str]](list)
     for result in results:
         if result.error.startswith(OTHER_HOMEWORK):
@@ -193,7 +193,7 @@ def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[s
 
 
 def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:
-    """Return the checks that could not use any student's result, with the number of students."""
+    """Return the checks that failed in their own code for every student, with the student count."""
     messages = defaultdict[str, list[str]](list)
     for result in results:
         for check in result.checks:

@@ -56,7 +56,7 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
         raise ChoiceError(f"which one is the work? It may be each of {_listed(newest)}")
 
     def order(attempt: Attempt) -> tuple[datetime, int, int, int]:
-        """Return a sort key that grows with time, and with fewer folders among equally old ones."""
+        """Return a sort key by time, number of the upload and of the copy, and fewest folders."""
         again = _again(attempt, homework_id) or 0
         return age(attempt), attempt.name.upload, again, -attempt.name.file.count("/")
 

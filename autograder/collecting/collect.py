@@ -152,7 +152,7 @@ def collect(
 
 
 def _is_graded_into(files: Sequence[HandedIn]) -> bool:
-    """Return whether these files are an output folder of grading, with or without its name."""
+    """Return whether the files are an output folder of grading, or lie in one such folder."""
     depth = 1 if len({file.parts[0] for file in files}) == 1 else 0
     inner = [file.parts[depth:] for file in files]
     results = any(x[:1] == (RESULTS,) and x[-1].endswith(".json") for x in inner)
@@ -284,7 +284,7 @@ class _Collector:
         return people
 
     def _named(self, files: Sequence[HandedIn]) -> Iterator[tuple[HandedIn, Name]]:
-        """Yield each file with the parts of its name; others get a problem in the summary."""
+        """Yield each file with what its name says; unreadable names become summary problems."""
         inside = [file.parts[self.depth :] for file in files]
         read = READERS[self.naming]
         readings = [read(parts, self.homework_id) if parts else [] for parts in inside]

@@ -66,7 +66,7 @@ class HandedIn:
 
 @contextmanager
 def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[HandedIn]]:
-    """Yield the list of files in a folder or a zip, whose times are read as of the time ``zone``.
+    """Yield the list of files in a folder or a zip; ``zone`` is the time zone of times in a zip.
 
     The number of files below one name is bounded, so that no student can keep the rest of the class
     from being collected. If one name has too many notebooks, none of these may be read.

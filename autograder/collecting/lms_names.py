@@ -284,10 +284,10 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
 
 
 def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
-    """Return the number of folders at the start of all paths; 0 if one of them is a student's.
+    """Return the number of folders around the whole class: those at the start of all paths.
 
-    No student's are folders around at least two folders that hold the homework. A student's are
-    folders around the notebook itself, or around nbgrader's folder with the homework's name,
+    It is 0 if they may be a student's folders instead: if fewer than two folders in them hold the
+    homework, or if they hold the notebook itself or nbgrader's folder with the homework's name,
     unless more than twice as many other folders hold the homework.
     """
     folders = sorted(file.parts[:-1] for file in files)  # the first and last share the least

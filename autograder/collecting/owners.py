@@ -69,7 +69,10 @@ def owners_by_name(roster: Roster) -> Owners:
 
 
 def of_team(members: list[Person], name: Name, problem: str = "") -> list[Owner]:
-    """Return an owner for each member of a team that handed in the file with this ``name``."""
+    """Return an owner for each member of a team that handed in the file with this ``name``.
+
+    Each has the ``problem``, if there is one.
+    """
     return [
         Owner(
             # two students who call themselves as one team stay apart

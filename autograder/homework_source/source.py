@@ -314,7 +314,8 @@ def _complete(cell: Cell, root: Path) -> Cell:
 def _filled(cell: Cell) -> str:
     """Return the text of a solution cell that is taken from course_lib.
 
-    It is the cell's comments, then the library's marked source with the outline's docstrings.
+    It is the cell's comments, then the library's source with markers. An outline below the comments
+    replaces its docstrings, see ``with_docstrings``.
     """
     lines = cell.source.split("\n")
     first = next((n for n, line in enumerate(lines) if line and line[0] not in "# "), len(lines))

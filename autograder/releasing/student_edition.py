@@ -298,7 +298,7 @@ def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]
 
 
 def _serves(node: ast.stmt, removed: list[ast.stmt], body: list[ast.stmt]) -> bool:
-    """Return whether ``node`` defines private names that only removed statements use."""
+    """Return whether ``node``, of a module's ``body``, has private names for removed nodes only."""
     names = {name for name in _defined_names(node) if re.match("_[^_]", name)}
     if not names:
         return False

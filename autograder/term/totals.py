@@ -41,7 +41,7 @@ def sum_up(
     missed: Iterable[str] = (),
     excused: Collection[str] = (),
 ) -> Term:
-    """Return one student's term, without the ``drop_lowest`` homeworks with the smallest shares.
+    """Return one student's ``Term``; its total leaves out the ``drop_lowest`` smallest shares.
 
     At least one homework counts. ``missed`` and ``excused`` are homeworks' ids.
     """
@@ -69,7 +69,7 @@ def terms_of(
     is_unread: Callable[[str, str], bool] = lambda student, homework: False,
     now: datetime | None = None,
 ) -> dict[str, Term]:
-    """Return every student's term by student id, in alphabetical order.
+    """Return each student's ``Term``, all homeworks so far, by student id in alphabetical order.
 
     A homework in ``graded``, by default any with a result, counts as missed if it is due and a
     student has no result of it; not if ``is_unread(student, homework)``, for unreadable results.

@@ -136,9 +136,9 @@ def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
 
 @pytest.fixture
 def class_out(tmp_path, monkeypatch):
-    """Return an output folder with the stored results of nine students.
+    """Return an output folder with the results of nine students, stored as those of homework 3.
 
-    Commands take them for results of homework 3, and ``HOMEWORK`` of ``graded_class`` for it.
+    Commands that read it get ``graded_class.HOMEWORK`` in place of homework 3.
     """
     from autograder.cli import class_results
     from tests.autograder.graded_class import HOMEWORK, make_class, store_results

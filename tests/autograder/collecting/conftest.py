@@ -16,7 +16,10 @@ def into(tmp_path) -> Path:
 
 @pytest.fixture
 def gather(tmp_path, into):
-    """Return a function that collects the files of a download into a class's folder."""
+    """Return a function that collects a download, files by name, into a class's folder.
+
+    ``listed`` are the rows of a class list; ``made`` makes the download, a folder or a zip.
+    """
     numbers = itertools.count(1)
 
     def gather(files, listed="", *, made=make_zip, date=JULY, target=into, **options):

@@ -39,7 +39,7 @@ def test_canvas_finds_its_columns():
 
 
 def test_moodle_feedback_escapes_code():
-    """``set_editor_text`` of its feedback comments takes all for HTML."""
+    """Moodle takes every feedback comment for HTML."""
     said = "a loop while i<=n and len(x)>0,\nsee <your line 3> & 'so on'"
     (row,) = rows(moodle_csv([Mark(student="a", score=1, max_score=2, lms_id="4", comment=said)]))
     shown = row["Feedback comments"]

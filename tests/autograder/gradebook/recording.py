@@ -15,14 +15,14 @@ from tests.autograder.graded_class import HOMEWORK, standings_of, store_results
 def record_in_gradebook(
     results: Sequence[SubmissionResult], submissions: Path, homework: Homework, **options: Any
 ) -> None:
-    """Record results; ``options`` are those of ``GradebookWriter``."""
+    """Record results of a homework; ``options`` are those of ``GradebookWriter``."""
     with GradebookWriter(submissions, homework, **options) as recorder:
         for result in results:
             recorder.record(result)
 
 
 def write_graded_class(folder: Path, results: Sequence[SubmissionResult]) -> Path:
-    """Write submissions in ``folder / "class"``, and all that grading writes; return its folder."""
+    """Write a class's submissions and all that grading writes; return the output folder."""
     out = folder / "out"
     for made in results:
         handed_in = folder / "class" / made.student / HOMEWORK.id / f"{HOMEWORK.id}.ipynb"

@@ -172,7 +172,7 @@ def test_the_homework_and_ordinary_answers_stay_unchanged():
     ids=["one code cell", "code cells", "long notes", "notes", "another language", "languages"],
 )
 def test_no_cell_keeps_formgrader_busy(cells):
-    """nbconvert's readers take times as long for a text of twice the length."""
+    """nbconvert takes more than twice as long for a text of twice the length."""
     made = nbformat.v4.new_notebook(cells=cells)
     make_inert(made, set())
     config = Config()

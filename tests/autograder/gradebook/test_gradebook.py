@@ -171,26 +171,29 @@ def test_recording_again_changes_nothing(tmp_path, homework, source):
     options = {"course_folder": tmp_path / "course"}
     url = f"sqlite:///{tmp_path}/course/gradebook.db"
     written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+    by_hand = (written, homework.checks[0].grade_id)
 
     def record(result):
         record_in_gradebook([result], tmp_path / "class", homework, **options)
         with Gradebook(url) as gradebook:
-            return gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").needs_manual_grade
+            grades = [gradebook.find_grade(c, HOMEWORK, HOMEWORK, "ada") for c in by_hand]
+            return [grade.needs_manual_grade for grade in grades]
 
-    assert record(ada)
+    assert record(ada) == [True, False]
     with Gradebook(url) as gradebook:  # what formgrader does
-        grade = gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada")
-        grade.manual_score, grade.needs_manual_grade = 2.0, False
+        for cell in by_hand:
+            grade = gradebook.find_grade(cell, HOMEWORK, HOMEWORK, "ada")
+            grade.manual_score, grade.needs_manual_grade = 2.0, False
         comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "ada")
         comment.manual_comment = "well put"
         gradebook.db.commit()
     before = gradebook_contents(url), files(tmp_path / "course")
-    assert not record(ada)
+    assert record(ada) == [False, False]
     assert before == (gradebook_contents(url), files(tmp_path / "course"))
 
     path = tmp_path / "class" / "ada" / HOMEWORK / f"{HOMEWORK}.ipynb"
     path.write_text(path.read_text().replace("mine = 1", "mine = 2"))
-    assert record(ada)  # handed in anew: to be looked at again
+    assert record(ada) == [True, True]  # handed in anew: to be looked at again
     with Gradebook(url) as gradebook:
         assert gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").manual_score == 2.0
         comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "ada")

@@ -26,7 +26,7 @@ from tests.autograder.reports.test_feedback import words_of
 
 
 def of(homework: str, points: float, student="ada", *, title="", **rest) -> Standing:
-    """Return a standing with ``points`` of 6, all given by hand."""
+    """Return a student's marks in a homework: ``points`` of 6, all given by hand."""
     failed = result(student, Status.FAIL, Status.FAIL)
     made = dataclasses.replace(failed, homework=homework, title=title)
     given = HandGrades(points={"why": points}, comments={"why": "Hm."})
@@ -152,7 +152,7 @@ def test_unread_answers_are_left_out_of_the_share():
 
 
 def test_moodle_finds_the_owner_of_a_page():
-    """As ``importziplib.php`` reads it: name, number, kind and name of the plug-in."""
+    """Moodle reads a folder's name as name, number, kind and name of the plug-in."""
     marks = [
         Mark(student="ada_42", score=1, max_score=2, lms_id="42", name="Ada_L/../x"),
         Mark(student="bo_7", score=1, max_score=2, lms_id="7"),
