@@ -34,21 +34,12 @@ def made(tmp_path_factory):
 
 
 def test_exercise_that_can_be_answered_by_importing_is_warned_of(made, tmp_path):
-    root = fresh_root(tmp_path)
-    source = root / "solutions" / f"{HOMEWORK}.py"
-    source.write_text(
-        source.read_text().replace(
-            "answered in words | 3 |", "answered in words | 4 |"
-        )  # a point more
-        + '\n# %% solution="TokenEmbedding"\nclass TokenEmbedding:\n    """Tokens."""\n\n'
-        "    ### BEGIN SOLUTION\n    x = 1\n    ### END SOLUTION\n"
-        '\n# %% test="TokenEmbedding-values" points=1\nassert TokenEmbedding.x == 1\n'
-    )
+    root = small_root(tmp_path)
+    (root / "course_lib" / "doubles.py").write_text("def double(x):\n    return 2 * x\n")
     assert made.warnings == ()
-    (warning,) = release("hw03", root).warnings
-    name = "course_lib.layers.embedding.TokenEmbedding"
-    assert warning.startswith(f"TokenEmbedding can be answered by importing {name}: ")
-    assert f'withholds="{name}"' in warning
+    (warning,) = release("hw01", root).warnings
+    assert warning.startswith("double can be answered by importing course_lib.doubles.double: ")
+    assert 'withholds="course_lib.doubles.double"' in warning
 
 
 def test_download_and_archive_hold_the_same_files(made):
