@@ -167,39 +167,28 @@ def test_a_gradebook_on_postgresql_is_copied_by_the_line_that_is_printed(graded,
         assert "nbgrader/gradebook.db" not in made.namelist()
 
 
-def cut(file):
-    file.write_bytes(file.read_bytes()[:-200])
+LIST = "course-backup.json"
 
 
-def one_file_more(file):
-    with zipfile.ZipFile(file, "a") as made:
-        made.writestr("results/extra.json", "{}")
+def rewritten(change):
+    """Return a function that replaces the members of a backup, a dict by name, with ``change``."""
+
+    def rewrite(file):
+        with zipfile.ZipFile(file) as made:
+            held = {name: made.read(name) for name in made.namelist()}
+        with zipfile.ZipFile(file, "w") as made:
+            for name, data in change(held).items():
+                made.writestr(name, data)
+
+    return rewrite
 
 
-def out_of_the_folder(file):
-    def listed(name, data):
-        if name != "course-backup.json":
-            return data
-        content = json.loads(data)
-        content["files"] = [f"../{name}" for name in content["files"]]
-        return json.dumps(content).encode()
-
-    edited(file, listed, rename=lambda name: name if name.endswith("p.json") else f"../{name}")
+def out_of_the_folder(held):
+    files = {f"../{name}": data for name, data in held.items() if name != LIST}
+    return files | {LIST: json.dumps({"format": 2, "files": [*files]})}
 
 
-def newer(file):
-    edited(file, lambda name, data: data.replace(b'"format": 2', b'"format": 3'))
-
-
-def edited(file, change, rename=str):
-    with zipfile.ZipFile(file) as made:
-        held = {name: change(name, made.read(name)) for name in made.namelist()}
-    with zipfile.ZipFile(file, "w") as made:
-        for name, data in held.items():
-            made.writestr(rename(name), data)
-
-
-def damaged(archive):
+def damage(archive):
     """Damage an archive's compressed bytes, so that zlib fails, not only zipfile's checksum."""
     with zipfile.ZipFile(archive) as opened:
         first = max(opened.infolist(), key=lambda entry: entry.compress_size)
@@ -209,23 +198,20 @@ def damaged(archive):
     archive.write_bytes(data)
 
 
-def nested(archive):
-    with zipfile.ZipFile(archive, "w") as opened:
-        opened.writestr("course-backup.json", "[" * 100_000)
+SPOILED = {
+    "is no whole backup": damage,
+    "not a zip file": lambda file: file.write_bytes(file.read_bytes()[:-200]),
+    "has no list": rewritten(lambda held: {LIST: "[" * 100_000}),
+    "does not hold the files that it lists": rewritten(lambda held: held | {"results/x": "{}"}),
+    "is no place in a folder": rewritten(out_of_the_folder),
+    "its form is 3": rewritten(
+        lambda held: held | {LIST: held[LIST].replace(b'"format": 2', b'"format": 3')}
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (damaged, "is no whole backup"),
-        (nested, "has no list"),
-        (cut, "not a zip file"),
-        (one_file_more, "does not hold the files that it lists"),
-        (out_of_the_folder, "is no place in a folder"),
-        (newer, "its form is 3"),
-    ],
-)
-def test_incomplete_backup_is_rejected_and_nothing_restored(archive, tmp_path, spoil, words):
+@pytest.mark.parametrize(("words", "spoil"), SPOILED.items(), ids=SPOILED)
+def test_incomplete_backup_is_rejected_and_nothing_restored(archive, tmp_path, words, spoil):
     spoil(archive)
     place = tmp_path / "place"
     place.mkdir()
