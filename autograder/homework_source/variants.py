@@ -12,9 +12,6 @@ from typing import Any
 from autograder.homework_source.cell_text import without_markers
 from autograder.homework_source.homework import Cell, HomeworkError, Variant
 
-Edit = tuple[str, str]
-"""A piece of source that occurs once, and its replacement."""
-
 
 @dataclass(frozen=True)
 class Style:
