@@ -76,8 +76,9 @@ def test_changed_marks_are_listed_in_terminal_report_and_table(grade, tmp_path):
     assert line.split()[:5] == ["ada", "double-values", "2", "0", "=now"]
     assert "1 of 9 submissions have other marks than before" in outcome.stdout
     page = (out / "report.html").read_text()
-    assert "Changed marks" in page
-    assert "=now &lt;b&gt;wrong&lt;/b&gt;" in page
+    changed = page[page.index("<h2>Changed marks") :].partition("</section>")[0]
+    assert f'href="feedback/ada/{HOMEWORK.id}.html"' in changed
+    assert "=now &lt;b&gt;wrong&lt;/b&gt;" in changed
     (row,) = csv.DictReader((out / "changes.csv").open())
     assert row["homework"] == HOMEWORK.id
     assert row["reason"].startswith("'=now")
@@ -125,7 +126,9 @@ def test_grade_tells_all_that_a_regrade_began_and_the_next_regrade_none_of_it(
     if ended == "killed":
         assert grade("regrade", after, killed_after=4, made_from=now).exit_code != 0
     else:
-        assert grade("regrade", [lost("ada"), *after[1:]], made_from=now).exit_code == 1
+        outcome = grade("regrade", [lost("ada"), *after[1:]], made_from=now)
+        assert outcome.exit_code == 1
+        assert "5 of 9 submissions have other marks than before" in outcome.stdout  # not ada's
     outcome = grade("grade", after, made_from=now)
     assert "6 of 8 submissions have other marks than before" in outcome.stdout
     assert not list((tmp_path / "out").glob("results/*.before*"))
