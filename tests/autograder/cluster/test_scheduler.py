@@ -2,13 +2,17 @@
 
 import contextlib
 import os
+import shutil
+import subprocess
 import time
 import types
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Security
 
 from autograder.class_run import run
 from autograder.class_run.course import Course
@@ -25,15 +29,16 @@ from tests.autograder.conftest import DOUBLE, ROOT
 
 @pytest.fixture
 def grade(monkeypatch):
-    """Return a function that grades a class on a Dask scheduler."""
+    """Return a function that grades a class on a Dask scheduler; ``files`` are for TLS."""
     files = ("course_lib/__init__.py", "course_lib/testing.py")
     library = {name: (ROOT / name).read_text() for name in files}
     small = Course(homework=DOUBLE, library=library)
     monkeypatch.setattr(Course, "load", classmethod(lambda cls, homework, root: small))
 
-    def grade(folder, address, on_result=lambda result: None, **how):
+    def grade(folder, address, on_result=lambda result: None, files=None, **how):
         limits = TimeLimits(check_seconds=5.0, submission_seconds=600.0)
-        elsewhere = partial(grade_on_cluster, Cluster(scheduler=address, trusted_network=True))
+        cluster = Cluster(scheduler=address, trusted_network=not files, **files or {})
+        elsewhere = partial(grade_on_cluster, cluster)
         options = GradingOptions(limits=limits, **how)
         return grade_class(
             DOUBLE, folder, options, root=ROOT, elsewhere=elsewhere, on_result=on_result
@@ -42,19 +47,64 @@ def grade(monkeypatch):
     return grade
 
 
+@pytest.fixture
+def handed_in(tmp_path) -> dict[str, float]:
+    """Write four submissions into ``tmp_path``; return the points that each is to get."""
+    answers = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
+    for student, (data, _) in answers.items():
+        hand_in(tmp_path, student, data)
+    return {student: points for student, (_, points) in answers.items()}
+
+
 @pytest.mark.proof
 @pytest.mark.sandbox
-@pytest.mark.parametrize("threads", [1, 4])
-def test_a_running_scheduler_grades_too(grade, tmp_path, threads):
-    handed_in = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
-    for student, (data, _) in handed_in.items():
-        hand_in(tmp_path, student, data)
+def test_a_running_scheduler_grades_too(grade, tmp_path, handed_in):
     with LocalCluster(
-        n_workers=1, threads_per_worker=threads, dashboard_address=":0", processes=True
+        n_workers=1, threads_per_worker=4, dashboard_address=":0", processes=True
     ) as running:
         results = grade(tmp_path, running.scheduler_address)
-    scores = {result.student: result.score for result in results}
-    assert scores == {student: score for student, (_, score) in handed_in.items()}
+    assert {result.student: result.score for result in results} == handed_in
+
+
+def make_certificates(folder: Path) -> dict[str, Path]:
+    """Make an authority, and one certificate and key for scheduler, workers and client."""
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    folder.mkdir()
+    new = ("req", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    openssl(*new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(*new, "-subj", "/CN=grader", "-keyout", "key.pem", "-out", "request.pem")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-CAcreateserial", "-days", "2", "-out", "cert.pem")  # fmt: skip
+    return {f"{name}_file": folder / f"{name}.pem" for name in ("ca", "cert", "key")}
+
+
+@pytest.mark.proof
+@pytest.mark.sandbox
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
+def test_two_workers_grade_by_tls(grade, tmp_path, handed_in, monkeypatch):
+    ours, strangers = (make_certificates(tmp_path / f".{whose}") for whose in ("ours", "theirs"))
+    ca, cert, key = map(str, ours.values())
+    roles = ("scheduler", "worker", "client")
+    own = {f"tls_{role}_cert": cert for role in roles}
+    own |= {f"tls_{role}_key": key for role in roles}
+    security = Security(require_encryption=True, tls_ca_file=ca, **own)
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, security=security, dashboard_address=None,
+        protocol="tls://",
+    ) as running:  # fmt: skip
+        address = running.scheduler_address
+        results = grade(tmp_path, address, files=ours)
+        with pytest.raises(ClusterError, match="no Dask scheduler answers"):
+            grade(tmp_path, address, files=strangers)
+        other = replace(Course.load(DOUBLE, ROOT), reference="another")
+        monkeypatch.setattr(Course, "load", lambda homework, root: other)
+        with pytest.raises(ClusterError, match="another version of course_lib"):
+            grade(tmp_path, address, files=ours)
+    assert {result.student: result.score for result in results} == handed_in
+    assert all(result.sandboxed for result in results)
 
 
 def _dies_of_some(course, notebook, student, *rest):
