@@ -40,19 +40,14 @@ def run_in(out, command):
     return run(*arguments, "--out", out)
 
 
-def half(text):
-    return text[: len(text) // 2]
+BROKEN = {
+    "half": lambda text: text[: len(text) // 2],
+    "other types": lambda text: text.replace('"score": 2.0', '"score": "x"'),
+    "nested": lambda text: "[" * 100_000,
+}
 
 
-def other_types(text):
-    return text.replace('"score": 2.0', '"score": "x"')
-
-
-def nested(text):
-    return "[" * 100_000
-
-
-@pytest.mark.parametrize("damage", [half, other_types, nested])
+@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
 def test_a_result_that_cannot_be_read_is_named_and_everybody_else_is_done(out, damage):
     file = out / "results" / HW / "ada.json"
     broken = damage(file.read_text())
@@ -105,28 +100,19 @@ def test_forget_names_files_that_may_still_hold_the_student(out):
     assert (store / "ben.json").exists()
 
 
-def junk(gradebook):
-    gradebook.write_text("junk\n")
-
-
-def cut(gradebook):
-    gradebook.write_bytes(gradebook.read_bytes()[:20_000])
-
-
-def overwritten(gradebook):
-    data = gradebook.read_bytes()
-    gradebook.write_bytes(data[:4096] + bytes(4096) + data[8192:])
-
-
-def emptied(gradebook):
-    gradebook.write_text("")
+DAMAGED = {
+    "junk": lambda data: b"junk\n",
+    "cut": lambda data: data[:20_000],
+    "overwritten": lambda data: data[:4096] + bytes(4096) + data[8192:],
+    "emptied": lambda data: b"",
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("damage", [junk, cut, overwritten, emptied])
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
     gradebook = out / "nbgrader" / "gradebook.db"
-    damage(gradebook)
+    gradebook.write_bytes(damage(gradebook.read_bytes()))
     before = contents(out.parent)
     line = refused(run_in(out, command))
     assert line.startswith(f"Error: {gradebook} is damaged (")
