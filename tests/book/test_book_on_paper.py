@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from scripts.print_book import ROOT, assembled, link_from_title_page, print_book
+from tests.book import living_figures as living
 from tests.book.watched_page import opened
 
 pytestmark = pytest.mark.browser
@@ -71,6 +72,34 @@ def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_picture
         assert tables == 0
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert page.locator(".course-answers").count() == 0
+
+
+PAPER = {"width": 673, "height": 980}  # A4 without its margins
+CUT = """() => [...document.querySelectorAll(".course-interactive svg, .bd-article table")]
+  .filter((part) => part.checkVisibility())
+  .filter((part) => part.getBoundingClientRect().right > innerWidth + 1)
+  .map((part) => part.closest("[id]").id)"""
+
+
+def test_figures_and_tables_are_whole_on_paper_and_long_listings_go_on_overleaf(chromium, served):
+    with opened(chromium, f"{served}/book/decoding.html", reduced_motion="reduce") as watched:
+        page = watched.page
+        page.emulate_media(media="print")
+        page.set_viewport_size(PAPER)
+        assert page.evaluate(CUT) == []
+        assert page.locator("figure[data-course-figure=beam-search] select").first.is_visible()
+        style = "listing => getComputedStyle(listing).breakInside"
+        assert page.locator("details.course-listing pre").first.evaluate(style) == "auto"
+
+
+def test_a_model_on_paper_has_its_drawing_without_its_controls(chromium, served):
+    address = f"{served}/book/living-transformer.html"
+    with opened(chromium, address, reduced_motion="reduce") as watched:
+        figure = living.start(watched.page, "living-transformer")
+        watched.page.emulate_media(media="print")
+        assert figure.locator(".living-drawing").is_visible()
+        for control in (".living-known", ".living-surgery", ".living-player", "button.course-pill"):
+            assert not figure.locator(f"{control}:visible").all()
 
 
 def test_a_pdf_in_the_site_is_linked_from_its_title_page_once(tmp_path):
