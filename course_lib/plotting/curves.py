@@ -54,9 +54,10 @@ def plot_curves(
             ax.plot(range(len(y)) if x is None else x, y, label=label, **style)
         if log_x:
             ax.set_xscale("log", base=2)
-            ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            ax.xaxis.set_major_formatter(_with_commas)
         elif counted:  # no fractions, such as layer 0.5
             ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+            ax.xaxis.set_major_formatter(_with_commas)
         if log_y:
             ax.set_yscale("log")
             _label_few_powers(ax.yaxis)
@@ -67,12 +68,17 @@ def plot_curves(
     return to_picture(figure, alt=alt)
 
 
+def _with_commas(value: float, position: object) -> str:
+    """Return the label of a tick, such as ``1,000``; matplotlib passes its position too."""
+    return f"{value:,g}"
+
+
 def _label_few_powers(axis: Axis) -> None:
     """Label 1, 2 and 5 as plain numbers if a logarithmic axis spans less than two powers of ten."""
     low, high = axis.get_view_interval()
     if high < 100 * low:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set_major_formatter(_with_commas)
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -267,6 +267,16 @@ def test_a_wide_formula_scrolls_by_keyboard(chromium, served):
         assert formula.locator("math").count() == 1
 
 
+def test_the_contents_fold_at_once_over_a_wide_figure(chromium, served):
+    address = f"{served}/book/living-transformer.html#fig-living-transformer"
+    with opened(chromium, address, viewport=DESKTOP) as watched:
+        contents = watched.page.locator(".bd-sidebar-secondary.hide")
+        head = watched.page.locator(".bd-header-article").bounding_box()
+        assert contents.bounding_box()["height"] <= head["height"]
+        style = "contents => getComputedStyle(contents).transitionDuration"
+        assert contents.evaluate(style) == "0s"
+
+
 def test_the_title_page_begins_with_its_figure(chromium, served):
     with opened(chromium, f"{served}/book/intro.html", viewport=DESKTOP) as watched:
         first_row = watched.page.locator("#fig-training-scrubber tbody tr").first.bounding_box()

@@ -24,6 +24,18 @@ def test_logarithmic_axis_has_readable_labels(heights, labels):
     assert numbers - {"0", "1"} == labels  # on the other axis there are 0 and 1
 
 
+@pytest.mark.parametrize("log_x", [False, True])
+def test_long_axis_has_commas(log_x):
+    picture = plot_curves(
+        {"one": ([512, 2048, 8192], [1.0, 2.0, 3.0])},
+        x_label="x",
+        y_label="y",
+        alt="a",
+        log_x=log_x,
+    )
+    assert re.search(r">(2,048|2,000)</text>", picture.svg)
+
+
 def test_integer_axis_has_no_fractions():
     labels = [
         re.findall(r">([\d.]+)</text>", curves_at(positions).svg)
