@@ -6,7 +6,6 @@ Dimensions: batch; length (tokens of the longest sequence of the batch). Token i
 padding, ``BOS_ID`` for a decoder's start token, symbols from ``FIRST_SYMBOL_ID`` on.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -83,7 +82,7 @@ def draw_copy(
     src, lengths = _draw_sources(
         batch_size, min_length, max_length, num_symbols, generator, distinct
     )
-    return _align(src, lengths, lambda position, lengths: position.expand_as(src))
+    return _align(src, lengths, torch.arange(src.size(1)).expand_as(src))
 
 
 def draw_reverse(
@@ -104,7 +103,7 @@ def draw_reverse(
     src, lengths = _draw_sources(
         batch_size, min_length, max_length, num_symbols, generator, distinct
     )
-    return _align(src, lengths, lambda position, lengths: lengths[:, None] - 1 - position)
+    return _align(src, lengths, lengths[:, None] - 1 - torch.arange(src.size(1)))
 
 
 def draw_sort(
@@ -127,7 +126,7 @@ def draw_sort(
     )
     keys = src.masked_fill(src == PAD_ID, FIRST_SYMBOL_ID + num_symbols)  # padding sorts last
     order = keys.sort(dim=1, stable=True).indices
-    return _align(src, lengths, lambda position, lengths: order)
+    return _align(src, lengths, order)
 
 
 def _draw_sources(
@@ -164,17 +163,10 @@ def _draw_sources(
     return src.masked_fill(is_padding, PAD_ID), lengths
 
 
-def _align(
-    src: Tensor, lengths: Tensor, source_of: Callable[[Tensor, Tensor], Tensor]
-) -> AlignedBatch:
-    """Make a batch whose targets are the source tokens at the positions ``source_of`` returns.
-
-    ``source_of`` maps target positions ``(length,)`` and lengths ``(batch,)`` to source positions
-    that broadcast to ``(batch, length)``.
-    """
-    position = torch.arange(src.size(1))
-    is_padding = position >= lengths[:, None]  # (batch, length)
-    origin = source_of(position, lengths).masked_fill(is_padding, 0)
+def _align(src: Tensor, lengths: Tensor, origin: Tensor) -> AlignedBatch:
+    """Make a batch whose targets are the source tokens at positions ``origin`` (batch, length)."""
+    is_padding = torch.arange(src.size(1)) >= lengths[:, None]  # (batch, length)
+    origin = origin.masked_fill(is_padding, 0)
     tgt = src.gather(1, origin).masked_fill(is_padding, PAD_ID)
     return AlignedBatch(
         src=src, tgt=tgt, alignment=origin.masked_fill(is_padding, -1), lengths=lengths

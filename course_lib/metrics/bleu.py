@@ -61,9 +61,9 @@ Sentence: TypeAlias = str | Sequence[str]
 
 
 def brevity_penalty(candidate_length: int, reference_length: int) -> float:
-    """Compute the factor that takes the profit out of saying little.
+    """Compute BLEU's factor for short candidates.
 
-    Precision alone rewards a candidate that holds only a few certain words.
+    Precision alone rewards a candidate that has only a few certain words.
 
     Args:
         candidate_length: c, tokens of the candidate, or of all candidates of a corpus.

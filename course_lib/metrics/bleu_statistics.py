@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class BLEUStatistics:
-    """All that BLEU needs to know of a sentence, or of a corpus: counts, which add up.
+    """The counts that BLEU is computed from, of a sentence or, summed, of a corpus.
 
     >>> sentence_statistics("the cat sat".split(), ["the cat is here".split()], max_order=2)
     BLEUStatistics(matches=(2, 1), totals=(3, 2), candidate_length=3, reference_length=4)
@@ -97,7 +97,7 @@ def count_matches(
 
 
 def closest_reference_length(candidate_length: int, reference_lengths: Sequence[int]) -> int:
-    """Choose the reference length that the candidate is held against.
+    """Choose the reference length with which the candidate's length is compared.
 
     Args:
         candidate_length: Tokens.
@@ -119,7 +119,7 @@ def closest_reference_length(candidate_length: int, reference_lengths: Sequence[
 def sentence_statistics(
     candidate: Sequence[str], references: Sequence[Sequence[str]], max_order: int = 4
 ) -> BLEUStatistics:
-    """Count all that BLEU needs to know of one candidate.
+    """Compute the counts of one candidate from which its BLEU follows.
 
     Args:
         candidate: Tokens.

@@ -102,7 +102,7 @@ class TrainingHistory:
         losses: The loss of each step, before its update.
         gradient_norms: Euclidean norm of each step's gradient over all parameters, before clipping.
         seconds: Wall time of the whole run, including the earlier parts of a resumed one.
-        cpu_seconds: CPU time of all threads and processes together, likewise.
+        cpu_seconds: CPU time of all threads and processes in the same period.
         evaluations: Pairs of the number of steps done and the result of the evaluation.
         stopped_early: Whether training stopped for lack of ``patience``.
     """

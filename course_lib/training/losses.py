@@ -17,7 +17,7 @@ def label_smoothed_cross_entropy(
     ignore_index: int | None = None,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """Ask for a little less than certainty.
+    """Compute the cross-entropy with label smoothing.
 
     The target distribution gives ``1 - smoothing`` to the right class and spreads ``smoothing``
     evenly over all classes, the right one among them. The loss is the cross-entropy from it to the
