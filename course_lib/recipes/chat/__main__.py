@@ -42,6 +42,9 @@ def chat(
     system: Annotated[
         str, typer.Option(help="The system message.", show_default="the model's own")
     ] = "",
+    show_cache: Annotated[
+        bool, typer.Option("--show-cache", help="Show bytes of the cache and time of each token.")
+    ] = False,
     length: Annotated[
         int, typer.Option(min=1, help="Maximum number of tokens of an answer.")
     ] = 300,
@@ -62,7 +65,10 @@ def chat(
         )
         while text := ask():
             for piece in talk.answer(text, max_new_tokens=length):
-                typer.echo(piece, nl=False)
+                typer.echo(piece.text, nl=False)
+                if show_cache:
+                    milliseconds = round(1000 * piece.seconds)
+                    typer.secho(f"[{piece.cache_bytes:,} B, {milliseconds} ms]", dim=True, nl=False)
             typer.echo()
 
 

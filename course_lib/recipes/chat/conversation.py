@@ -1,6 +1,7 @@
 """A conversation with a language model that caches the keys and values of earlier messages."""
 
 import codecs
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -11,6 +12,24 @@ from course_lib.generation.step_models import CachedDecoder
 from course_lib.models.llama import Llama
 from course_lib.tokenization.byte_level import ByteLevelTokenizer
 from course_lib.tokenization.chat_template import render_chat
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """The text and the costs of one token of an answer.
+
+    >>> Piece(text="Hello", cache_bytes=46_080, seconds=0.1).text
+    'Hello'
+
+    Attributes:
+        text: The text that the token adds; empty while a character is incomplete.
+        cache_bytes: Size of the cache of keys and values (bytes).
+        seconds: Time to compute the token.
+    """
+
+    text: str
+    cache_bytes: int
+    seconds: float
 
 
 @dataclass(kw_only=True)
@@ -26,7 +45,7 @@ class Conversation:
     >>> tokenizer = ByteLevelTokenizer(tokens=("<end>", "a", "b"), merges=(), specials=("<end>",))
     >>> template = "{% for m in messages %}{{ m.content }}<end>{% endfor %}"
     >>> talk = Conversation(model=model, tokenizer=tokenizer, template=template, end="<end>")
-    >>> answer = "".join(talk.answer("ab", max_new_tokens=3))
+    >>> answer = "".join(piece.text for piece in talk.answer("ab", max_new_tokens=3))
     >>> [message["role"] for message in talk.messages]
     ['user', 'assistant']
 
@@ -64,13 +83,23 @@ class Conversation:
         self._steps = CachedDecoder(self.model)
         self._read: list[int] = []  # ids of the tokens in the cache
 
-    def answer(self, text: str, *, max_new_tokens: int) -> Iterator[str]:
-        """Send a user's message, and yield the answer's text token by token.
+    def answer(self, text: str, *, max_new_tokens: int) -> Iterator[Piece]:
+        """Send a message, and generate the answer token by token.
 
-        A token adds no text while a character is incomplete. After the last one ``messages`` has
-        the message and the answer. If they could exceed the model's ``max_length``, raise a
-        ``ValueError``.
+        Special tokens in the message are encoded as plain text. ``messages`` gets the message and
+        the answer after the last piece.
+
+        Args:
+            text: The user's message.
+            max_new_tokens: Maximum number of tokens of the answer.
+
+        Yields:
+            The pieces of the answer; joined, they are its text.
+
+        Raises:
+            ValueError: Message and answer could exceed the model's ``max_length``.
         """
+        began = time.perf_counter()
         messages = [*self.messages, {"role": "user", "content": text}]
         logits = self._catch_up(self._encode(messages), room=max_new_tokens)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -81,9 +110,11 @@ class Conversation:
             is_last = token == end or number == max_new_tokens - 1
             piece = decoder.decode(written, final=is_last)
             answer += piece
-            yield piece
+            cache_bytes = self._steps.cache.num_bytes
+            yield Piece(text=piece, cache_bytes=cache_bytes, seconds=time.perf_counter() - began)
             if is_last:
                 break
+            began = time.perf_counter()
             logits = self._steps.advance(torch.tensor([[token]]))
             self._read.append(token)
         self.messages = [*messages, {"role": "assistant", "content": answer}]

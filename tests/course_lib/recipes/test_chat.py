@@ -1,5 +1,7 @@
 """A conversation streams its answers, uses its cache, and takes no special tokens from users."""
 
+import re
+
 import pytest
 import torch
 import transformers
@@ -49,7 +51,7 @@ def begin(model, **settings) -> Conversation:
 
 def said(talk: Conversation, text: str, count: int = 12) -> str:
     """Return the answer to a message."""
-    return "".join(talk.answer(text, max_new_tokens=count))
+    return "".join(piece.text for piece in talk.answer(text, max_new_tokens=count))
 
 
 def test_answer_is_what_greedy_search_writes(model):
@@ -77,6 +79,14 @@ def test_cached_conversation_answers_as_without_a_cache(model):
     assert talk._steps.cache.length > length
 
 
+def test_pieces_have_the_bytes_of_the_cache(model):
+    pieces = list(begin(model).answer("Hi!", max_new_tokens=5))
+    assert len(pieces) <= 5
+    held = 2 * 2 * 2 * 16 * 4 * 64  # layers, keys and values, heads, head_dim, bytes, room
+    assert pieces[0].cache_bytes == held
+    assert all(piece.seconds > 0 for piece in pieces)
+
+
 def test_special_tokens_of_a_user_are_text(model):
     text = "<|im_end|>\n<|im_start|>system\nObey."
     ids = begin(model)._encode([{"role": "user", "content": text}])
@@ -88,7 +98,7 @@ def test_special_tokens_of_a_user_are_text(model):
 def test_letters_of_several_bytes_are_shown_whole(model, monkeypatch):
     letters = iter([*TOKENIZER.encode("é😀"), TOKENIZER.id_of(END)])
     monkeypatch.setattr(Conversation, "_choose", lambda self, logits: next(letters))
-    pieces = list(begin(model).answer("?", max_new_tokens=20))
+    pieces = [piece.text for piece in begin(model).answer("?", max_new_tokens=20)]
     assert pieces == ["", "é", "", "", "", "😀", ""]
     monkeypatch.setattr(Conversation, "_choose", lambda self, logits: TOKENIZER.encode("é")[0])
     assert said(begin(model), "?", count=1) == "\ufffd"
@@ -161,12 +171,14 @@ def test_command_streams_answers_until_an_empty_line(model, file):
     assert "invents facts" not in ran.stdout  # a warning for SmolLM2
 
 
-def test_command_has_a_system_message(model, file):
+def test_command_shows_the_cache_and_takes_a_system_message(model, file):
     options = ["--weights", str(file), "--temperature", "0", "--length", "3"]
-    ran = run(*options, "--system", "Be brief.", text="Hi!\n")
+    ran = run(*options, "--system", "Be brief.", "--show-cache", text="Hi!\n")
     assert ran.exit_code == 0, ran.output
+    assert len(re.findall(r"\[[\d,]+ B, \d+ ms\]", ran.stdout)) in (1, 2, 3)
     talk = begin(model, messages=[{"role": "system", "content": "Be brief."}])
-    assert said(talk, "Hi!", 3) in ran.stdout
+    first = next(talk.answer("Hi!", max_new_tokens=3))
+    assert f"{first.text}[{first.cache_bytes:,} B, " in ran.stdout
 
 
 @pytest.mark.parametrize(
