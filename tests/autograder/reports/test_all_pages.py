@@ -1,5 +1,7 @@
 """Each page: students' text does nothing, nothing is requested, axe and a phone find no fault."""
 
+import itertools
+
 import pytest
 
 from autograder.judging.results import CellFailure, Status
@@ -63,9 +65,9 @@ def pages(folder) -> dict[str, str]:
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", with_proofs(["light", "dark"], ["light"]))
 def test_nothing_is_requested_and_axe_and_a_phone_find_no_fault(chromium, tmp_path, scheme):
-    for name, text in pages(tmp_path).items():
+    for (name, text), width in itertools.product(pages(tmp_path).items(), (375, 1200)):
         (tmp_path / f"{name}.html").write_text(text)
-        with opened(chromium, tmp_path / f"{name}.html", scheme=scheme, width=375) as page:
+        with opened(chromium, tmp_path / f"{name}.html", scheme=scheme, width=width) as page:
             assert (name, serious_findings(page), overflow(page) > 0) == (name, [], False)
             if name == "hostile feedback":
                 assert page.locator("script, img, svg").count() == 0
