@@ -233,10 +233,9 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
 
 
 def record(plan: Plan, results: Sequence[SubmissionResult]) -> tuple[list[SubmissionResult], str]:
-    """Write results into nbgrader's gradebook.
+    """Write results into nbgrader's gradebook; return them, and why it refused any, else empty.
 
-    Returns:
-        The results, flagged if nbgrader refused them; and its first reason, else empty.
+    The results that it refused are flagged.
     """
     from autograder.gradebook.course_config import write_course_config
     from autograder.gradebook.database import GradebookError

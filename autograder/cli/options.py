@@ -164,10 +164,9 @@ class GradeSettings(GradingSettings):
 
 
 def takes(settings: type[_Settings]) -> Callable[[Callable[[_Settings], None]], Command]:
-    """Return a decorator that turns a function of ``settings`` into a command.
+    """Return a decorator that turns a function of a dataclass into a command.
 
-    Args:
-        settings: A dataclass; its ``Annotated`` fields become the command's options.
+    The ``Annotated`` fields of the dataclass, ``settings``, become the command's options.
     """
 
     def decorate(run: Callable[[_Settings], None]) -> Command:

@@ -44,9 +44,7 @@ def watch_class(
     """Grade present, new and changed submissions, until SIGINT (Ctrl-C) or SIGTERM.
 
     Everything is written as results come; only comparisons within the class wait for the end.
-
-    Returns:
-        One result for each student; and nbgrader's last reason to refuse one, else empty.
+    Returned are a result for each student, and nbgrader's last reason to refuse one, or empty.
     """
     with told_in_one_line(HomeworkError, SandboxError, OSError):
         watch = _Watch(plan, options, judges)
