@@ -365,12 +365,6 @@ def build_pair(bias=True, dtype=torch.float64) -> tuple[MultiHeadAttention, nn.M
     return ours.to(dtype), torchs.to(dtype)
 
 
-def inverted_for_torch(mask: Tensor | None, query_len: int) -> Tensor | None:
-    if mask is None:
-        return None
-    return ~mask.expand(BATCH, HEADS, query_len, KEYS).flatten(0, 1)
-
-
 @by_kernel_and_formula
 @in_both_dtypes
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
@@ -379,6 +373,9 @@ def inverted_for_torch(mask: Tensor | None, query_len: int) -> Tensor | None:
 def test_layer_equals_torch_forward_and_backward(self_attention, name, bias, dtype, return_weights):
     query_len = KEYS if self_attention else QUERIES
     mask = masks_for(query_len)[name]
+    inverted = None  # PyTorch's masks are True where attention is forbidden
+    if mask is not None:
+        inverted = ~mask.expand(BATCH, HEADS, query_len, KEYS).flatten(0, 1)
 
     def draw_inputs(dtype):
         lengths = [KEYS] if self_attention else [QUERIES, KEYS, KEYS]
@@ -388,33 +385,24 @@ def test_layer_equals_torch_forward_and_backward(self_attention, name, bias, dty
     def ours(dtype):
         layer, _ = build_pair(bias, dtype)
         inputs, three = draw_inputs(dtype)
-        output = output_of(layer(*three, mask, return_weights=return_weights))
+        result = layer(*three, mask, return_weights=return_weights)
+        output, weights = result if return_weights else (result, None)
         parameters = dict(layer.named_parameters())
         names = [n for kind in ("weight", "bias") for n in parameters if n.endswith(kind)]
         # PyTorch's order: queries, keys and values joined, first weights, then biases; then output.
         results = output_and_gradients(output, [*inputs, *(parameters[n] for n in names)])
         head, gradients = results[: 1 + len(inputs)], results[1 + len(inputs) :]
         joined = [torch.cat(gradients[i : i + 3]) for i in range(0, len(gradients), 4)]
-        return [*head, *joined, *gradients[3::4]]
+        return [*head, *joined, *gradients[3::4], *([weights] if return_weights else [])]
 
     def theirs(dtype):
         _, layer = build_pair(bias, dtype)
         inputs, three = draw_inputs(dtype)
-        output, _ = layer(*three, attn_mask=inverted_for_torch(mask, query_len))
-        return output_and_gradients(output, [*inputs, *layer.parameters()])
+        output, weights = layer(*three, attn_mask=inverted, average_attn_weights=False)
+        results = output_and_gradients(output, [*inputs, *layer.parameters()])
+        return [*results, *([weights] if return_weights else [])]
 
     assert_parity(ours, theirs, dtype)
-
-
-@pytest.mark.parametrize("name", MASKS)
-def test_layer_returns_the_weights_of_each_head(name):
-    (ours, torchs), mask = build_pair(), MASKS[name]
-    inputs = draw((BATCH, QUERIES, D_MODEL), (BATCH, KEYS, D_MODEL), (BATCH, KEYS, D_MODEL))
-    _, weights = ours(*inputs, mask, return_weights=True)
-    _, expected = torchs(
-        *inputs, attn_mask=inverted_for_torch(mask, QUERIES), average_attn_weights=False
-    )
-    torch.testing.assert_close(weights, expected)
 
 
 def test_layer_has_the_documented_parameters_and_no_hidden_state():

@@ -244,17 +244,22 @@ def test_token_log_probabilities_are_those_of_cross_entropy():
     torch.testing.assert_close(token_log_probabilities(logits, targets), expected)
 
 
-def test_what_is_no_log_probability_is_rejected():
-    with pytest.raises(ValueError, match=r"must be at most 0 \(nats\), got a largest of 0\.5"):
-        perplexity(torch.tensor([-1.0, 0.5]))
-    with pytest.raises(ValueError, match="must be at most 0"):
-        perplexity(torch.tensor([math.nan]))
-    with pytest.raises(ValueError, match="at least one token must be counted"):
-        perplexity(torch.tensor([-1.0]), torch.tensor([False]))
-    with pytest.raises(TypeError, match=r"is_counted must be boolean .* got torch\.int64"):
-        perplexity(torch.tensor([-1.0]), torch.tensor([1]))
-    with pytest.raises(ValueError, match=r"\(1,\), got \(1, 1\)"):
-        perplexity(torch.tensor([-1.0]), torch.tensor([[True]]))
+@pytest.mark.parametrize(
+    ("log_p", "is_counted", "error", "message"),
+    [
+        ([-1.0, 0.5], None, ValueError, r"must be at most 0 \(nats\), got a largest of 0\.5"),
+        ([math.nan], None, ValueError, "must be at most 0"),
+        ([-1.0], [False], ValueError, "at least one token must be counted"),
+        ([-1.0], [1], TypeError, r"is_counted must be boolean .* got torch\.int64"),
+        ([-1.0], [[True]], ValueError, r"\(1,\), got \(1, 1\)"),
+    ],
+)
+def test_what_is_no_log_probability_is_rejected(log_p, is_counted, error, message):
+    with pytest.raises(error, match=message):
+        perplexity(torch.tensor(log_p), None if is_counted is None else torch.tensor(is_counted))
+
+
+def test_targets_of_another_shape_are_rejected():
     with pytest.raises(ValueError, match="logits must have the shape of targets and vocab_size"):
         token_log_probabilities(torch.zeros(2, 3, 4), torch.zeros(3, 2, dtype=torch.long))
 

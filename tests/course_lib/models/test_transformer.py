@@ -13,7 +13,6 @@ from torch import nn
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.normalization import LayerNorm
-from course_lib.layers.positional import LearnedPositions
 from course_lib.layers.residual import Residual
 from course_lib.layers.transformer_layers import Decoder, DecoderLayer, Encoder, EncoderLayer
 from course_lib.models.transformer import Transformer, TransformerConfig
@@ -174,19 +173,16 @@ def test_embeddings_are_scaled_and_positions_added():
         ("all", TGT_VOCAB, True, True),
     ],
 )
-def test_weights_are_tied_as_asked(tied, src_vocab, source_shared, output_shared):
-    model = build(tied=tied, src_vocab_size=src_vocab)
+def test_weights_are_tied_as_asked_and_positions_never(
+    tied, src_vocab, source_shared, output_shared
+):
+    model = build(tied=tied, src_vocab_size=src_vocab, positions="learned", max_length=7)
+    assert model.src_positions.weight.shape == (7, D_MODEL)
+    assert model.src_positions.weight is not model.tgt_positions.weight
     target = model.tgt_embedding.weight
     assert (model.src_embedding.weight is target) == source_shared
     assert (model.output_projection.weight is target) == output_shared
     assert model.src_embedding.weight.shape == (src_vocab, D_MODEL)
-
-
-def test_positions_of_source_and_target_are_learned_apart():
-    model = build(positions="learned", max_length=7)
-    assert isinstance(model.src_positions, LearnedPositions)
-    assert model.src_positions.weight.shape == (7, D_MODEL)
-    assert model.src_positions.weight is not model.tgt_positions.weight
 
 
 def test_starts_with_vectors_of_about_unit_size_and_different_layers():
