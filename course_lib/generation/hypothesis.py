@@ -35,16 +35,9 @@ class Hypothesis:
 def cut_at_eos(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) -> list[Hypothesis]:
     """Return a hypothesis for each row, up to and including its first end token.
 
-    Args:
-        tokens: ``(batch, len)``, int64; tokens after an end token are ignored.
-        log_probabilities: ``(batch, len)``, that of each token given those before it, in nats.
-        eos_id: The end token, or None if there is none.
-
-    Returns:
-        One hypothesis a row, scored by its log-probability.
-
-    Raises:
-        ValueError: A log-probability is NaN, not counting those after the end token.
+    ``tokens`` is int64 ``(batch, len)``; tokens after an end token are ignored. ``eos_id`` is None
+    if there is no end token. ``log_probabilities``, ``(batch, len)``, are those of the tokens given
+    those before, in nats; their sum is the score, and NaN before the end is a ValueError.
     """
     hypotheses = []
     each = log_probabilities.double()

@@ -78,19 +78,12 @@ class GrowingCache:
         self._buffers: KeysAndValues | None = None  # (batch, num_heads, capacity, head_dim) each
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Add the keys and values of new tokens.
+        """Add the keys and values of new tokens, ``(batch, num_heads, new_len, head_dim)`` each.
 
-        Args:
-            keys: ``(batch, num_heads, new_len, head_dim)``.
-            values: ``(batch, num_heads, new_len, head_dim)``.
-
-        Returns:
-            Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
-
-        Raises:
-            ValueError: Keys and values differ in shape; they differ from those held in dtype, or in
-                any size but new_len; or they ask for gradients, which cannot flow through buffers
-                that are written over.
+        Return those of all tokens so far, ``(batch, num_heads, length, head_dim)`` each. A
+        ValueError is raised if keys and values differ in shape, if they differ from the cached ones
+        in dtype or in any size but new_len, or if they require gradients, which cannot flow through
+        buffers that are written over.
         """
         if keys.requires_grad or values.requires_grad:
             raise ValueError("a cache passes no gradients on: use it under torch.no_grad()")

@@ -102,17 +102,9 @@ def shift_matrix(offset: int, d_model: int) -> Tensor:
     """Return the matrix that moves every sinusoidal position vector by the same distance.
 
     ``p(t + offset) = shift_matrix(offset, d_model) @ p(t)`` for every position t: a linear layer
-    can learn to look a fixed distance away. It turns each pair (sine, cosine) by its own angle.
-
-    Args:
-        offset: Distance (tokens); negative moves back.
-        d_model: Width of the position vectors; even.
-
-    Returns:
-        ``(d_model, d_model)``, float64, orthogonal.
-
-    Raises:
-        ValueError: ``d_model`` is not positive and even.
+    can learn to attend to a fixed distance. It turns each pair (sine, cosine) by its own angle. It
+    is ``(d_model, d_model)``, float64 and orthogonal. ``offset`` is in tokens, negative to move
+    back. A ``d_model`` that is not positive and even is a ValueError.
 
     Source: Vaswani et al. (2017), section 3.5; chapter "Positional encoding".
     """
@@ -273,6 +265,7 @@ def _exact_enough(dtype: torch.dtype) -> torch.dtype:
 
 
 def _check_even(name: str, width: int) -> None:
+    """Raise an error that names a width unless it is an even, positive int."""
     if not isinstance(width, int):
         raise TypeError(f"{name} must be of type int, got {width!r}")
     if width < 2 or width % 2 != 0:

@@ -69,18 +69,10 @@ class EncoderLayer(nn.Module):
         )
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Let the tokens read each other.
+        """Let the tokens of ``(batch, src_len, d_model)`` attend to each other; the shape stays.
 
-        Args:
-            x: ``(batch, src_len, d_model)``.
-            mask: Boolean ``(batch, num_heads, src_len, src_len)``, each size this or 1.
-
-        Returns:
-            ``(batch, src_len, d_model)``.
-
-        Raises:
-            TypeError: ``mask`` is not boolean.
-            ValueError: ``mask`` has another shape.
+        ``mask`` is boolean ``(batch, num_heads, src_len, src_len)``, each size this or 1; another
+        dtype is a TypeError, another shape a ValueError.
         """
         x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -116,15 +108,12 @@ class DecoderLayer(nn.Module):
         self.self_attention = CachedAttention(d_model, num_heads)
         self.cross_attention = CachedAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
-        self.self_attention_residual = Residual(
-            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
-        )
-        self.cross_attention_residual = Residual(
-            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
-        )
-        self.feed_forward_residual = Residual(
-            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
-        )
+        residuals = [
+            Residual(LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout)
+            for _ in range(3)
+        ]
+        self.self_attention_residual, self.cross_attention_residual = residuals[:2]
+        self.feed_forward_residual = residuals[2]
 
     def forward(
         self,
@@ -135,7 +124,7 @@ class DecoderLayer(nn.Module):
         *,
         cache: LayerCache | None = None,
     ) -> Tensor:
-        """Let the target tokens read each other, then the source.
+        """Let the target tokens attend to each other, then to the source.
 
         Args:
             x: ``(batch, tgt_len, d_model)``.

@@ -166,14 +166,10 @@ class Pooler(nn.Module):
 
 
 def mean_pooling(hidden: Tensor, is_real: Tensor) -> Tensor:
-    """Return the mean of each text's token vectors, without padding.
+    """Return the mean of each text's token vectors without padding, ``(batch, d_model)``.
 
-    Args:
-        hidden: ``(batch, length, d_model)``, the last layer's vectors.
-        is_real: Boolean ``(batch, length)``, False at padding; each row has a True.
-
-    Returns:
-        ``(batch, d_model)``.
+    ``hidden``, ``(batch, length, d_model)``, are the last layer's vectors; ``is_real`` is boolean
+    ``(batch, length)``, False at padding, with a True in each row.
 
     Source: Reimers and Gurevych (2019), section 3.
     """
@@ -242,22 +238,11 @@ class BertModel(nn.Module):
     ) -> BertOutput:
         """Return a vector for each token, and one for each text.
 
-        Args:
-            token_ids: ``(batch, length)``, int64 or int32, each row beginning with ``[CLS]``.
-            segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
-                None.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
-                everything but ``pad_id`` may be attended to.
-
-        Returns:
-            A vector for each token, and one for each text.
-
-        Raises:
-            IndexError: A token id or segment id is out of range.
-            TypeError: The ids are no integers, or ``mask`` is not boolean.
-            ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``; or
-                ``segment_ids`` is of another shape, or is an attention mask, which is the second
-                argument of Hugging Face's models.
+        Token ids, each row beginning with ``[CLS]``, and segment ids are those of
+        ``BertEmbeddings.forward``, with the same errors. ``mask`` is boolean, ``(batch or 1,
+        num_heads or 1, length or 1, length or 1)``; if it is None, tokens attend to all tokens but
+        ``pad_id``. An attention mask as ``segment_ids`` is a ValueError: it is the second argument
+        of Hugging Face's models.
         """
         embedded, mask = self._embed(token_ids, segment_ids, mask)  # (batch, length, d_model)
         hidden = self.encoder(embedded, mask)  # (batch, length, d_model)

@@ -186,16 +186,9 @@ class BertForPreTraining(nn.Module):
 def pretraining_loss(logits: PreTrainingLogits, labels: Tensor, next_labels: Tensor) -> Tensor:
     """Add the losses of both tasks, each a mean over its predictions, or 0 without any.
 
-    Args:
-        logits: The logits of both heads.
-        labels: ``(batch, length)``, int64: the true token at masked positions, -100 elsewhere.
-        next_labels: ``(batch,)``, int64: 0 where the second sentence follows, 1 where not.
-
-    Returns:
-        A scalar (nats).
-
-    Raises:
-        ValueError: The labels are of other shapes.
+    The sum is a scalar in nats. ``labels``, int64 ``(batch, length)``, are the true tokens at
+    masked positions and -100 elsewhere; ``next_labels``, int64 ``(batch,)``, are 0 if the second
+    sentence follows, otherwise 1. Labels of other shapes are a ValueError.
 
     Source: Devlin et al. (2019), appendix A.2; chapter "BERT".
     """

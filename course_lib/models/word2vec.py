@@ -99,17 +99,10 @@ def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
 
     It takes the place of a softmax over all words.
 
-    Computes ``-log sigmoid(positive) - sum of log sigmoid(-negative)``.
-
-    Args:
-        positive: ``(batch,)``, scores of true neighbours.
-        negative: ``(batch, num_negatives)``, scores of words drawn as noise.
-
-    Returns:
-        The mean over the batch, in nats.
-
-    Raises:
-        ValueError: The shapes do not fit.
+    Computes ``-log sigmoid(positive) - sum of log sigmoid(-negative)``, in nats, and returns the
+    mean over the batch. ``positive``, ``(batch,)``, are the scores of true neighbours,
+    ``negative``, ``(batch, num_negatives)``, those of words drawn as noise; other shapes are a
+    ValueError.
 
     Source: Mikolov et al. (2013b), section 2.2, equation 4; chapter "Language models".
     """

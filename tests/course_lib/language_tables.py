@@ -57,7 +57,10 @@ NO_DISTRIBUTIONS = {"NaN": [0.0, math.nan, 0.0], "all -inf": [-math.inf] * 3, "i
 
 
 def breaking(logits, *, row, step):
-    """Return a step model whose logits are 0, except ``logits`` at one row and step."""
+    """Return a step model of three tokens with logits of 0, but ``logits`` in one row and step.
+
+    The step is the number of tokens read.
+    """
 
     def language_model(tokens):
         given = torch.zeros(*tokens.shape, 3)

@@ -1,8 +1,11 @@
-"""A recipe's run that is cut off: drawing one of its batches fails."""
+"""A recipe's run that is interrupted: drawing one of its batches raises an error."""
 
 
 def cut_off_at(patch, drawer, last, error=InterruptedError):
-    """Make ``drawer.draw`` fail when its last argument, a batch's number or seed, is this one."""
+    """Make ``drawer.draw`` raise an error for the batch with the number or seed ``last``.
+
+    This is its last argument. ``patch`` is the fixture ``monkeypatch``.
+    """
     draw = drawer.draw
 
     def draw_or_fail(self, *arguments):

@@ -11,6 +11,7 @@ import course_lib
 
 
 def dataclasses_with_tensors():
+    """Yield the dataclasses of ``course_lib`` with a field for a tensor or a module."""
     for module in pkgutil.walk_packages(course_lib.__path__, "course_lib."):
         if module.name.endswith("__main__"):
             continue

@@ -40,7 +40,7 @@ IN_ROOMS = [
 
 
 def needs_example(value: object, module: str) -> bool:
-    """Whether a value is a public class of this module that somebody can make an object of."""
+    """Return whether a value is a public class of this module that can be instantiated."""
     return (
         inspect.isclass(value)
         and value.__module__ == module

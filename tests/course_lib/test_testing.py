@@ -426,7 +426,7 @@ def test_a_table_learns_by_plain_gradient_descent():
 
 
 class TwoProjections(nn.Module):
-    """A layer with two projections; only the first is used if ``is_used`` is false."""
+    """A layer with two projections; ``is_used`` is whether it uses the second."""
 
     def __init__(self, *, is_used: bool) -> None:
         super().__init__()

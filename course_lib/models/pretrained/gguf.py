@@ -99,11 +99,8 @@ class GGUFFile:
         entries i and i + head_dim / 2. So GGUF files of llama and smollm3 have the rows of queries
         and keys in another order; this method restores Hugging Face's.
 
-        Returns:
-            The configuration, and the weights by their names in a ``Llama``.
-
-        Raises:
-            ValueError: The architecture, a setting or a type of weights is not supported.
+        Return the configuration, and the weights keyed by their names in a ``Llama``. An
+        architecture, setting or type of weights that is not supported is a ValueError.
 
         Source: ggml-org/llama.cpp, convert_hf_to_gguf.py.
         """
@@ -182,17 +179,11 @@ class GGUFFile:
 def halves_from_neighbours(rows: Tensor, head_dim: int) -> Tensor:
     """Reorder the rows of a projection from the layout ``interleaved`` to ``halves``.
 
-    In each head, row 2i becomes row i, and row 2i + 1 becomes row i + head_dim / 2.
+    In each head, row 2i becomes row i, and row 2i + 1 becomes row i + head_dim / 2. ``rows``, a
+    weight or a bias, is ``(heads * head_dim, ...)``, as the result; ``head_dim`` is even.
 
     >>> halves_from_neighbours(torch.arange(8), head_dim=4)
     tensor([0, 2, 1, 3, 4, 6, 5, 7])
-
-    Args:
-        rows: ``(heads * head_dim, ...)``, a weight or a bias.
-        head_dim: Width of a head; even.
-
-    Returns:
-        The rows, of the same shape.
 
     Source: ``LlamaModel.permute`` in ggml-org/llama.cpp, convert_hf_to_gguf.py, inverted.
     """

@@ -104,18 +104,11 @@ def empty_model(config: LlamaConfig) -> Llama:
 
 
 def read_tokenizer(folder: Path | str) -> ByteLevelTokenizer:
-    """Read the byte-level tokenizer of a language model; it adds no special tokens to a text.
+    """Read a language model's byte-level tokenizer from ``tokenizer.json``.
 
-    Args:
-        folder: Holds ``tokenizer.json``, as the package ``tokenizers`` writes it.
-
-    Returns:
-        The tokenizer; all added tokens are special.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is not byte-level byte-pair encoding, or it has a setting that
-            ``ByteLevelTokenizer`` does not support, such as a normalizer.
+    It adds no special tokens to a text; all added tokens are special. The package ``tokenizers``
+    writes the file. A missing file is a FileNotFoundError. Another kind of tokenizer, or a setting
+    that ``ByteLevelTokenizer`` does not support, such as a normalizer, is a ValueError.
 
     Source: huggingface/tokenizers, models/bpe/model.rs.
     """

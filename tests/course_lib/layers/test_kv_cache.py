@@ -145,7 +145,7 @@ def test_cache_of_another_number_of_layers_is_rejected():
 
 
 def draw(length, *, batch=2, dtype=torch.float32) -> tuple[Tensor, Tensor]:
-    """Return keys and values."""
+    """Return random keys and values, ``(batch, HEADS, length, HEAD_DIM)`` each."""
     keys, values = torch.randn(2, batch, HEADS, length, HEAD_DIM, dtype=dtype)
     return keys, values
 

@@ -148,24 +148,6 @@ def test_segments_are_all_first_and_padding_is_masked_unless_told_otherwise(thei
     assert not torch.allclose(actual.hidden, everything.hidden)
 
 
-def test_the_classifier_is_that_of_transformers(theirs, ours):
-    torch.manual_seed(1)
-    config = transformers.BertConfig(**{**theirs.config.to_dict(), "num_labels": 5})
-    peer = transformers.BertForSequenceClassification(config).double().eval()
-    peer.bert.load_state_dict(theirs.bert.state_dict(), strict=False)
-    classifier = BertForSequenceClassification(CONFIG, 5).double().eval()
-    classifier.bert.load_state_dict(ours.bert.state_dict())
-    with torch.no_grad():
-        peer.classifier.bias.normal_()
-        classifier.classifier.load_state_dict(peer.classifier.state_dict())
-        expected = peer(
-            input_ids=TOKEN_IDS, token_type_ids=SEGMENT_IDS, attention_mask=REAL.long()
-        ).logits
-        torch.testing.assert_close(classifier(TOKEN_IDS, SEGMENT_IDS), expected)
-        mask = torch.ones(1, 1, 1, 8, dtype=torch.bool)
-        assert not torch.allclose(classifier(TOKEN_IDS, SEGMENT_IDS, mask), expected)
-
-
 @pytest.mark.parametrize("token_ids", [TOKEN_IDS, TOKEN_IDS[:, :3].clamp(min=1)])
 @pytest.mark.parametrize("name", ["bert", "hidden_states", "pre-training", "classifier"])
 def test_attention_mask_given_for_the_segments_is_rejected(ours, name, token_ids):

@@ -21,7 +21,8 @@ from course_lib.models.pretrained.bert import from_huggingface, read_tokenizer
 from tests.course_lib.parity import randomise
 from tests.course_lib.saved_folder import change_config, change_tensors
 
-TOKEN_IDS = torch.tensor([[1, 8, 3, 9, 2, 20, 3, 2]])
+TOKEN_IDS = torch.tensor([[1, 8, 4, 9, 2, 20, 3, 2]])
+SEGMENT_IDS = torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1]])
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +41,6 @@ def theirs():
         pad_token_id=4,
     )
     return randomise(transformers.BertForPreTraining(config).eval(), std=1.0)
-
-
-@pytest.fixture
-def folder(theirs, tmp_path):
-    theirs.save_pretrained(tmp_path)
-    return tmp_path
 
 
 def assert_same_model(theirs, ours):
@@ -269,8 +264,10 @@ def test_head_is_read_with_its_logits(theirs, name, kind, logits, tmp_path):
     if kind is BertForMaskedLM:
         weight = model.masked_language_model.output_projection.weight
         assert weight is model.bert.embeddings.tokens.weight
-    expected = peer(input_ids=TOKEN_IDS)[logits]
-    torch.testing.assert_close(model(TOKEN_IDS, mask=EVERYTHING), expected, rtol=1e-4, atol=1e-4)
+    expected = peer(input_ids=TOKEN_IDS, token_type_ids=SEGMENT_IDS)[logits]
+    actual = model(TOKEN_IDS, SEGMENT_IDS, EVERYTHING)
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(model(TOKEN_IDS, SEGMENT_IDS), actual)  # token 4 is padding
 
 
 @pytest.mark.parametrize(

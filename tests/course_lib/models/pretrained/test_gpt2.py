@@ -39,12 +39,6 @@ def theirs():
     return randomise(transformers.GPT2LMHeadModel(config).eval().double(), std=0.3)
 
 
-@pytest.fixture
-def folder(theirs, tmp_path):
-    theirs.save_pretrained(tmp_path)
-    return tmp_path
-
-
 def test_logits_and_gradients_are_those_of_transformers(theirs, folder):
     ours = from_huggingface(folder)
     assert ours.config == DecoderLMConfig(**OURS)

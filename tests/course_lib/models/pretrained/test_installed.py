@@ -25,7 +25,7 @@ TEXTS = (
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package whose code fails, with a zip file."""
+    """The folder of an installed package whose import fails; it holds a model's zip file."""
     folder = tmp_path / "all_minilm_l6_v2"
     folder.mkdir()
     (folder / "__init__.py").write_text("raise RuntimeError('imported')")

@@ -44,12 +44,6 @@ def theirs():
     return model
 
 
-@pytest.fixture
-def folder(theirs, tmp_path):
-    theirs.save_pretrained(tmp_path)
-    return tmp_path
-
-
 def run_theirs(model):
     mask = (SRC != PAD).long()
     with torch.no_grad():
