@@ -53,6 +53,14 @@ class LanguageTable:
         yield from itertools.product(others, repeat=longest)
 
 
+def cycle() -> LanguageTable:
+    """Return a language in which the end follows 2, 2 follows 3, and 3 follows the end."""
+    language = LanguageTable(4)
+    for token, following in ((2, EOS), (3, 2), (EOS, 3)):
+        language.logits[:, token, following] = 60.0
+    return language
+
+
 NO_DISTRIBUTIONS = {"NaN": [0.0, math.nan, 0.0], "all -inf": [-math.inf] * 3, "inf": [math.inf] * 3}
 
 

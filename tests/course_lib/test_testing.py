@@ -391,6 +391,7 @@ def test_fixed_weights_depend_on_name_and_shape_alone():
     for one, other in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
     assert not torch.equal(first.norm1.weight, first.norm2.weight)
+    assert first.norm1.weight.mean() > 0.5 > first.norm1.bias.mean()
     assert first.norm1.bias.any()
 
 

@@ -7,7 +7,14 @@ import torch
 
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.step_models import UncachedModel
-from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
+from tests.course_lib.language_tables import (
+    EOS,
+    NO_DISTRIBUTIONS,
+    START,
+    LanguageTable,
+    breaking,
+    cycle,
+)
 
 
 def by_hand(language: LanguageTable, prompt: list[int], limit: int) -> tuple[int, ...]:
@@ -34,14 +41,14 @@ def test_equals_a_plain_loop(seed):
         assert hypothesis.score == hypothesis.log_probability
 
 
-@pytest.mark.parametrize(("eos_id", "tokens"), [(EOS, (EOS,)), (None, (EOS,) * 7)])
-def test_stops_reading_when_all_have_ended(eos_id, tokens):
-    language = LanguageTable(4)
-    language.logits[:, :, EOS] = 20.0
-    model, prompts = language.begin(), torch.tensor([[2], [3]])
-    found = greedy(model, prompts, eos_id=eos_id, max_new_tokens=7)
-    assert [(h.tokens, h.finished) for h in found] == [(tokens, eos_id == EOS)] * 2
-    assert model.tokens.size(1) == len(tokens)
+def test_stops_reading_when_each_sequence_has_ended():
+    language = cycle()
+    model = language.begin()
+    found = greedy(model, torch.tensor([[2], [3]]), eos_id=EOS, max_new_tokens=7)
+    assert [(h.tokens, h.finished) for h in found] == [((EOS,), True), ((2, EOS), True)]
+    assert model.tokens.size(1) == 2
+    (found,) = greedy(language.begin(), torch.tensor([[2]]), eos_id=None, max_new_tokens=4)
+    assert (found.tokens, found.finished) == ((EOS, 3, 2, EOS), False)
 
 
 def test_adds_up_in_float64_what_a_float32_model_says():

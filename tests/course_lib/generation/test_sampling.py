@@ -14,7 +14,14 @@ from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsW
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.sampling import keep_top_k, keep_top_p, sample
 from course_lib.generation.step_models import UncachedModel
-from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
+from tests.course_lib.language_tables import (
+    EOS,
+    NO_DISTRIBUTIONS,
+    START,
+    LanguageTable,
+    breaking,
+    cycle,
+)
 
 LOGITS = torch.tensor([0.3, -1.0, 1.2, 0.0, 2.0, -0.4], dtype=torch.float64)
 DRAWS = 20_000
@@ -121,13 +128,11 @@ def test_same_seed_same_sample_and_the_global_seed_stays():
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_stops_reading_when_all_have_ended():
-    language = LanguageTable(4)
-    language.logits[:, :, EOS] = 60.0
-    model, prompt = language.begin(), torch.tensor([[2], [3]])
+def test_stops_reading_when_each_sequence_has_ended():
+    model, prompt = cycle().begin(), torch.tensor([[2], [3]])
     found = sample(model, prompt, eos_id=EOS, max_new_tokens=50, generator=seeded())
-    assert [h.tokens for h in found] == [(EOS,), (EOS,)]
-    assert torch.equal(model.tokens, prompt)
+    assert [h.tokens for h in found] == [(EOS,), (2, EOS)]
+    assert model.tokens.size(1) == 2
 
 
 @pytest.mark.parametrize("search", [greedy, partial(sample, generator=seeded())])

@@ -189,11 +189,11 @@ def test_rotary_keeps_nothing_that_a_later_call_or_a_copy_would_stumble_over():
     rotary, x = RotaryPositions(WIDTH), draw(1, 1, LENGTH, WIDTH)
     expected = rotary(x)
     with torch.inference_mode():
-        rotary(x.clone())
+        rotary(x.clone(), offset=1)
     torch.func.hessian(lambda y: rotary(y).square().sum())(x)
     torch.testing.assert_close(torch.vmap(rotary)(x), expected)
     leaf = x.clone().requires_grad_()
-    rotary(leaf).square().sum().backward()
+    rotary(leaf, offset=1).square().sum().backward()
     assert leaf.grad.isfinite().all()
     assert not rotary.state_dict()
     for other in (copy.deepcopy(rotary), pickle.loads(pickle.dumps(rotary))):

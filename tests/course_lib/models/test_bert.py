@@ -177,7 +177,9 @@ def test_the_pad_id_of_the_configuration_is_padding():
     assert not torch.allclose(model(long).pooled, model(short).pooled, rtol=1e-6)
 
 
-def test_masked_places_alone_can_be_guessed(ours):
+def test_the_head_shares_the_embeddings_weight_and_reads_masked_positions_alone(ours):
+    embedding = BertEmbeddings(CONFIG).tokens
+    assert MaskedLanguageModelHead(embedding).output_projection.weight is embedding.weight
     hidden = ours.bert(TOKEN_IDS, SEGMENT_IDS).hidden
     chosen = LABELS != -100
     alone = ours.masked_language_model(hidden[chosen])
@@ -197,6 +199,9 @@ def test_a_batch_without_a_masked_token_teaches_pairs_alone(ours):
 def test_dropout_acts_in_training_alone():
     config = dataclasses.replace(CONFIG, dropout=0.1)
     classifier = BertForSequenceClassification(config, 3)
+    dropouts = [m.p for m in classifier.modules() if isinstance(m, torch.nn.Dropout)]
+    assert dropouts == [0.1] * (2 + 3 * CONFIG.num_layers)
+    assert (BertModel(config).embeddings(TOKEN_IDS) == 0).any()  # dropout follows the norm
     for model in (BertModel(config).embeddings, classifier):
         assert not torch.equal(model(TOKEN_IDS), model(TOKEN_IDS))
         model.eval()

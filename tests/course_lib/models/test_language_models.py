@@ -65,6 +65,13 @@ def test_bigrams_are_those_of_the_textbook(word, history, expected):
     assert probability(counted(2), word, history) == pytest.approx(expected)
 
 
+def test_a_further_corpus_is_counted_beside_the_first():
+    model = counted(2)
+    assert probability(model, "am", "I") == pytest.approx(2 / 3)
+    model.count([WORDS.encode(["I", "am"])])
+    assert probability(model, "am", "I") == pytest.approx(3 / 4)
+
+
 def test_unigrams_are_shares_of_all_tokens():
     assert probability(counted(1), "I", "am") == pytest.approx(3 / 17)
     assert probability(counted(1), EOS) == pytest.approx(3 / 17)

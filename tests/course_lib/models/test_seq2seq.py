@@ -169,8 +169,9 @@ def test_attention_decoder_does_not_see_nan_behind_the_mask():
 
 
 def test_alignment_model_is_as_wide_as_the_state_by_default():
-    decoder = AttentionDecoder(TGT_VOCAB, D_EMBEDDING, D_HIDDEN, d_memory=9)
-    assert decoder.attention.query_projection.weight.shape == (D_HIDDEN, D_HIDDEN)
+    for choice, width in (({}, D_HIDDEN), ({"d_attention": 5}, 5)):
+        decoder = AttentionDecoder(TGT_VOCAB, D_EMBEDDING, D_HIDDEN, d_memory=9, **choice)
+        assert decoder.attention.query_projection.weight.shape == (width, D_HIDDEN)
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,14 @@ def test_choices_reach_every_layer(stack, sublayers):
     assert [dropout.p for dropout in dropouts] == [0.125] * 2 * (sublayers + 1)
 
 
+def test_choices_of_the_configuration_reach_both_stacks():
+    modules = list(build(norm_position="pre", activation="gelu").modules())
+    residuals = [module.norm_position for module in modules if isinstance(module, Residual)]
+    assert residuals == ["pre"] * (2 + 3) * LAYERS
+    activations = [module.activation for module in modules if isinstance(module, FeedForward)]
+    assert activations == [nn.functional.gelu] * 2 * LAYERS
+
+
 # --- padding -------------------------------------------------------------------------------------
 
 

@@ -100,11 +100,18 @@ def test_other_kinds_of_models_are_rejected(folder, name, value):
         from_huggingface(folder)
 
 
-@pytest.mark.parametrize("name", ["vocab_size", "max_position_embeddings", "pad_token_id"])
-def test_a_number_missing_in_the_configuration_is_named(folder, name):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("vocab_size", "config.json must say vocab_size, it does not"),
+        ("pad_token_id", "config.json must say pad_token_id, it does not"),
+        ("scale_embedding", "scale_embedding in .*config.json must be True, got False"),
+    ],
+)
+def test_a_setting_missing_in_the_configuration_is_named(folder, name, message):
     path = folder / "config.json"
     config = json.loads(path.read_text())
     del config[name]
     path.write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=f"config.json must say {name}, it does not"):
+    with pytest.raises(ValueError, match=message):
         from_huggingface(folder)
