@@ -318,7 +318,6 @@ class GroupedQueryAttention(CachedAttention):
         key_projection: ``nn.Linear(d_model, num_kv_heads * head_dim)``.
         value_projection: Likewise, for the values.
         output_projection: ``nn.Linear(num_heads * head_dim, d_model)``.
-        num_kv_heads: As given.
         head_dim: Width of a head.
 
     Raises:

@@ -42,8 +42,6 @@ class FeedForward(nn.Module):
     Attributes:
         up_projection: ``nn.Linear(d_model, d_ff)``.
         down_projection: ``nn.Linear(d_ff, d_model)``.
-        activation: The function f.
-        dropout: ``nn.Dropout``, on the inner activations.
 
     Raises:
         ValueError: A size is not positive, ``activation`` is unknown, or ``dropout`` is not

@@ -81,9 +81,7 @@ class CausalMask:
         key_len: Number of keys (tokens), at least ``query_len``; ``query_len`` if None.
         device: The device of the tensor, if the mask has to be written out.
 
-    Attributes:
-        shape: ``(1, 1, query_len, key_len)``.
-        dtype: ``torch.bool``.
+    Its ``shape`` is ``(1, 1, query_len, key_len)``, its ``dtype`` ``torch.bool``.
 
     Source: ``torch.nn.attention.bias``; chapter "Masking".
 

@@ -64,7 +64,6 @@ class LayerNorm(nn.Module):
     Attributes:
         weight: ``(d_model,)``, starts at 1.
         bias: ``(d_model,)``, starts at 0.
-        eps: As given.
 
     Raises:
         ValueError: ``d_model`` or ``eps`` is not positive.

@@ -57,9 +57,6 @@ class SinusoidalPositions(nn.Module):
     Args:
         d_model: Width of the vectors; even.
 
-    Attributes:
-        d_model: As given.
-
     Raises:
         ValueError: ``d_model`` is not positive and even.
 

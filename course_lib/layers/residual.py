@@ -29,11 +29,6 @@ class Residual(nn.Module):
         norm_position: ``pre`` or ``post``.
         dropout: Probability of dropout, on the sublayer's output.
 
-    Attributes:
-        norm: As given.
-        norm_position: As given.
-        dropout: ``nn.Dropout``, on the sublayer's output.
-
     Raises:
         ValueError: ``norm_position`` is unknown, or ``dropout`` is not from 0 to 1.
 

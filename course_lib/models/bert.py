@@ -208,7 +208,6 @@ class BertModel(nn.Module):
         config: Sizes and choices.
 
     Attributes:
-        config: As given.
         embeddings: ``BertEmbeddings``.
         encoder: ``Encoder``, post-norm.
         pooler: ``Pooler``.

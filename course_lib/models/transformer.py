@@ -95,7 +95,6 @@ class Transformer(nn.Module):
         config: Sizes and choices.
 
     Attributes:
-        config: As given.
         src_embedding: ``TokenEmbedding`` of the source, scaled.
         tgt_embedding: ``TokenEmbedding`` of the target, scaled.
         src_positions: ``SinusoidalPositions`` or ``LearnedPositions``.

@@ -71,7 +71,6 @@ class GGUFFile:
         path: The file.
 
     Attributes:
-        path: As given.
         settings: The file's metadata, by name: sizes, tokens, chat template.
 
     Raises:
