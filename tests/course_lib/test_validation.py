@@ -1,35 +1,26 @@
 """Is what makes no sense refused by its name, and everything else let through?"""
 
 import dataclasses
+import importlib
+import inspect
 import math
+import pkgutil
 from typing import Any, Literal
 
 import pytest
 import torch
 
+import course_lib.layers
+import course_lib.models
 from course_lib.analysis.attention_reader import AttentionReaderConfig
 from course_lib.analysis.depth_experiment import DeepReaderConfig
-from course_lib.layers.additive_attention import AdditiveAttention
-from course_lib.layers.attention import CachedAttention, GroupedQueryAttention, MultiHeadAttention
-from course_lib.layers.embedding import TokenEmbedding
-from course_lib.layers.feed_forward import FeedForward
-from course_lib.layers.kv_cache import GrowingCache, KVCache
-from course_lib.layers.normalization import LayerNorm, RMSNorm
-from course_lib.layers.positional import LearnedPositions, RotaryPositions, SinusoidalPositions
 from course_lib.layers.recurrent import FusedRecurrent, Recurrent
-from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
-from course_lib.layers.transformer_layers import Decoder, DecoderLayer, Encoder, EncoderLayer
-from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.bert import BertConfig
-from course_lib.models.bert_heads import BertForSequenceClassification
-from course_lib.models.captioning import ConvEncoder
-from course_lib.models.gpt import DecoderLM, DecoderLMConfig, SequenceClassifier
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.llama import LlamaConfig
-from course_lib.models.neural_lm import NeuralLanguageModel
 from course_lib.models.rnn_lm import RecurrentLanguageModel
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder
 from course_lib.models.transformer import TransformerConfig
-from course_lib.models.word2vec import CBOW, SkipGram
 from course_lib.recipes.language_modelling import PRESETS as LANGUAGE_MODELS
 from course_lib.recipes.pretraining_data import PretrainingRecipe
 from course_lib.recipes.translation_model import TranslationRecipe
@@ -143,69 +134,51 @@ def test_two_values_go_together():
 
 # --- constructors --------------------------------------------------------------------------------
 
-SMALL_BERT = BertConfig(
-    vocab_size=7, max_length=4, num_layers=1, d_model=4, num_heads=2, d_ff=4, dropout=0.0
-)
-SMALL_DECODER = DecoderLMConfig(vocab_size=7, num_layers=1, d_model=4, num_heads=2, d_ff=4)
-CONSTRUCTORS = [
-    (MultiHeadAttention, {"d_model": 8, "num_heads": 2}),
-    (CachedAttention, {"d_model": 8, "num_heads": 2}),
-    (GroupedQueryAttention, {"d_model": 8, "num_heads": 2, "num_kv_heads": 1}),
-    (AdditiveAttention, {"d_query": 2, "d_memory": 3, "d_attention": 4}),
-    (TokenEmbedding, {"vocab_size": 5, "d_model": 4}),
-    (FeedForward, {"d_model": 4, "d_ff": 8}),
-    (GrowingCache, {"capacity": 4}),
-    (KVCache, {"num_layers": 1, "capacity": 4}),
-    (LayerNorm, {"d_model": 4}),
-    (RMSNorm, {"d_model": 4}),
-    (LearnedPositions, {"max_length": 4, "d_model": 4}),
-    (SinusoidalPositions, {"d_model": 4}),
-    (RotaryPositions, {"head_dim": 4}),
-    *((cell, {"d_input": 2, "d_hidden": 3}) for cell in (RNNCell, GRUCell, LSTMCell)),
-    *(
-        (network, {"d_input": 2, "d_hidden": 3, "num_layers": 1})
-        for network in (Recurrent, FusedRecurrent)
-    ),
-    *((layer, {"d_model": 4, "num_heads": 2, "d_ff": 4}) for layer in (EncoderLayer, DecoderLayer)),
-    *(
-        (stack, {"num_layers": 1, "d_model": 4, "num_heads": 2, "d_ff": 4})
-        for stack in (Encoder, Decoder)
-    ),
-    (AttentionDecoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4}),
-    (RecurrentEncoder, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "num_layers": 1}),
-    (
-        RecurrentDecoder,
-        {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "d_memory": 4, "num_layers": 1},
-    ),
-    (RecurrentLanguageModel, {"vocab_size": 5, "d_embedding": 2, "d_hidden": 3, "num_layers": 1}),
-    (
-        lambda **sizes: NeuralLanguageModel(**sizes, bos_id=0),
-        {"vocab_size": 5, "context_size": 2, "d_embedding": 2, "d_hidden": 3},
-    ),
-    (
-        lambda **sizes: SequenceClassifier(DecoderLM(SMALL_DECODER), **sizes, pad_id=0),
-        {"num_labels": 2},
-    ),
-    (lambda **sizes: BertForSequenceClassification(SMALL_BERT, **sizes), {"num_labels": 2}),
-    (ConvEncoder, {"d_memory": 4, "channels": 2}),
-    (SkipGram, {"vocab_size": 5, "d_embedding": 2}),
-    (lambda **sizes: CBOW(**sizes, pad_id=0), {"vocab_size": 5, "d_embedding": 2}),
-]
+SMALL = {"vocab_size": 7, "num_layers": 1, "d_model": 4, "num_heads": 2, "d_ff": 4}
+SIZES = SMALL | {
+    "capacity": 4, "channels": 2, "context_size": 2, "d_attention": 4, "d_embedding": 2,
+    "d_hidden": 3, "d_input": 2, "d_memory": 3, "d_query": 2, "head_dim": 2, "max_length": 4,
+    "num_kv_heads": 1, "num_labels": 2,
+}  # fmt: skip
+OTHERS = {
+    "bos_id": 0,
+    "pad_id": 0,
+    "config": BertConfig(**SMALL),
+    "decoder": DecoderLM(DecoderLMConfig(**SMALL)),
+}
+UNCHECKED = {"Pooler", "NextSentenceHead", "SelfAttentionLayer", "NormalizedHeads", "NGramModel",
+             "KneserNeyModel"}  # fmt: skip
+
+
+def constructors_with_sizes():
+    """Yield each class of layers and models, its arguments, and one that is a size."""
+    for package in (course_lib.layers, course_lib.models):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(found.name)
+            for name, cls in inspect.getmembers(module, inspect.isclass):
+                is_own = cls.__module__ == module.__name__ and name not in UNCHECKED
+                if not is_own or dataclasses.is_dataclass(cls) or issubclass(cls, tuple):
+                    continue
+                parameters = inspect.signature(cls).parameters
+                arguments = {n: v for n, v in (SIZES | OTHERS).items() if n in parameters}
+                for size in arguments.keys() & SIZES.keys():
+                    yield pytest.param(cls, arguments, size, id=f"{name}-{size}")
 
 
 @pytest.mark.parametrize(
-    ("build", "sizes", "name"),
-    [(build, sizes, name) for build, sizes in CONSTRUCTORS for name in sizes],
+    ("build", "arguments", "name"), sorted(constructors_with_sizes(), key=lambda p: p.id)
 )
-def test_constructors_reject_a_size_that_is_no_positive_int(build, sizes, name):
-    build(**sizes)
-    for wrong in ((sizes[name],), float(sizes[name]), str(sizes[name]), None):
+def test_constructors_reject_a_size_that_is_no_positive_int(build, arguments, name):
+    build(**arguments)
+    size = arguments[name]
+    optional = () if inspect.signature(build).parameters[name].default is None else (None,)
+    for wrong in ((size,), float(size), str(size), *optional):
         with pytest.raises(TypeError, match=rf"^(d_\w+|{name}) must be of type int, got "):
-            build(**sizes | {name: wrong})
+            build(**arguments | {name: wrong})
     with pytest.raises(
         ValueError, match=rf"^(d_\w+|{name}) must be (at least 1|positive).*, got 0"
     ):
-        build(**sizes | {name: 0})
+        build(**arguments | {name: 0})
 
 
 @pytest.mark.parametrize(
