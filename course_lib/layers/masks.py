@@ -70,7 +70,7 @@ def causal_mask(
 
 
 class CausalMask:
-    """``causal_mask`` without its tensor: the attention kernel is told ``is_causal=True`` instead.
+    """``causal_mask`` without its tensor: the attention kernel gets ``is_causal=True`` instead.
 
     The kernel then skips the hidden half. Pass it to any layer as a mask. ``causal & other`` and
     ``~causal`` are boolean tensors. Every other function of PyTorch gets the tensor, and so does

@@ -38,7 +38,7 @@ class RNNCell(nn.Module):
 
 
 class GRUCell(nn.Module):
-    """The gated recurrent unit: a gate for what to forget, a gate for how much to change.
+    """The gated recurrent unit: a reset gate forgets, an update gate limits the change of state.
 
     ::
 

@@ -81,7 +81,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, attention to the encoder's output, and a feed-forward layer.
 
-    They are ``self_attention`` and ``cross_attention``, both ``CachedAttention``, and
+    The sublayers are ``self_attention`` and ``cross_attention``, both ``CachedAttention``, and
     ``feed_forward``; around them stand ``self_attention_residual``, ``cross_attention_residual``
     and ``feed_forward_residual``. The arguments are those of ``EncoderLayer``.
 

@@ -116,7 +116,7 @@ def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
 
 
 def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tensor, Tensor]:
-    """Find the words whose vectors point most nearly the same way.
+    """Find the words whose vectors have the smallest angles to a word's vector.
 
     Args:
         vectors: ``(vocab_size, d_embedding)``, such as ``model.embedding.weight``.

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -258,6 +259,7 @@ class Agreeable:
         (((), [0.5]), [[], (0.5,)]),
         ({("the", "cat"): 2}, {("the", "cat"): 2}),
         ({"a"}, {"a"}),
+        (Counter("aa"), {"a": 2}),
         (np.float64(0.5), 0.5),
         (0.5, np.float64(0.5)),
         ([0.5], (np.float64(0.5),)),

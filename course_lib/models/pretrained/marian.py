@@ -2,7 +2,7 @@
 
 The OPUS-MT project trained them for more than a thousand pairs of languages,
 and in the shape of the first Transformer. BART and mBART are not: they normalise their embeddings
-before the first layer, for which ``Transformer`` has no place.
+before the first layer, which ``Transformer`` does not.
 """
 
 import re

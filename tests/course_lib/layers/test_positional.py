@@ -185,8 +185,8 @@ def test_rotary_gives_what_a_new_layer_gives_whatever_it_was_asked_before():
         assert actual.is_meta or torch.equal(actual, expected)
 
 
-def test_rotary_keeps_nothing_that_a_later_call_or_a_copy_would_stumble_over():
-    rotary, x = RotaryPositions(WIDTH), draw(1, 1, LENGTH, WIDTH)
+def test_cached_sines_do_not_disturb_later_calls_and_copies():
+    rotary, x = RotaryPositions(WIDTH, layout="halves"), draw(1, 1, LENGTH, WIDTH)
     expected = rotary(x)
     with torch.inference_mode():
         rotary(x.clone(), offset=1)

@@ -269,6 +269,11 @@ def test_state_of_another_shape_or_kind_is_rejected(kind, cell):
         network(x, cut)
 
 
+def test_lstm_cell_rejects_a_memory_of_another_shape():
+    with pytest.raises(ValueError, match="hidden state and memory must be of one shape"):
+        LSTMCell(2, 3)(torch.zeros(1, 2), (torch.zeros(1, 3), torch.zeros(2, 3)))
+
+
 def test_fused_network_rejects_other_cells():
     with pytest.raises(ValueError, match="RNNCell, GRUCell or LSTMCell"):
         FusedRecurrent(D_INPUT, D_HIDDEN, cell=nn.GRUCell)
