@@ -1,4 +1,4 @@
-"""Fixtures and hooks of all tests: the data folder, Chromium, skips with reasons, seeds."""
+"""Fixtures and hooks of all tests: the data folder, Chromium, skipped tests, seeds."""
 
 import os
 
@@ -88,7 +88,7 @@ def chromium() -> Iterator[object]:
 
 @functools.cache
 def missing_for(marker: str) -> str:
-    """Return the reason why tests with this marker can't run on this machine; empty if they can."""
+    """Return why tests with a marker, such as ``gpu``, can't run here; empty if they can."""
     if marker == "browser":
         try:
             chromium_path()
@@ -109,7 +109,7 @@ def missing_for(marker: str) -> str:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test with the reason if this machine lacks a requirement of its marker."""
+    """Skip a test if this machine lacks what one of its markers requires."""
     for marker in ("browser", "sandbox", "gpu"):
         if item.get_closest_marker(marker) and (missing := missing_for(marker)):
             if marker == "sandbox" and os.environ.get("CI"):  # a skip would hide a broken sandbox
@@ -118,18 +118,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _seed_torch(name: str) -> None:
-    """Seed PyTorch by a name, so that draws do not depend on earlier tests."""
+    """Seed PyTorch by the name of a test or fixture: draws don't depend on earlier tests."""
     if torch := sys.modules.get("torch"):
         torch.manual_seed(zlib.crc32(name.encode()))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef) -> None:
-    """Seed each fixture."""
+    """Seed PyTorch before each fixture is set up."""
     _seed_torch(fixturedef.argname)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Seed each test."""
+    """Seed PyTorch before each test is run."""
     _seed_torch(item.nodeid)

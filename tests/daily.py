@@ -7,11 +7,9 @@ import pytest
 
 
 def with_proofs(values: Iterable[Any], proofs: Collection[Any]) -> list[Any]:
-    """Mark some parameters as ``proof``, because others cover them in ``make test``.
+    """Return a test's parameters, with those in ``proofs`` marked ``proof``.
 
-    Args:
-        values: All parameters.
-        proofs: Parameters that only ``make proof`` runs; each must be in ``values``.
+    ``make test`` runs only the others. Each of ``proofs`` must be in ``values``.
     """
     values = list(values)
     assert all(proof in values for proof in proofs), set(proofs) - set(values)

@@ -11,14 +11,7 @@ class OutOfTimeError(BaseException):
 
 @contextlib.contextmanager
 def limited_to(seconds: int) -> Iterator[None]:
-    """Raise ``OutOfTimeError`` in a block of the main thread that takes longer.
-
-    Args:
-        seconds: Maximum processor time of the block.
-
-    Yields:
-        Nothing.
-    """
+    """Raise ``OutOfTimeError`` in a block of the main thread that uses more processor seconds."""
 
     def stop(signum: int, frame: object) -> None:
         raise OutOfTimeError(f"still running after {seconds} s")

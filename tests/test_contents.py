@@ -74,7 +74,7 @@ FILES = {
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A small course that the scripts may change."""
+    """The folder of a small course that the scripts may change."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -84,7 +84,7 @@ def root(tmp_path, monkeypatch):
 
 
 def rows(root: Path) -> list[tuple[str, ...]]:
-    """Return the rows of the course map in a folder."""
+    """Return the rows of the course map of the course in a folder."""
     spec = importlib.util.spec_from_file_location("changed_map", root / contents.MAP)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -92,6 +92,7 @@ def rows(root: Path) -> list[tuple[str, ...]]:
 
 
 def first_plan(root: Path) -> list[str]:
+    """Return the lines of the first plan of the course in a folder, a week each."""
     page = (root / contents.PLANS).read_text(encoding="utf-8")
     return page.partition("```{schedule}\n")[2].partition("\n```")[0].splitlines()
 

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.depends_on(
 
 
 def commands_of(workflow):
+    """Return the shell commands of a workflow's file."""
     jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
     return [step["run"] for job in jobs for step in job["steps"] if "run" in step]
 
@@ -87,6 +88,7 @@ def test_vs_code_container_runs_make_install():
 
 
 def notebook_of(*tests):
+    """Return a notebook that defines ``x = 1``, with these sources as test cells of 2 points."""
     cells = [nbformat.v4.new_code_cell(source) for source in tests]
     for cell in cells:
         cell.metadata["nbgrader"] = {"grade": True, "points": 2}
@@ -96,7 +98,7 @@ def notebook_of(*tests):
 
 @pytest.fixture
 def visible_tests(tmp_path, monkeypatch):
-    """A function that runs the program for students' visible tests, in a temporary folder."""
+    """The main function of the program ``visible_tests``, which runs in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(GITHUB / "student")
     module = importlib.import_module("visible_tests")
@@ -140,6 +142,7 @@ ALL = {f"{HOMEWORK}-{student}" for student in ("ada", "bo", "cy")}
 
 
 def git(folder, *arguments):
+    """Run git in a folder, and return its output."""
     done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -147,7 +150,7 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def classroom(tmp_path):
-    """Repositories of three students, and a class list that also names a missing one."""
+    """A folder with repositories of three students, and a class list that also names a fourth."""
     for student in ("ada", "bo"):
         push(tmp_path, student, {f"{HOMEWORK}.ipynb": f'"{student}"'})
     git(tmp_path, "init", "--quiet", "--bare", f"{HOMEWORK}-cy.git")  # nothing pushed yet
@@ -158,6 +161,7 @@ def classroom(tmp_path):
 
 
 def push(place, student, files):
+    """Commit files (texts by name) and push them to a student's repository, made if missing."""
     repository, work = place / f"{HOMEWORK}-{student}.git", place / f"work-{student}"
     if not repository.exists():
         git(place, "init", "--quiet", "--bare", repository.name)
@@ -174,6 +178,7 @@ def push(place, student, files):
 
 
 def clone_class(place, *edits):
+    """Run the script ``clone-class``, perhaps edited (old, new), in the classroom's folder."""
     script = (GITHUB / "staff" / "clone-class").read_text()
     for old, new in edits:
         assert old in script

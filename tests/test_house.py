@@ -37,11 +37,12 @@ def project_files() -> tuple[str, ...]:
 
 
 def is_vendored(name: str) -> bool:
+    """Return whether a file of the repository is a copy of somebody else's."""
     return "/katex/" in name or name.startswith("LICENSES/") or ".min." in name
 
 
 def imported_names(file: Path) -> set[str]:
-    """Return the full names of all imports in a file, relative ones resolved."""
+    """Return the full names that a Python file imports, relative imports resolved."""
     package = file.relative_to(ROOT).parent.parts
     names = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -133,6 +134,7 @@ FOLDERS = {"course_book": "book/_ext/course_book"}  # of packages that are not a
 
 @cache
 def modules_of(package: str) -> dict[str, Path]:
+    """Return the files of a package's modules, by the modules' full names."""
     folder = ROOT / FOLDERS.get(package, package)
     return {
         ".".join([package, *file.relative_to(folder).with_suffix("").parts]): file
@@ -141,7 +143,7 @@ def modules_of(package: str) -> dict[str, Path]:
 
 
 def room_of(module: str) -> str:
-    """Return the row of the table for a module or folder."""
+    """Return the key of ``MAY_IMPORT`` for a module or folder; empty if there is none."""
     package, *within = module.replace(".", "/").split("/")
     above = [*FOLDERS.get(package, package).split("/"), *within]
     folders = ("/".join(above[:end]) for end in range(len(above), 0, -1))
@@ -149,6 +151,7 @@ def room_of(module: str) -> str:
 
 
 def allowed(room: str) -> list[str]:
+    """Return the full names of the packages that a key of ``MAY_IMPORT`` permits."""
     if not room.startswith("course_lib"):
         return MAY_IMPORT[room].split()
     return [f"course_lib.{name}" for name in (*MAY_IMPORT[room].split(), *EVERY_ROOM_S)]
@@ -184,6 +187,7 @@ def test_imports_between_modules_have_no_cycle(package: str) -> None:
 
 
 def room_docstrings(package: str) -> dict[str, tuple[ast.Module, str]]:
+    """Return the syntax tree and docstring of each ``__init__.py`` in a package, by its folder."""
     trees = {
         str(file.parent.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8"))
         for module, file in modules_of(package).items()
@@ -306,6 +310,7 @@ def modules_named_in(chapter: str) -> frozenset[str]:
 
 
 def written_chapters() -> list[str]:
+    """Return the names of the pages in the table of contents that may be chapters."""
     listed = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     chapters = re.findall(r"- file: book/(\S+)", listed)
     return [name for name in chapters if not name.startswith(("api", "for-", "status"))]
@@ -392,6 +397,7 @@ def test_pages_name_only_modules_and_names_that_exist() -> None:
 
 
 def _exists(full: str) -> bool:
+    """Return whether a dotted name is a module, or a word in the module before its last dot."""
     path, _, name = full.replace(".", "/").rpartition("/")
     if (ROOT / path / name).is_dir() or (ROOT / path / f"{name}.py").is_file():
         return True
@@ -404,7 +410,7 @@ def _exists(full: str) -> bool:
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel and the sdist from a copy of the project."""
+    """The folder of a wheel and an sdist, built from a copy of the project."""
     copy = tmp_path_factory.mktemp("copy")
     for name in project_files():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -420,7 +426,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shipped_names(shipped: Path) -> dict[str, list[str]]:
-    """The file names in the wheel and in the sdist."""
+    """The names of the files in the distributions, by kind: ``wheel`` and ``sdist``."""
     (wheel,) = shipped.glob("*.whl")
     (sdist,) = shipped.glob("*.tar.gz")
     return {

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def make(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run make in the project; ``path`` replaces $PATH."""
+    """Run make with these arguments in the project; ``path`` replaces $PATH, if given."""
     # Variables of an outer make would change this one's output.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     program = shutil.which("make")
@@ -61,7 +61,7 @@ def test_all_tests_run_with_all_and_in_ci(options: list[str], leaves_out: bool) 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder with a front page, like a built book's."""
+    """A folder with a title page, which stands for the built book."""
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "index.html").write_text("<title>a page</title>")
@@ -70,12 +70,14 @@ def site(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def taken_port() -> int:
+    """A port on which another server listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.fixture
 def free_port() -> int:
+    """A port that no server uses."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
@@ -148,7 +150,7 @@ def test_serve_shows_the_page_on_this_machine(free_port: int, site: Path) -> Non
 
 
 def fetch(port: int, server: subprocess.Popen[bytes]) -> str:
-    """Fetch the front page, with retries while the server starts."""
+    """Return the title page at a port, with retries while the ``server`` starts."""
     gives_up = time.monotonic() + 600
     while True:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
@@ -169,7 +171,7 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def environment_in(folder: Path) -> list[str]:
-    """Return make's arguments to create an environment in a folder and install nothing."""
+    """Return make's arguments that create a Python environment in a folder, without packages."""
     return [f"VENV={folder / 'venv'}", str(folder / "venv" / "bin" / "python")]
 
 
@@ -222,7 +224,7 @@ def test_target_installs_its_groups(arguments: list[str], groups: str, tmp_path:
 
 @pytest.fixture
 def ordinary_user(tmp_path: Path) -> Path:
-    """A folder for $PATH of an ordinary user without sudo and bubblewrap."""
+    """A folder that serves as the $PATH of an ordinary user without sudo and bubblewrap."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "bash").symlink_to(shutil.which("bash"))
@@ -232,6 +234,7 @@ def ordinary_user(tmp_path: Path) -> Path:
 
 
 def make_as(user: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make with the folder ``user`` as $PATH."""
     no_lists = ["LIBRARY=", "CHAPTERS=", "GRADER="]  # find, which makes them, is missing
     return make(*arguments, *no_lists, f"SHELL={user / 'bash'}", path=str(user))
 

@@ -38,12 +38,14 @@ QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
 
 @pytest.fixture
 def bank(tmp_path):
+    """The two questions of a small chapter."""
     chapter = tmp_path / "small.md"
     chapter.write_text(SOURCE, encoding="utf-8")
     return list(entries(chapter))
 
 
 def reread(element):
+    """Return an XML element after it was written and parsed again."""
     return ElementTree.fromstring(ElementTree.tostring(element))
 
 

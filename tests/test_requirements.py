@@ -30,16 +30,21 @@ NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book", "deploy"
 
 @cache
 def project() -> dict:
+    """Return the content of pyproject.toml."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def own_entries(group: str) -> dict[str, str]:
+    """Return the lines of each requirement in a group's file, without included files."""
     return entries((ROOT / "requirements" / f"{group}.txt").read_text(encoding="utf-8"))
 
 
 @cache
 def pins(group: str) -> dict[str, tuple[str, str]]:
-    """Return version and marker of each package in a group's file, by normalised name."""
+    """Return version and marker of each package that a group's file pins, by normalised name.
+
+    Included files count too.
+    """
     found = {}
     for other in INCLUDES[group]:
         found |= pins(other)
@@ -149,6 +154,7 @@ def test_groups_agree_on_versions() -> None:
 
 
 def _without_marker(pin: str) -> str:
+    """Return ``name==version`` of a pin."""
     return pin.partition(" ; ")[0]
 
 

@@ -32,7 +32,7 @@ def _no_other_plugins(monkeypatch):
 
 @pytest.fixture
 def run(pytester):
-    """Run the tests above; return pytest's counts."""
+    """A function that runs ``TESTS`` with options of pytest, and returns the counts of outcomes."""
     pytester.makeini("[pytest]\nmarkers = proof")
     pytester.makepyfile(test_words=TESTS)
     (pytester.path / "read").mkdir()

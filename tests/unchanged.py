@@ -45,13 +45,14 @@ def surroundings() -> str:
 
 
 def found_now(root: Path, pattern: str) -> frozenset[Path]:
-    """Return the files that match a pattern, those in matching folders included."""
+    """Return the files below ``root`` that match a pattern, and all files in matching folders."""
     found = set(root.glob(pattern))
     beneath = {path for folder in found for path in folder.rglob("*")}
     return frozenset(p for p in found | beneath if p.suffix != ".pyc" and p.is_file())
 
 
 def digest_now(path: Path) -> str:
+    """Return the digest of a file's content, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -59,7 +60,14 @@ Find = Callable[[Path, str], frozenset[Path]]
 
 
 class Group:
-    """Tests with the same dependencies, as they were when the process started."""
+    """Tests with the same dependencies, and their stamp.
+
+    Args:
+        root: The project's folder.
+        find: Function like ``found_now``.
+        digest: Function like ``digest_now``.
+        patterns: The patterns of the dependencies.
+    """
 
     def __init__(
         self, root: Path, find: Find, digest: Callable[[Path], str], patterns: frozenset[str]
@@ -79,16 +87,16 @@ class Group:
         self.has_failed = False
 
     def find(self, find: Find) -> list[Path]:
-        """Return its files; ``find`` returns those of one pattern."""
+        """Return the files of all dependencies; ``find`` is a function like ``found_now``."""
         return sorted(set().union(*(find(self.root, pattern) for pattern in self.patterns)))
 
     def was_left_alone(self, since: int) -> bool:
-        """Return whether no file was added, removed or changed since a time in nanoseconds."""
+        """Return whether no dependency was added, removed or changed since a time (nanoseconds)."""
         there = self.find(found_now)
         return there == self.files and all(path.stat().st_ctime_ns < since for path in there)
 
     def unnamed(self, opened: set[str]) -> set[Path]:
-        """Return the opened files that are in the project and not among the dependencies."""
+        """Return the opened files (their names) that are the project's, but no dependencies."""
         seen = opened.copy()  # a test's threads may open more files meanwhile
         paths = {path for name in seen if (path := Path(name).absolute()).is_file()}
         ours = {path for path in paths if path.is_relative_to(self.root) and path.suffix != ".pyc"}
@@ -97,7 +105,7 @@ class Group:
         return ours - set(self.files)
 
     def write(self) -> None:
-        """Add the passed tests to the stamp, or remove the stamp after a failure."""
+        """Append the passed tests to the stamp, or remove the stamp if a test has failed."""
         if self.has_failed:
             self.stamp.unlink(missing_ok=True)
             return
@@ -107,7 +115,7 @@ class Group:
 
 
 class Unchanged:
-    """The pytest plugin, one per process."""
+    """The pytest plugin, one object in each process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.started = time.time_ns()
@@ -139,6 +147,7 @@ class Unchanged:
             items[:] = [item for item in items if item not in unchanged]
 
     def has_passed(self, test: str) -> bool:
+        """Return whether a test, given its id, has passed with its present dependencies."""
         return test in self.groups and test in self.groups[test].passed_before
 
     @pytest.hookimpl(wrapper=True)
@@ -185,6 +194,7 @@ class Unchanged:
 
 @cache
 def is_there(root: Path, pattern: str) -> bool:
+    """Return whether a pattern matches any file or folder below ``root``."""
     return any(root.glob(pattern))
 
 

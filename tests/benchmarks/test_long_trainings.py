@@ -9,7 +9,7 @@ from benchmarks import long_trainings
 
 @pytest.fixture
 def short(monkeypatch):
-    """Make every training stop after two updates."""
+    """Shorten every training to two updates."""
     real = long_trainings.TrainingConfig
 
     def two_updates(**settings):

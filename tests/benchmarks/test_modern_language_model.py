@@ -10,6 +10,7 @@ from benchmarks import modern_language_model as benchmark
 
 @pytest.fixture
 def kept():
+    """The record in the repository."""
     return json.loads(benchmark.RECORD.read_text(encoding="utf-8"))
 
 

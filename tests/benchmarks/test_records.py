@@ -15,24 +15,31 @@ TEST_SET = "test_2016_flickr"
 
 @pytest.fixture(scope="module")
 def figures() -> str:
+    """The text of the benchmarks' README."""
     return (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
 
 
 def summary(run: str) -> dict:
+    """Return the record of a translation run, given the name of its folder."""
     return json.loads((RUNS / "translation" / run / "summary.json").read_text())
 
 
 def bleu(run: str, scores: str = TEST_SET, case: str = "cased") -> float:
+    """Return the BLEU of a translation run on the test set, or on another entry of its scores."""
     return summary(run)["scores"][scores][case]["bleu"]
 
 
 def validation_loss(run: str) -> dict[int, float]:
+    """Return the validation losses of a translation run, by update."""
     history = json.loads((RUNS / "translation" / run / "history.json").read_text())
     return dict(history["validation_loss"])
 
 
 def rows(text: str, heading: str) -> list[list[str]]:
-    """Return the cells of the table with this heading, without bold."""
+    """Return the cells of the rows of the table in a text whose heading begins like this.
+
+    Signs for bold text are removed.
+    """
     (found,) = re.findall(rf"^\| *{re.escape(heading)}.*\n\|[-:| ]+\n((?:\|.*\n)+)", text, re.M)
     return [
         [cell.strip().replace("**", "") for cell in line.strip("|\n ").split("|")]

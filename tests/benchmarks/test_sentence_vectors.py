@@ -20,11 +20,13 @@ SMALL_WORDS = {
 
 @pytest.fixture(scope="module")
 def sections():
+    """The sections of the book."""
     return benchmark.read_sections()
 
 
 @pytest.fixture
 def kept():
+    """The record in the repository."""
     return json.loads(benchmark.RECORD.read_text(encoding="utf-8"))
 
 

