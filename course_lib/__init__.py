@@ -8,4 +8,4 @@ Sizes are ints of at least 1, a wrong argument is a TypeError or ValueError that
 attribute that is not described holds the argument of its name.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
