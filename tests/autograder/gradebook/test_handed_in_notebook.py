@@ -22,7 +22,14 @@ from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.plugins import TrustedJudge
 from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
-from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
+from autograder.judging.results import (
+    OTHER_HOMEWORK,
+    CheckResult,
+    Flag,
+    FlagKind,
+    Status,
+    SubmissionResult,
+)
 from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.conftest import HOMEWORK
 from tests.autograder.gradebook.test_gradebook import result_of, scores
@@ -148,8 +155,9 @@ def test_odd_notebook_gets_the_marks_of_grade(course, homework, source, case):
         (b" " * (21 << 20), "the limit is 20 MiB"),
         (b"[" * 500_000, "is not valid JSON"),
         (Path("/etc/passwd"), "is a link, not a file"),
+        (next(ROOT.glob("assignments/hw01-*/*.ipynb")).read_bytes(), OTHER_HOMEWORK),
     ],
-    ids=["text", "empty", "cells", "large", "deep", "link"],
+    ids=["text", "empty", "cells", "large", "deep", "link", "another homework's"],
 )
 def test_unreadable_file_stops_only_its_student(course, source, caplog, data, reason):
     if isinstance(data, Path):
