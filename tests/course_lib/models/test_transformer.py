@@ -163,16 +163,6 @@ def test_forward_is_encode_then_decode():
     assert logits.shape == (BATCH, TGT_LEN, TGT_VOCAB)
 
 
-def test_embeddings_are_scaled_and_positions_added():
-    model = build(num_encoder_layers=1)
-    seen = []
-    model.encoder.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    model.encode(SRC)
-    vectors = model.src_positions.vectors(SRC_LEN, dtype=torch.float64)
-    expected = model.src_embedding.weight[SRC] * math.sqrt(D_MODEL) + vectors
-    torch.testing.assert_close(seen[0], expected)
-
-
 @pytest.mark.parametrize(
     ("tied", "src_vocab", "source_shared", "output_shared"),
     [
