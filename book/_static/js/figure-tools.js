@@ -128,7 +128,12 @@
     const asked = new URLSearchParams(location.search);
     figure.querySelector(".course-interactive__stage").after(tools);
     if (asked.get("embed") === figure.id) {
-      document.body.replaceChildren(make("div", { class: "bd-article course-embedded" }, figure));
+      document.body.style.visibility = "hidden";
+      // Once all other scripts have run, which need the whole page.
+      window.addEventListener("load", () => setTimeout(() => {
+        document.body.replaceChildren(make("div", { class: "bd-article course-embedded" }, figure));
+        document.body.style.visibility = "";
+      }));
     }
     if (asked.has("state") && location.hash === `#${figure.id}`) restore(el, shown, JSON.parse(asked.get("state")));
   };
