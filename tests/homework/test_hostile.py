@@ -31,42 +31,18 @@ pytestmark = [
 ]
 
 HOMEWORK = "hw03-self-attention"
-GROUPS = (
-    "fooling_the_check", "fooling_the_runner", "notebook_forgery", "reaching_out",
-    "reaching_the_ta", "delegation",
-)  # fmt: skip
-SELDOM = {
-    "fooling_the_check": (
-        *("tensor-subclass", "patched-torch", "patched-library", "nan", "nothing", "empty"),
-        *("scalar", "other-dtype", "meta", "changed-inputs", "from-frames"),
-    ),
+DAILY = {
+    "fooling_the_check": "equals-everything expanded numpy freed-memory by-heart when-graded",
     "fooling_the_runner": (
-        *("patched-shell", "transformers", "imitation", "wire-garbage", "wire-too-large"),
-        *("wire-half", "wire-in-advance", "wire-endless", "wire-not-json", "wire-calls-back"),
-        *("wire-closed", "endless"),
+        "display-hooks event-hooks patched-worker exceptions mean-exceptions late-thread"
     ),
-    "notebook_forgery": (
-        *("edited", "copied", "moved", "renamed", "as-solution", "as-task", "points", "schema"),
-        *("tags", "same-ids", "setup", "odd-cells", "not-utf8", "cut-off", "nested", "numbers"),
-        *("empty", "too-large", "many-cells", "another-homework"),
-    ),
-    "reaching_out": (
-        *("network", "environment", "writes", "traces", "own-namespaces", "daemons", "outlives"),
-        *("left-behind", "keyrings", "crowd", "fork-bomb", "memory", "disk", "open-files"),
-        *(
-            "threads",
-            "output",
-            "signals",
-            "growing-result",
-            "large-result",
-            "endless-result",
-            "deep-result",
-        ),
-    ),
-    "reaching_the_ta": tuple(f"says-{number}" for number in range(13) if number != 8),
-    "delegation": ("functional",),
+    "notebook_forgery": "deleted unmarked outputs failing-cells much-code",
+    "reaching_out": "searches judges-memory kills inodes",
+    "reaching_the_ta": "says-8",
+    "delegation": "subclass withheld part",
 }
-"""Attacks that tests of one part each try as well; here ``make proof`` tries them."""
+"""The attacks of each module that ``make test`` tries. Tests of one part each try the others as
+well; here ``make proof`` tries them."""
 HONEST = Submission(student="honest", what="as solved")
 
 
@@ -141,20 +117,14 @@ def processes() -> int:
     return len(psutil.Process(server._process.pid).children(recursive=True))
 
 
-@pytest.mark.parametrize("seldom", with_proofs([(), *GROUPS], GROUPS), ids=["daily", *GROUPS])
-def test_attacks_earn_what_their_honest_parts_earn(seldom):
-    every = {
-        group: importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
-        for group in ([seldom] if seldom else GROUPS)
-    }
-    names = {group: {attack.submission.student for attack in every[group]} for group in every}
-    assert all(set(SELDOM[group]) <= names[group] for group in every)
-    attacks = [
-        attack
-        for group in every
-        for attack in every[group]
-        if (attack.submission.student in SELDOM[group]) == bool(seldom)
-    ]
+@pytest.mark.parametrize("group", with_proofs(["", *DAILY], DAILY), ids=["daily", *DAILY])
+def test_attacks_earn_what_their_honest_parts_earn(group):
+    attacks = []
+    for name in [group] if group else DAILY:
+        every = importlib.import_module(f"tests.homework.hostile.{name}").ATTACKS
+        daily = [a for a in every if a.submission.student in DAILY[name].split()]
+        assert len(daily) == len(DAILY[name].split())
+        attacks += [attack for attack in every if attack not in daily] if group else daily
     judge().grade(handed_in(HONEST), "honest", seed=4_185_921_337)
     alone = processes()
     results = {attack.submission.student: grade(attack) for attack in attacks}
