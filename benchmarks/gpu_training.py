@@ -109,8 +109,8 @@ def training_row(
 
     Args:
         bench: The settings of the run.
-        ours: Our model.
-        theirs: The peer's.
+        ours: Our model with its loss.
+        theirs: The peer's model with its loss.
         tokens: Number of tokens of a step.
         length: Number of tokens of a text.
         peak: Operations per second of the card, see ``peak_operations``.

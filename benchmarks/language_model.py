@@ -96,7 +96,7 @@ def largest_difference(
 
 @torch.no_grad()
 def in_pieces(model: Llama, ids: Tensor) -> Tensor:
-    """Return our model's logits for ``(1, 64)`` token ids that it reads in pieces, with a cache."""
+    """Return our model's logits for ``(1, 64)`` token ids, read in several calls with a cache."""
     cache = KVCache(model.config.num_layers)
     return torch.cat([model(part, cache=cache) for part in ids.split([40, 1, 20, 3], dim=1)], dim=1)
 

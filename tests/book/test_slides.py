@@ -1,4 +1,4 @@
-"""Slides hold the text of a page or note it, fit their frames, and ask no other host."""
+"""Slides have the whole text of a page, or their notes do; they fit their frames and load alone."""
 
 import re
 

@@ -219,7 +219,7 @@ def answer_all_but(page: Page, unanswered: str) -> None:
 
 
 def press(page: Page, place: str, says: str) -> None:
-    """Press the button at ``place`` in formgrader, and close the message that has ``says``."""
+    """Press the button at a selector in formgrader, and close the message that has ``says``."""
     page.locator(f"{place} a").click()
     message = page.locator(".modal.in")
     expect(message).to_contain_text(says, timeout=PATIENCE)

@@ -200,7 +200,7 @@ OF_OTHER_TESTS = re.compile(r"begin there|fails? too|see the (test|check)|\b(tes
 
 @each_homework
 def test_no_hint_speaks_of_other_tests(homework):
-    """Which of them fail, the notebook itself says: ``course_lib.notebook_tests``."""
+    """The notebook names the tests that fail by itself: ``course_lib.notebook_tests``."""
     texts = [
         node.value
         for cell in load_homework(homework).cells

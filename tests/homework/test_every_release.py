@@ -1,4 +1,4 @@
-"""What students get of each homework: nothing of a solution in it, and it runs once solved."""
+"""Released homework contains nothing of a solution, and its notebook runs once it is solved."""
 
 import ast
 import json

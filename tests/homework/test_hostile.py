@@ -1,4 +1,4 @@
-"""Every attack earns what its honest parts earn, and nobody else notices it."""
+"""Every attack earns only the points of its honest exercises, and affects no other submission."""
 
 import importlib
 import json

@@ -1,6 +1,6 @@
 """Layers pass gradients on, and an answer that cuts them loses a point.
 
-Each solution is run, and its results are right: only the way back is cut.
+Each solution is run, so results are right: only the backward pass is cut.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """Answers of the right shape that compute nothing earn only checks that need no computing.
 
-Each solution is run, and of what it returns only the form is kept: so its errors, its parameters,
-and what it does beside returning something are right.
+Each solution is run, and the numbers in its result are replaced. So its errors, its parameters and
+its side effects are right.
 """
 
 import pytest

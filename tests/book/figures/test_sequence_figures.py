@@ -76,9 +76,9 @@ def test_wrong_letters_are_those_that_differ_from_the_source_backwards(figure):
 
 
 def a_tree() -> dict[str, Any]:
-    """Return data of the figure ``beam-search`` with random next words.
+    """Return data of the figure ``beam-search`` with random probabilities of the next words.
 
-    Every beginning of up to three words has followers; one of the words is the end.
+    Every beginning of up to three words has next words, of which one is the end.
     """
     dice = random.Random(0)
     words = [*"abcdefg", "<end>"]

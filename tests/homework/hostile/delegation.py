@@ -1,4 +1,4 @@
-"""Exercises that let somebody else do the work, against their rule.
+"""Exercises that call functions or layers which their rule forbids.
 
 Ways to hide it are in ``tests/autograder/judging/attacks.py``.
 """

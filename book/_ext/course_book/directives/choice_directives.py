@@ -1,9 +1,9 @@
 """The directives ``quiz`` and ``predict``: questions with immediate answers.
 
-``quiz``: each answer says why it is right or wrong; several right answers make checkboxes.
-``predict``: asked before an experiment; the text after the answers tells the outcome, once the
-reader has answered. Without scripts reasons and outcome are folded. ``js/choices.js`` judges the
-answers, ``js/progress.js`` counts the answered questions of each page.
+``quiz``: each answer has a reason why it is right or wrong; several right answers make checkboxes.
+``predict``: asked before an experiment; the text after the answers, on the outcome, is shown once
+the reader has answered. Without scripts reasons and outcome are folded. ``js/choices.js`` judges
+the answers, ``js/progress.js`` counts the answered questions of each page.
 """
 
 import hashlib

@@ -27,11 +27,10 @@ class Bottleneck(Figure):
 
     def table(self) -> str:
         """Return a table with an example for each length."""
+        pairs = zip(self.examples, self.right, strict=True)
         rows = [
             [str(length), group[0].source, group[0].written, f"{share:.0%}"]
-            for length, (group, share) in enumerate(
-                zip(self.examples, self.right, strict=True), start=1
-            )
+            for length, (group, share) in enumerate(pairs, start=1)
         ]
         return html_table(
             "A source of each length, the output from its context (it should be the source "

@@ -33,14 +33,10 @@ class GenerationSteps(Figure):
 
     def table(self) -> str:
         """Return a table of the likeliest next words at each step."""
-        rows = [
-            [
-                str(len(step.read)),
-                " ".join(step.read),
-                ", ".join(f"{word} {p:.2f}" for word, p in step.likeliest),
-            ]
-            for step in self.steps
-        ]
+        rows = []
+        for step in self.steps:
+            likeliest = ", ".join(f"{word} {p:.2f}" for word, p in step.likeliest)
+            rows.append([str(len(step.read)), " ".join(step.read), likeliest])
         return html_table(
             "The text as the model writes it by itself, always the likeliest token.",
             ["tokens read", "the text so far", "likeliest next tokens"],

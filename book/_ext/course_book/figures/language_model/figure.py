@@ -66,15 +66,10 @@ class LanguageModel(Figure):
 
     def table(self) -> str:
         """Return a table of each written token with its alternatives."""
-        rows = [
-            [
-                token.text,
-                f"{token.own:.2f}",
-                ", ".join(f"{text!r} {p:.2f}" for text, p in token.alternatives),
-            ]
-            for token in self.tokens
-            if token.written
-        ]
+        rows = []
+        for token in (token for token in self.tokens if token.written):
+            likeliest = ", ".join(f"{text!r} {p:.2f}" for text, p in token.alternatives)
+            rows.append([token.text, f"{token.own:.2f}", likeliest])
         prompt = "".join(token.text for token in self.tokens if not token.written)
         return html_table(
             f"SmolLM2 continues \u201c{prompt}\u201d, always with the likeliest token.",

@@ -22,9 +22,8 @@ class PrefixSlider(Figure):
             mask[:, :prefix] = True
             lessons = int((~mask.diagonal(offset=1)).sum())
             # The first token sees itself in any case.
-            family = ("decoder-only", "prefix LM", "encoder-only")[
-                (prefix > 1) + (prefix == length)
-            ]
+            families = ("decoder-only", "prefix LM", "encoder-only")
+            family = families[(prefix > 1) + (prefix == length)]
             rows.append([str(prefix), family, str(int(mask.sum())), str(lessons)])
         return html_table(
             "A prefix of each length, and the places that can be asked for the next.",

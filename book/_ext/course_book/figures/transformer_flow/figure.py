@@ -34,12 +34,9 @@ class TransformerFlow(Figure):
 
     def table(self) -> str:
         """Return a table of the stages and their shapes."""
+        weights = {stage: str(tuple(shape)) for stage, shape in self.weights.items()}
         rows = [
-            [
-                words,
-                str(tuple(self.shapes[stage])),
-                str(tuple(self.weights[stage])) if stage in self.weights else "",
-            ]
+            [words, str(tuple(self.shapes[stage])), weights.get(stage, "")]
             for stage, words in STAGES.items()
         ]
         return html_table(

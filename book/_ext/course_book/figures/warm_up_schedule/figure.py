@@ -19,14 +19,11 @@ class WarmUpSchedule(Figure):
         from course_lib.training.schedules import inverse_sqrt
 
         peak = (self.d_model * self.warmup_steps) ** -0.5
-        rows = [
-            [
-                f"{update:,}",
-                f"{peak * inverse_sqrt(update - 1, warmup_steps=self.warmup_steps):.2e}",
-            ]
-            for update in (1, 100, 1_000, 4_000, 10_000, 50_000, 100_000)
-            if update <= self.steps
-        ]
+        rows = []
+        for update in (1, 100, 1_000, 4_000, 10_000, 50_000, 100_000):
+            if update <= self.steps:
+                rate = peak * inverse_sqrt(update - 1, warmup_steps=self.warmup_steps)
+                rows.append([f"{update:,}", f"{rate:.2e}"])
         return html_table(
             f"The learning rate, for d_model {self.d_model} and a warm-up of "
             f"{self.warmup_steps:,} updates.",
