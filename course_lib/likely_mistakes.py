@@ -83,7 +83,7 @@ def find_mistake(test: dict[str, Any], number: int, seen: Any) -> str:
     """Find the likely mistake behind a wrong answer.
 
     Args:
-        test: The file's entry for the test.
+        test: The test's entry in what ``read_file`` returns.
         number: Which assertion of the test failed, or was under way, from 0.
         seen: The value that it compared, or the error.
 

@@ -111,12 +111,12 @@ def _tell(result: Any) -> None:
 
 
 def _is_shown(error: BaseException) -> bool:
-    """Return whether an error has been shown in our own words, with a likely mistake."""
+    """Return whether an error has already been shown together with its likely mistake."""
     return bool(getattr(error, "_has_hint", False))
 
 
 def _failing_before(title: str) -> str:
-    """Return the title of the first test before this one that fails; empty if there is none."""
+    """Return the title of the first failing test above this one; empty if there is none."""
     before = list(_passes)[: list(_passes).index(title)]
     return next((other for other in before if not _passes[other]), "")
 
@@ -147,7 +147,10 @@ def _show(
 
 
 def _lines(error: BaseException, about: dict[str, Any], trace: TracebackType) -> list[str]:
-    """Describe a test's error: the error, the likely mistake, its place, the section to read."""
+    """Describe an error: message, likely mistake, place, section to read.
+
+    ``about`` is the test's entry in what ``likely_mistakes.read_file`` returns.
+    """
     lines = [f"{type(error).__name__}: {error}"]
     hint = find_mistake(about, _Test.count, error)
     if hint:

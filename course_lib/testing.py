@@ -88,7 +88,7 @@ def observe_notebook(observer: Observer) -> None:
 
 @contextlib.contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Report the assertions of a block to an observer, which decides whether to raise failures."""
+    """Report assertions in a ``with`` block to an observer; failures raise only if it raises them."""
     token = _observer.set(observer)
     try:
         yield
@@ -97,7 +97,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 
 def _conclude(seen: Any, check: Callable[[], None]) -> None:
-    """Run an assertion's check of the value ``seen``; report both to the observer, if any."""
+    """Run a check of the value ``seen``; report value and failure to the observer, if any."""
     observer = _observer.get() or next(iter(_of_notebook), None)
     if observer is None:
         check()
@@ -113,7 +113,10 @@ def _conclude(seen: Any, check: Callable[[], None]) -> None:
 def assert_shape(
     actual: Any, shape: Iterable[int], *, what: str = "result", hint: str = ""
 ) -> None:
-    """Check that ``actual`` is a ``torch.Tensor``, not of a subclass, of exactly this shape."""
+    """Check that ``actual`` is a ``torch.Tensor``, not of a subclass, of exactly this shape.
+
+    ``what`` names the value in the message of a failure, ``hint`` is added to it.
+    """
     expected = tuple(shape)
     seen = tuple(actual.shape) if type(actual) in _TENSORS else actual
     _conclude(seen, lambda: _check_shape(actual, expected, what, hint))
@@ -130,7 +133,8 @@ def _check_shape(actual: Any, expected: tuple[int, ...], what: str, hint: str) -
 def assert_close(actual: Any, expected: Tensor, *, what: str = "result", hint: str = "") -> None:
     """Check that ``actual`` equals ``expected``: type, shape, dtype, finiteness, then values.
 
-    NaN fails, even if the expected value is NaN because the code under test computed it.
+    NaN fails, even if the expected value is NaN because the code under test computed it. ``what``
+    names the value in the message of a failure, ``hint`` is added to it.
     """
     _conclude(actual, lambda: _check_close(actual, expected, what, hint))
 
@@ -172,7 +176,7 @@ def assert_equal(
     ``expected`` is None, a bool, int, float or str, or a list, tuple, dict or set of these. A list
     equals a tuple with the same entries, an int an equal float, a NumPy number the Python number, a
     Counter a dict. Floats may differ by the relative tolerance ``rel_tol``. Nothing else is equal:
-    True differs from 1.
+    True differs from 1. ``what`` and ``hint`` are those of ``assert_close``.
     """
     actual, expected = _as_plain(actual), _as_plain(expected)
     _conclude(actual, lambda: _check_equal(actual, expected, what, hint, rel_tol))
@@ -404,7 +408,7 @@ class _Slopes:
                 self._module.load_state_dict(own, strict=False)
 
     def _problem(self) -> str:
-        """Compute ``problem``, which then restores the parameters."""
+        """Do the work of ``problem``, which restores the parameters that this method changes."""
         for name, gradient in self.gradients.items():
             if gradient is not None and not gradient.isfinite().all():
                 return f"the gradient of {name} holds NaN or infinity"
@@ -431,7 +435,7 @@ class _Slopes:
         return ""
 
     def _is_slope(self, along: Mapping[str, Tensor]) -> bool:
-        """Return whether the gradients give the slope along a direction, a step for each tensor."""
+        """Return whether the gradients match the slope along ``along``, a step for each tensor."""
         dtype = next(iter(self.tensors.values())).dtype
         step = _STEPS.get(dtype, _FLOAT32_STEP)
         sides = [self._loss_after(along, sign * step) for sign in (1, -1)]
@@ -444,7 +448,7 @@ class _Slopes:
 
     @torch.no_grad()
     def _loss_after(self, along: Mapping[str, Tensor], step: float) -> float:
-        """Return the loss after a step of this length along a direction."""
+        """Return the loss after adding ``step`` times ``along`` to tensors, by name."""
         moved = {name: self.tensors[name] + step * x for name, x in along.items()}
         parameters = {name: x for name, x in moved.items() if name not in self._inputs}
         if parameters or self._is_moved:
@@ -454,7 +458,7 @@ class _Slopes:
         return self._loss([moved.get(n, self.tensors[n]).clone() for n in self._inputs]).item()
 
     def _loss(self, inputs: list[Tensor]) -> Tensor:
-        """Return the sum of the result's numbers, weighted by fixed factors."""
+        """Call the function; return the sum of its result's numbers, weighted by fixed factors."""
         result = self._function(*inputs, **self._kwargs)
         parts = result if isinstance(result, list | tuple) else [result]
         generator = torch.Generator().manual_seed(1)
@@ -652,7 +656,7 @@ def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
-    """Check the type of a result: a subclass of Tensor could return True for every comparison."""
+    """Check that a result is a Tensor of no subclass, whose comparisons could all return True."""
     if type(actual) not in _TENSORS:
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected torch.Tensor"

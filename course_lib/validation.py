@@ -47,7 +47,7 @@ def check_fields(
 
 
 def check_at_least(least: int, **values: int) -> None:
-    """Check that named sizes are ints and at least ``least``."""
+    """Raise an error, which names the value, unless all are ints and at least ``least``."""
     for name, value in values.items():
         _check_type(name, value, int)
         if value < least:
@@ -55,21 +55,21 @@ def check_at_least(least: int, **values: int) -> None:
 
 
 def check_divisible(**values: int) -> None:
-    """Check that the first of two named values is divisible by the second."""
+    """Raise a ValueError unless the first of two named values is divisible by the second."""
     (name, value), (divisor_name, divisor) = values.items()
     if value % divisor != 0:
         raise ValueError(f"{name}={value} must be divisible by {divisor_name}={divisor}")
 
 
 def check_not_string(**values: object) -> None:
-    """Check that named values are not strings, which would be taken for their letters."""
+    """Raise a TypeError for a named value that is a string, not a collection of strings."""
     for name, value in values.items():
         if isinstance(value, str):
             raise TypeError(f"{name} must hold strings, got the string {value!r:.60}")
 
 
 def check_batch(**tensors: "Tensor") -> None:
-    """Check that named tensors are ``(batch, length, width)``, and agree in batch."""
+    """Raise a ValueError unless named tensors are ``(batch, length, width)`` and agree in batch."""
     for name, tensor in tensors.items():
         if len(tensor.shape) != 3:
             raise ValueError(
@@ -82,7 +82,7 @@ def check_batch(**tensors: "Tensor") -> None:
 
 
 def check_width(x: "Tensor", **width: int) -> None:
-    """Check that the last dimension of ``x`` has a layer's width: 1 would be broadcast."""
+    """Raise a ValueError unless the last dimension of ``x`` has the width, given by its name."""
     for name, size in width.items():
         if len(x.shape) < 1 or x.shape[-1] != size:
             raise ValueError(f"x must have shape (..., {name}={size}), got {tuple(x.shape)}")

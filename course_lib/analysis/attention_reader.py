@@ -38,7 +38,7 @@ class AttentionReaderConfig:
     use_positions: bool = True
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(self)
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
 

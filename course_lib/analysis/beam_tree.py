@@ -77,7 +77,10 @@ def beam_tree(
 
 
 class _Recorder:
-    """A step model that records in ``tree`` which hypotheses the search asks it to extend."""
+    """A step model that records in ``tree`` the hypotheses that a search extends.
+
+    The tree, a list of ``BeamNode``, also gets the best ``candidates`` extensions of each.
+    """
 
     def __init__(self, model: StepModel, candidates: int) -> None:
         self.tree = [BeamNode(parent=None, token=None, length=0, log_probability=0.0, fate="kept")]

@@ -77,10 +77,10 @@ def transformer_parameters(config: TransformerConfig) -> int:
 def attention_flops(
     batch: int, query_len: int, key_len: int, d_model: int, *, projected_len: int | None = None
 ) -> int:
-    """Count the operations of ``MultiHeadAttention``.
+    """Count the floating-point operations of one call of ``MultiHeadAttention``.
 
     The projections grow with the length, the scores and the averages with its square.
-    ``projected_len`` is the number of keys that are not cached (tokens); all if None.
+    ``projected_len`` is the number of keys to project, those that are not cached; all if None.
 
     Source: Vaswani et al. (2017), section 4, table 1; chapter "The cost of attention".
     """
@@ -90,7 +90,7 @@ def attention_flops(
 
 
 def feed_forward_flops(batch: int, length: int, d_model: int, d_ff: int) -> int:
-    """Count the operations of ``FeedForward``.
+    """Count the floating-point operations of one call of ``FeedForward``.
 
     Source: Vaswani et al. (2017), section 3.3; chapter "The Transformer".
     """
@@ -100,7 +100,7 @@ def feed_forward_flops(batch: int, length: int, d_model: int, d_ff: int) -> int:
 def recurrent_flops(
     batch: int, length: int, input_size: int, hidden_size: int, *, gates: int = 1
 ) -> int:
-    """Count the operations of a recurrent layer from width ``input_size`` to ``hidden_size``.
+    """Count the floating-point operations of a recurrent layer on ``length`` tokens.
 
     ``gates`` is 1 for a plain cell, 3 for a GRU, 4 for an LSTM.
 
@@ -110,7 +110,7 @@ def recurrent_flops(
 
 
 def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: int = 0) -> int:
-    """Count the operations of ``DecoderLM`` for ``length`` new tokens after ``past`` cached ones.
+    """Count floating-point operations of ``DecoderLM`` for ``length`` tokens after ``past`` cached.
 
     About two for each parameter and token while ``past + length`` is small beside ``6 d_model``.
 

@@ -47,7 +47,7 @@ class DeepReaderConfig:
     max_length: int = 8
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(self)
 
 
@@ -178,7 +178,7 @@ def measure_depth(
 
 
 def _as_function(sublayer: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return the sublayer as a function of one tensor, which attention takes as all its inputs."""
+    """Return a function of one tensor: the sublayer, or attention from the tensor to itself."""
     if isinstance(sublayer, MultiHeadAttention):
         return lambda x: torch.as_tensor(sublayer(x, x, x))
     return sublayer

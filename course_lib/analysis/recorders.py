@@ -150,9 +150,9 @@ class RecordingCache:
 
 
 def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str, int]:
-    """Call an attention layer; return by its name how many tokens each linear projection maps.
+    """Call an attention layer; return how many tokens each of its linear projections maps.
 
-    ``args`` and ``settings`` are passed to the layer.
+    ``args`` and ``settings`` are passed to the layer. The keys are the names of the projections.
 
     >>> import torch
     >>> layer = MultiHeadAttention(4, 2)
@@ -181,7 +181,7 @@ def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str,
 
 
 def count_places(cache: AttentionCache, keys: Tensor, values: Tensor, *, updates: int) -> int:
-    """Update a cache ``updates`` times; return how many buffers its answers occupy in memory.
+    """Update a cache ``updates`` times; return how many different buffers hold its results.
 
     Each update adds the same ``keys`` and ``values``, ``(batch, num_heads, length, head_dim)``. A
     cache that concatenates returns new buffers each time; one that returns views of a buffer uses

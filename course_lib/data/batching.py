@@ -103,7 +103,7 @@ class Batch:
         bos_id: int,
         eos_id: int,
     ) -> Self:
-        """Make a batch of pairs of token ids; add the start and end tokens."""
+        """Make a batch of pairs of source and target ids; add start and end tokens, and pad."""
         sources = [[*src, eos_id] for src, _ in pairs]
         targets = [[bos_id, *tgt, eos_id] for _, tgt in pairs]
         return cls(
@@ -127,7 +127,7 @@ class Batch:
 
     @property
     def tgt_mask(self) -> Tensor:
-        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where a target token may attend."""
+        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where it may attend to another."""
         length = self.tgt_input.size(1)
         return padding_mask(self.tgt_input, self.pad_id) & causal_mask(
             length, device=self.tgt.device

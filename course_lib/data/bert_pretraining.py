@@ -180,7 +180,7 @@ def draw_ordinary_tokens(
     excluded_ids: Sequence[int],
     generator: torch.Generator,
 ) -> Tensor:
-    """Draw token ids evenly, except for the excluded ones: int64, on the CPU."""
+    """Draw int64 token ids on the CPU, all equally likely except for the excluded ones."""
     for excluded in excluded_ids:
         if not 0 <= excluded < vocab_size:
             raise ValueError(f"special ids must lie in 0 to {vocab_size - 1}, got {excluded}")

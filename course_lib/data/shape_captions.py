@@ -112,12 +112,12 @@ def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> C
 
 
 def _name(shape: Shape) -> tuple[str, str, str, str]:
-    """Return the words that name a shape."""
+    """Return the words that name a shape, such as *a small red circle*."""
     return "a", shape.size, shape.color, shape.kind
 
 
 def _relation(shape: Shape, other: Shape) -> tuple[str, ...]:
-    """Return the words for where a shape is relative to another."""
+    """Return the words between the names of two shapes, such as *left of* or *above*."""
     down, right = shape.row - other.row, shape.column - other.column
     if abs(right) > abs(down):
         return ("right", "of") if right > 0 else ("left", "of")

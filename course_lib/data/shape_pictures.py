@@ -95,9 +95,10 @@ def draw_scene(generator: torch.Generator) -> Scene:
 
 
 def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -> Tensor:
-    """Paint shapes on a grey background, later ones over earlier ones; return the picture.
+    """Paint shapes on a grey background, later ones over earlier ones.
 
-    Pixels within half a pixel of an edge mix both colours. With a generator add noise.
+    Return the picture ``(3, SIDE, SIDE)``, from 0 to 1. Pixels within half a pixel of an edge mix
+    both colours. With a generator add noise.
     """
     picture = torch.full((3, SIDE, SIDE), _BACKGROUND)
     centres = torch.arange(SIDE) + 0.5  # of the pixels

@@ -79,7 +79,7 @@ def check_evaluation_mode(model: object) -> None:
 
 
 def upcast(logits: Tensor) -> Tensor:
-    """Convert half precision to float32: it has too few digits to sum log-probabilities."""
+    """Return logits in float32 or wider: half precision is too coarse to sum log-probabilities."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
@@ -114,7 +114,7 @@ class UncachedModel:
         self.tokens: Tensor | None = None
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens; see ``StepModel``."""
+        """Return the logits after further tokens; see ``StepModel.advance``."""
         self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
         return upcast(self._language_model(self.tokens)[:, -1])
 
@@ -162,7 +162,7 @@ class CachedDecoder:
 
     @torch.no_grad()
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens; see ``StepModel``."""
+        """Return the logits after further tokens; see ``StepModel.advance``."""
         if self.cache.length == 0 and self._pad_id is not None:
             padding = left_padding(tokens, self._pad_id)
             self.padding = padding if bool(padding.any()) else None  # no mask without padding
@@ -232,7 +232,7 @@ class CachedTransformer:
 
     @torch.no_grad()
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens; see ``StepModel``."""
+        """Return the logits after further tokens; see ``StepModel.advance``."""
         hidden = self.model.hidden(tokens, self.memory, self.memory_mask, cache=self.cache)
         # hidden: (batch, new_len, d_model)
         return upcast(self.model.output_projection(hidden[:, -1]))
@@ -278,7 +278,7 @@ class StaticCache:
         self.final = None
 
     def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Write ``(batch, num_heads, new_len, head_dim)``; return the whole buffers."""
+        """Write ``(batch, num_heads, new_len, head_dim)`` each; return both whole buffers."""
         self.keys.index_copy_(2, self.cache_position, keys)
         self.values.index_copy_(2, self.cache_position, values)
         return self.keys, self.values
@@ -349,7 +349,10 @@ class StaticDecoder:
 
     @torch.no_grad()
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens; see ``StepModel``. Too many, or another batch, is a ValueError."""
+        """Return the logits after further tokens; see ``StepModel.advance``.
+
+        More tokens than ``capacity``, or another number of rows than ``batch``, are a ValueError.
+        """
         new_len = tokens.size(1)
         self._check_rows("tokens", tokens)
         if self.length + new_len > self._capacity:
@@ -378,7 +381,7 @@ class StaticDecoder:
             self._padding = self._padding.index_select(0, indices)
 
     def _check_rows(self, name: str, given: Tensor) -> None:
-        """Raise a ValueError unless a tensor has as many rows as the buffers."""
+        """Raise a ValueError unless the argument ``name`` has as many rows as the buffers."""
         if given.size(0) != self._batch:
             raise ValueError(
                 f"{name} must have {self._batch} rows, as the memory has, got {given.size(0)}; "
@@ -386,7 +389,10 @@ class StaticDecoder:
             )
 
     def _read(self, tokens: Tensor, positions: Tensor, padding: Tensor | None) -> Tensor:
-        """Return the logits after tokens at these positions, ``(batch, vocab_size)``."""
+        """Return the logits ``(batch, vocab_size)`` after tokens at these positions.
+
+        ``padding`` is as in ``CachedDecoder``.
+        """
         mask = (self._columns <= positions[:, None])[None, None]  # (1, 1, new_len, capacity)
         if padding is not None:
             mask = mask & left_padding_mask(padding, self._capacity)
@@ -447,7 +453,7 @@ class RecurrentStepModel:
         self.state = decoder.start(encoded)
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens; see ``StepModel``."""
+        """Return the logits after further tokens; see ``StepModel.advance``."""
         logits, self.state = self.decoder.step(tokens, self.state)
         return upcast(logits[:, -1])
 

@@ -110,5 +110,5 @@ def keep_tied(model: nn.Module) -> None:
 
 
 def _tie_again(model: Any, _: object = None) -> None:
-    """Call ``tie_weights``; the second argument is that of a hook of ``load_state_dict``."""
+    """Call ``tie_weights``, as a hook of ``load_state_dict``, which passes a second argument."""
     model.tie_weights()

@@ -235,9 +235,9 @@ class RotaryPositions(nn.Module):
         return turned.flatten(-2)  # (..., length, head_dim)
 
     def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return ``_sines``, from the last call if that asked for the same.
+        """Return the result of ``_sines``, that of the last call if its arguments were alike.
 
-        Queries and keys of all layers ask for the same. A compiler finds repeated computations by
+        Those of the queries and keys of all layers are. A compiler finds repeated computations by
         itself, and tensors of ``torch.func`` are invalid after its call.
         """
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
@@ -248,7 +248,7 @@ class RotaryPositions(nn.Module):
         return self._last[1]
 
     def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return sines and cosines of the angles, ``(length, head_dim / 2)`` each."""
+        """Return sines and cosines of the angles at ``x``, ``(length, head_dim / 2)`` each."""
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
@@ -257,7 +257,7 @@ class RotaryPositions(nn.Module):
 
 
 def _exact_enough(dtype: torch.dtype) -> torch.dtype:
-    """Return a dtype for angles: float32 for half precision, which is too coarse."""
+    """Return the dtype for angles: ``dtype``, or float32 if that is half precision."""
     return torch.promote_types(dtype, torch.float32)
 
 

@@ -269,7 +269,7 @@ def _as_state(tensors: list[Tensor]) -> State:
 
 
 def _each(function: Callable[..., Tensor], *states: State) -> State:
-    """Apply a function to the hidden states together and, with the LSTM, to the memories."""
+    """Return the state that a function makes of hidden states and, for an LSTM, of memories."""
     if isinstance(states[0], tuple):
         hidden, memory = zip(*states, strict=True)
         return function(*hidden), function(*memory)

@@ -46,7 +46,7 @@ def unaligned_attention(weights: Tensor, alignment: Tensor) -> float:
 
 
 def _links(weights: Tensor, alignment: Tensor) -> Tensor:
-    """Return the alignment as links ``(batch, query_len, key_len)`` after checking its shape."""
+    """Return the alignment, checked, as boolean links ``(batch, query_len, key_len)``."""
     fits = alignment.shape in (weights.shape[:2], weights.shape)
     if weights.dim() != 3 or not fits:
         raise ValueError(

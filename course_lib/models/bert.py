@@ -61,7 +61,7 @@ class BertConfig:
     pad_id: int = 0
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(self, zero=["pad_id"], positive=["eps", "init_std"], shares=["dropout"])
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         if not 0 <= self.pad_id < self.vocab_size:
@@ -264,7 +264,7 @@ class BertModel(nn.Module):
     def _embed(
         self, token_ids: Tensor, segment_ids: Tensor | None, mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Return the embeddings and the mask, by default that of the padding."""
+        """Return the embeddings, and the given mask; if that is None, one that hides padding."""
         embedded = self.embeddings(token_ids, segment_ids)
         if segment_ids is not None and _is_readable(token_ids):
             is_real = token_ids != self.config.pad_id

@@ -52,7 +52,7 @@ class DecoderLMConfig:
     positions: Literal["learned", "rotary"] = "learned"
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(self, shares=["dropout"])
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         head_dim = self.d_model // self.num_heads

@@ -81,7 +81,7 @@ class LlamaConfig:
     tied: bool = True
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(
             self,
             zero=["no_rope_layer_interval"],

@@ -256,7 +256,7 @@ class KneserNeyModel(NGramModel):
         return estimate
 
     def _add(self, history: tuple[int, ...], token: int) -> None:
-        """Count a token after a history; if it is new there, count that predecessor as well."""
+        """Count a token after a history; lower orders count it only if it is new there."""
         if history and token not in self._followers[history].counts:
             self._predecessors[history[1:]].add(token)
         super()._add(history, token)

@@ -191,7 +191,8 @@ class RecurrentDecoder(nn.Module):
     def forward(self, tgt: Tensor, encoded: Encoded) -> Tensor:
         """Score target sentences with teacher forcing: logits ``(batch, tgt_len, vocab_size)``.
 
-        ``tgt``, int64 ``(batch, tgt_len)``, is the start token, then the target without its last.
+        ``tgt``, int64 ``(batch, tgt_len)``, is the start token, then the target without
+        its last token.
         """
         logits, _ = self.step(tgt, self.start(encoded))
         return logits
@@ -247,6 +248,7 @@ class Seq2Seq(nn.Module):
         """Score target sentences with teacher forcing: logits ``(batch, tgt_len, vocab_size)``.
 
         ``src`` is ``(batch, src_len)``, padded at the end, of which ``lengths``, ``(batch,)``, are
-        real; ``tgt`` is ``(batch, tgt_len)``: the start token, then the target without its last.
+        real; ``tgt``, ``(batch, tgt_len)``, is the start token, then the target without its last
+        token.
         """
         return self.decoder(tgt, self.encoder(src, lengths))

@@ -67,7 +67,7 @@ class TransformerConfig:
     pad_id: int = 0
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(self, zero=["pad_id"], shares=["dropout"])
         check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         if self.positions == "sinusoidal" and self.d_model % 2 != 0:

@@ -74,7 +74,7 @@ def plot_attention(
 
 
 def _draw_weights(ax: Axes, weights: Tensor, color: str, numbers: bool) -> None:
-    """Draw the cells: the larger a weight, the more opaque."""
+    """Draw a cell for each weight, more opaque for larger; with ``numbers`` print the weights."""
     # Opacity instead of a colour map, so that 0 shows the background of a light or a dark page.
     strongest = 0.5 if numbers else 1.0  # pale enough for the numbers to be read
     query_len, key_len = weights.shape

@@ -84,7 +84,7 @@ def _path_to_best(tree: Sequence[BeamNode]) -> set[int]:
 def _draw_branch(
     ax: Axes, start: tuple[float, float], end: tuple[float, float], node: BeamNode, best: bool
 ) -> None:
-    """Draw the line to a node between two points (inches), bold on the best path."""
+    """Draw the line to ``node`` between two points (inches), bold if ``best``."""
     dropped = node.fate == "dropped"
     ax.plot(
         (start[0], end[0]),
@@ -96,7 +96,7 @@ def _draw_branch(
 
 
 def _write_token(ax: Axes, x: float, y: float, word: str, node: BeamNode, best: bool) -> float:
-    """Write a node's word and log-probability; return the right end of the word (inches)."""
+    """Write a word and its node's log-probability; return the x of the word's end (inches)."""
     color = COLORS["mask"] if node.fate == "dropped" else INK
     if node.rank is not None:
         word = f"{word}  ({node.rank + 1})"

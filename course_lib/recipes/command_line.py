@@ -60,7 +60,8 @@ def chosen_recipe(
 def computing(device: Device, threads: int) -> Iterator[torch.device]:
     """Yield this process's device, and join the other processes of ``torchrun``.
 
-    Expected errors inside the ``with`` block become a line on stderr and an exit code.
+    ``threads`` is the number of CPU threads; 0 leaves it to PyTorch. Expected
+    errors inside the ``with`` block become a line on stderr and an exit code.
     """
     try:
         if threads:

@@ -180,7 +180,9 @@ def run_finetuning(
     device: torch.device,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Fine-tune on each task from both starts with each seed, and return the summary.
+    """Fine-tune on each task from pre-trained and random weights; return the summary.
+
+    ``seeds`` is the number of seeds; each task is learned from both starts with each.
 
     Results in the folder are not computed again. A folder without a pre-trained model, or with
     results of other settings, raises a ``RunError``.
@@ -211,7 +213,10 @@ def fine_tune(
     device: torch.device,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Fine-tune once from the run's weights or from random ones; return scores and times."""
+    """Fine-tune once, from the weights of the run at ``path`` or random ones.
+
+    Return scores, times and settings by name.
+    """
     pretrained = load_pretrained(path, recipe, device)
     vocabulary = Vocabulary.read(path / "vocab.txt")
     words = CachedTokenizer(vocabulary)
@@ -295,7 +300,7 @@ def score_model(
     *,
     pairs: bool,
 ) -> Score:
-    """Score a model on test examples, after putting it into evaluation mode."""
+    """Score a classifier on test examples in evaluation mode; ``pairs`` is that of the ``Task``."""
     model.eval()
     size = max(1, recipe.max_tokens // recipe.model.max_length)
     logits = []
@@ -336,9 +341,9 @@ def summarise(path: Path, recipe: PretrainingRecipe, device: torch.device) -> di
 
 
 def _compare(results: Sequence[dict[str, Any]], task: str, measure: str) -> dict[str, Any]:
-    """Return the spread of a measure (a field of ``Score``) by start, and of its gain.
+    """Return the ``_spread`` of a measure, a field of ``Score``, by start, and under ``gain``.
 
-    The gain is the difference between the starts for each seed that both have.
+    The gain is the difference between pre-trained and random, for each seed that both have.
     """
     by_start = {
         start: {r["seed"]: r[measure] for r in results if r["task"] == task and r["start"] == start}
@@ -351,7 +356,7 @@ def _compare(results: Sequence[dict[str, Any]], task: str, measure: str) -> dict
 
 
 def _spread(values: list[float]) -> dict[str, Any]:
-    """Return values with their mean and standard deviation, None if there are too few."""
+    """Return ``mean``, ``deviation`` (standard; None for too few) and ``values``, all rounded."""
     return {
         "mean": round(statistics.mean(values), 4) if values else None,
         "deviation": round(statistics.stdev(values), 4) if len(values) > 1 else None,

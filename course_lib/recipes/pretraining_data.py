@@ -78,7 +78,7 @@ class PretrainingRecipe(TrainingRecipe):
     final_share: ClassVar[float] = 0.05
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         super().__post_init__()
         if self.blimp_training_pairs + self.blimp_test_pairs > 1000:
             raise ValueError(

@@ -175,7 +175,7 @@ class RunFolder:
         return progress
 
     def write_history(self, progress: Mapping[str, Any]) -> dict[str, Any]:
-        """Write and return the losses, as means over equal numbers of steps, and evaluations."""
+        """Write and return ``history.json``: evaluations, and losses averaged over some steps."""
         losses, norms = progress["losses"], progress["gradient_norms"]
         every = -(-len(losses) // _MAX_POINTS)
         starts = range(0, len(losses), every)
@@ -254,7 +254,7 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with the entries of ``model``, a dictionary, in place of that one."""
+    """Return a recipe's values with the entries of its dictionary ``model`` on the same level."""
     return {name: value for name, value in values.items() if name != "model"} | dict(
         values.get("model", {})
     )

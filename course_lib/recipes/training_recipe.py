@@ -48,7 +48,7 @@ class TrainingRecipe:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(self, zero=["patience"], shares=["smoothing"])
         if self.steps <= self.warmup_steps:
             raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")

@@ -82,7 +82,7 @@ class TranslationRecipe(TrainingRecipe):
     length_alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         super().__post_init__()
         if self.src == self.tgt:
             raise ValueError(f"src and tgt must differ, got {self.src!r} twice")

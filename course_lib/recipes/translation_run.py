@@ -122,6 +122,7 @@ def train_run(
     """Train a model, or resume the run in a folder; at the end write the averaged weights.
 
     A run resumes from its last evaluation, on the CPU with exactly the same outcome.
+    The name ``preset`` is only recorded.
     """
     training_text = read_multi30k("train", recipe.src, recipe.tgt)
     validation_text = read_multi30k("val", recipe.src, recipe.tgt)

@@ -157,7 +157,7 @@ class BytePairEncoding:
         merges: list[Pair] = []
 
         def entry(pair: Pair) -> tuple[int, int, int, Pair]:
-            """Return a pair's entry in the queue: the smallest is merged next."""
+            """Return a pair's entry in the heap of pairs, whose smallest entry is merged next."""
             return -counts[pair], ids[pair[0]], ids[pair[1]], pair
 
         queue = [entry(pair) for pair in counts]
@@ -207,7 +207,7 @@ class BytePairEncoding:
         return cls(merges=tuple(merges), specials=specials)
 
     def write(self, path: str | Path) -> None:
-        """Write the merges as ``merges.txt``, atomically and without the special tokens."""
+        """Write the merges to a file like GPT-2's ``merges.txt``, without the special tokens."""
         lines = ["#version: 0.2"]
         lines += (" ".join("".join(SIGNS[b] for b in token) for token in p) for p in self.merges)
         with atomic_write(path) as unfinished:
@@ -288,7 +288,7 @@ def encode_chunks(
 
 
 def apply_merges(ids: Sequence[int], merges: Merges) -> list[int]:
-    """Return the token ids that merges leave of the ids of a chunk's bytes.
+    """Merge the token ids of a chunk's bytes as far as possible; return the ids that remain.
 
     Merges apply in the order in which they were learned, each from the left. In a linked list a
     merge looks at its neighbours only, so the time grows about linearly with the length.

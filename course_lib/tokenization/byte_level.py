@@ -143,7 +143,7 @@ class ByteLevelTokenizer:
         return self._ids[token]
 
     def _encode_plain(self, text: str) -> list[int]:
-        """Encode text with special tokens as plain text."""
+        """Return the token ids of a text, in which special tokens count as plain text."""
         chunks = pre_tokenize(text, self.pre_tokenizer)
         return encode_chunks(chunks, self._byte_ids, self._merges, self._known)
 
@@ -174,7 +174,7 @@ class ByteLevelTokenizer:
 
 
 def _bytes_of(token: str) -> bytes:
-    """Return the bytes that a token stands for."""
+    """Return the bytes of a token written as in ``tokens``."""
     try:
         return bytes(BYTES[sign] for sign in token)
     except KeyError:  # a special token, in plain text

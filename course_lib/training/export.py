@@ -301,7 +301,7 @@ def _size(sizes: dict[str, torch.Size], name: str) -> torch.Size:
 
 
 def _num_layers(sizes: dict[str, torch.Size], prefix: str = "") -> int:
-    """Count the layers whose parameters' names begin with a prefix."""
+    """Count layers by their parameters' names; ``sizes`` maps these to shapes."""
     return sum(name.startswith(prefix) and name.endswith(_UP) for name in sizes)
 
 
@@ -313,7 +313,7 @@ def _checked_heads(num_heads: int, d_model: int) -> int:
 
 
 def _epsilon(parts: dict[str, nn.Module], name: str) -> float:
-    """Return the ``eps`` of a normalisation, given the submodules by name."""
+    """Return the ``eps`` of the normalisation ``name``; ``parts`` are all submodules by name."""
     epsilon = getattr(parts.get(name), "eps", None)
     if not isinstance(epsilon, float):
         raise ValueError(f"model must have a normalisation {name!r} that says its eps")

@@ -73,7 +73,7 @@ class TrainingConfig:
     checkpoint_every: int = 0
 
     def __post_init__(self) -> None:
-        """Check all values."""
+        """Raise a TypeError or ValueError for a field of a wrong type or value."""
         check_fields(
             self,
             zero=["evaluate_every", "patience", "checkpoint_every"],

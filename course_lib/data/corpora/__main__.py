@@ -11,7 +11,7 @@ from course_lib.data.corpora.download import DownloadError
 
 
 def _main() -> None:
-    """Run the command."""
+    """List the corpora, or download those that the command line names."""
     parser = argparse.ArgumentParser(
         prog="python -m course_lib.data.corpora",
         description="List the corpora, or fetch some ahead of time.",

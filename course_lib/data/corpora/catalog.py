@@ -48,7 +48,7 @@ class Corpus:
 
 
 def data_folder() -> Path:
-    """Return the folder of the corpora, which need not exist."""
+    """Return the folder of downloads, ``COURSE_DATA`` or a cache folder; it need not exist."""
     named = os.environ.get("COURSE_DATA")
     if named:
         return Path(named).expanduser()
@@ -78,7 +78,7 @@ def fetch(corpus: Corpus, file_name: str) -> Path:
 
 
 def _at(base: str, table: str) -> dict[str, RemoteFile]:
-    """Read a table of files below an address (path, size in bytes, SHA-256), by file name."""
+    """Return files by name from a table: path below the address ``base``, bytes and SHA-256."""
     rows = [line.split() for line in table.strip().splitlines()]
     return {
         path.rpartition("/")[2]: RemoteFile(address=f"{base}/{path}", size=int(size), sha256=sha256)

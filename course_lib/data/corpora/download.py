@@ -97,7 +97,7 @@ def _receive(remote: RemoteFile, timeout: float) -> bytes:
 
 
 def _check(content: bytes, remote: RemoteFile, origin: str) -> None:
-    """Compare bytes with a file's checksum; ``origin`` names them in the error message."""
+    """Raise a ``WrongFileError``, which names ``origin``, if bytes have another checksum."""
     found = hashlib.sha256(content).hexdigest()
     if found != remote.sha256:
         raise WrongFileError(

@@ -122,7 +122,7 @@ def _verb_forms(verb: Verb) -> Iterator[Rule]:
 
 
 def _verb_parents(verb: Verb, agreement_and_polarity: str, form: str) -> Iterator[str]:
-    """Yield the categories of a verb: one for each kind of its subject, and of its object."""
+    """Yield a verb's categories, such as ``Transitive[person,thing,...]``: subject and object."""
     for kind in verb.subjects:
         if not verb.objects:
             yield f"Intransitive[{kind},{agreement_and_polarity},{form}]"
@@ -142,7 +142,7 @@ def _word(parent: str, src: str, tgt: str, weight: float = 1.0) -> Rule:
 
 
 def _text(notation: str) -> str:
-    """Return a word's form before a consonant."""
+    """Return a word's form before a consonant: ``le`` for the notation ``le/l'``."""
     return notation.partition("/")[0]
 
 

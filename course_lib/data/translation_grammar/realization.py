@@ -141,7 +141,7 @@ def _first_open(item: _Leaf | _Side) -> _Leaf:
 
 
 def _locate(notes: _Notes, language: int, places: dict[_Leaf, int]) -> tuple[Agreement, ...]:
-    """Return the agreements of a language (``SRC`` or ``TGT``) by the words' ``places``.
+    """Return the agreements in a language (``SRC`` or ``TGT``); ``places`` are words' positions.
 
     Attractors are the nouns between the word and its controller that differ in the features that
     the word agrees in.

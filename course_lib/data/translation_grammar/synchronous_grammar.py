@@ -228,7 +228,7 @@ class SynchronousGrammar:
         return self._draw(self._start, dice, max_depth)
 
     def parse(self, words: Sequence[str]) -> list[Derivation]:
-        """Return all derivations of a source sentence, given as written."""
+        """Return all derivations of a source sentence; its words may be contracted or elided."""
         listed = [self._listed.get(word, word) for word in words]
         # chart[start][category]: the end and the derivation of each phrase that begins at start.
         chart: list[defaultdict[Category, list[tuple[int, Derivation]]]]
@@ -255,7 +255,7 @@ class SynchronousGrammar:
         return [phrase for phrase in readings if self.write_source(phrase) == tuple(words)]
 
     def write_source(self, derivation: Derivation) -> tuple[str, ...]:
-        """Return a derivation's sentence in the source language, as written."""
+        """Return a derivation's source sentence, with contractions and forms before vowels."""
         return self._src_language.write(list(_src_words(derivation)))[0]
 
     def _draw(self, category: Category, dice: random.Random, depth: int) -> Derivation:

@@ -184,7 +184,7 @@ def _with_prefix(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _make(kind: type[nn.Module], config: BertConfig, ours: Mapping[str, Tensor]) -> nn.Module:
-    """Return a new model of this class; the tensors give a classifier's number of labels."""
+    """Return a new model of a class; ``ours``, named tensors, give a classifier's num_labels."""
     if kind is BertForSequenceClassification:
         head = ours.get("classifier.weight")
         return kind(config, num_labels=1 if head is None else head.size(0))

@@ -35,7 +35,7 @@ def require(config: Mapping[str, Any], supported: Mapping[str, object], path: Pa
 
 
 def rename(name: str, names: Mapping[str, str]) -> str:
-    """Replace the beginning of a tensor's name: ``names`` maps patterns to their replacements.
+    """Replace the beginning of a tensor's name: ``names`` maps regular expressions to replacements.
 
     A name that no pattern matches is kept, so that ``load_exactly`` reports it.
     """

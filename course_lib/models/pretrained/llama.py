@@ -97,7 +97,7 @@ def from_huggingface(folder: Path | str) -> Llama:
 
 
 def empty_model(config: LlamaConfig) -> Llama:
-    """Return a model on the CPU with undefined weights; to draw them takes as long as to read."""
+    """Return a model on the CPU with undefined weights: to draw weights would take long."""
     with torch.device("meta"):
         model = Llama(config)
     return model.to_empty(device="cpu")
@@ -154,7 +154,7 @@ def read_chat_template(folder: Path | str) -> str:
 
 
 def _outline(part: dict[str, Any]) -> tuple[object, ...]:
-    """Return the settings of a pre-tokenizer that decide how it splits text."""
+    """Return what decides how a pre-tokenizer of ``tokenizer.json`` splits text, to compare."""
     match part:
         case {"type": "ByteLevel", "add_prefix_space": False}:
             return "ByteLevel", part.get("use_regex", True)
