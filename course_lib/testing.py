@@ -88,7 +88,7 @@ def observe_notebook(observer: Observer) -> None:
 
 @contextlib.contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Report assertions in a ``with`` block to an observer; failures raise only if it raises them."""
+    """Report assertions in a ``with`` block to an observer, which may raise their failures."""
     token = _observer.set(observer)
     try:
         yield
