@@ -178,7 +178,7 @@ def push(place, student, files):
 
 
 def clone_class(place, *edits):
-    """Run the script ``clone-class``, perhaps edited (old, new), in the classroom's folder."""
+    """Run the script ``clone-class`` in a folder; each edit replaces a text (old, new) in it."""
     script = (GITHUB / "staff" / "clone-class").read_text()
     for old, new in edits:
         assert old in script

@@ -60,7 +60,7 @@ Find = Callable[[Path, str], frozenset[Path]]
 
 
 class Group:
-    """Tests with the same dependencies, and their stamp.
+    """Tests with the same dependencies, and the file (stamp) that lists those that passed.
 
     Args:
         root: The project's folder.
@@ -115,7 +115,7 @@ class Group:
 
 
 class Unchanged:
-    """The pytest plugin, one object in each process."""
+    """The pytest plugin that deselects unchanged tests, one object in each process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.started = time.time_ns()
@@ -128,7 +128,7 @@ class Unchanged:
         sys.addaudithook(self.notice)
 
     def notice(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Record the files that this process opens."""
+        """Record the files that this process opens; an audit hook (``sys.addaudithook``)."""
         if event == "open" and isinstance(arguments[0], str):
             self.opened.add(arguments[0])
 
@@ -214,7 +214,7 @@ def depends_on(item: pytest.Item, root: Path) -> frozenset[str]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add the option ``--leave-out-unchanged``."""
     words = "leave out tests that have passed since the last change of their dependencies"
     parser.addoption("--leave-out-unchanged", action="store_true", help=words)
 

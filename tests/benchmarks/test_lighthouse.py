@@ -7,7 +7,7 @@ from benchmarks.lighthouse import TIMES, row, served
 
 
 def answer(address):
-    """Return the headers and the body of the response to a browser's request."""
+    """Return headers and body of the response to a request that accepts gzip, as browsers send."""
     request = urllib.request.Request(address, headers={"Accept-Encoding": "gzip"})
     with urllib.request.urlopen(request) as response:
         return response.headers, response.read()
@@ -28,7 +28,7 @@ def test_server_compresses_texts_and_not_pictures(tmp_path):
 
 
 def report(score, milliseconds, shift):
-    """Return a report of Lighthouse in which all times are equal."""
+    """Return a report of Lighthouse with equal times; ``shift`` is the cumulative layout shift."""
     audits = {name: {"numericValue": milliseconds} for name in TIMES.values()}
     audits["cumulative-layout-shift"] = {"numericValue": shift}
     return {"categories": {"performance": {"score": score}}, "audits": audits}

@@ -10,7 +10,7 @@ from benchmarks import modern_language_model as benchmark
 
 @pytest.fixture
 def kept():
-    """The record in the repository."""
+    """The benchmark's committed results."""
     return json.loads(benchmark.RECORD.read_text(encoding="utf-8"))
 
 

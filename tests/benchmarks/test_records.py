@@ -25,20 +25,20 @@ def summary(run: str) -> dict:
 
 
 def bleu(run: str, scores: str = TEST_SET, case: str = "cased") -> float:
-    """Return the BLEU of a translation run on the test set, or on another entry of its scores."""
+    """Return the BLEU of a translation run; ``scores`` and ``case`` are keys of its summary."""
     return summary(run)["scores"][scores][case]["bleu"]
 
 
 def validation_loss(run: str) -> dict[int, float]:
-    """Return the validation losses of a translation run, by update."""
+    """Return a translation run's validation losses, by the number of the update."""
     history = json.loads((RUNS / "translation" / run / "history.json").read_text())
     return dict(history["validation_loss"])
 
 
 def rows(text: str, heading: str) -> list[list[str]]:
-    """Return the cells of the rows of the table in a text whose heading begins like this.
+    """Return the cells of a Markdown table's rows, without the signs for bold text.
 
-    Signs for bold text are removed.
+    The table is the one in ``text`` whose first column's heading begins with ``heading``.
     """
     (found,) = re.findall(rf"^\| *{re.escape(heading)}.*\n\|[-:| ]+\n((?:\|.*\n)+)", text, re.M)
     return [

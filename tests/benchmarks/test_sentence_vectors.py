@@ -26,7 +26,7 @@ def sections():
 
 @pytest.fixture
 def kept():
-    """The record in the repository."""
+    """The benchmark's committed results."""
     return json.loads(benchmark.RECORD.read_text(encoding="utf-8"))
 
 

@@ -40,7 +40,7 @@ def hurried(monkeypatch):
 
 
 def generation_rows():
-    """Return the rows of tiny models' greedy search, beam search and single token."""
+    """Return a tiny model's rows of the table on generation: greedy, beam search, one token."""
     ours, theirs = generation.build_pair(TINY, "cpu")
     return [
         generation.greedy_row("tiny", ours, theirs, 2, 4, pairs=2, device="cpu"),
@@ -115,7 +115,7 @@ class Clock:
         return self.now
 
     def passing(self, *seconds):
-        """Return a function that takes these seconds, one number for each call."""
+        """Return a function that advances the clock by the next of these seconds at each call."""
         each = iter(seconds)
 
         def work():

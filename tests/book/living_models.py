@@ -132,7 +132,7 @@ def run_in_page(
 
 
 def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Tensor]:
-    """Return the numbers of a translator in PyTorch for every name of a page's trace.
+    """Return all that a translator computes in PyTorch, by the names of ``run_in_page``'s trace.
 
     ``src`` and ``tgt`` are the ids that encoder and decoder read.
     """
@@ -155,7 +155,7 @@ def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Te
 
 
 def largest_difference(trace: dict[str, Any], expected: dict[str, Tensor]) -> float:
-    """Return the largest difference of a page's trace from PyTorch's numbers."""
+    """Return the largest difference of ``run_in_page``'s trace from the result of ``computed``."""
     return max(
         float((torch.tensor(values, dtype=torch.float64) - expected[name]).abs().max())
         for name, values in trace.items()

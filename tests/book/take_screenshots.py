@@ -30,7 +30,7 @@ def take_prediction(browser: Browser, file: Path) -> None:
 
 
 def take_model(browser: Browser, file: Path) -> None:
-    """Take a screenshot of the model in the middle of a translation."""
+    """Take a screenshot of the figure ``living-transformer`` in the middle of a translation."""
     page = browser.new_page(
         viewport={"width": 1440, "height": 1100}, device_scale_factor=1.5, reduced_motion="reduce"
     )

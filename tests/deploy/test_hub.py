@@ -166,7 +166,7 @@ def answers(address: str) -> bool:
 
 
 def log_in(browser: Browser, hub: str, name: str, then: str) -> Page:
-    """Log in to the hub at an address, and return the open page with its path ``then``."""
+    """Log in to the hub at the address ``hub``, and return the page at the path ``then``."""
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{hub}/hub/login?next={then}")
@@ -219,7 +219,7 @@ def answer_all_but(page: Page, unanswered: str) -> None:
 
 
 def press(page: Page, place: str, says: str) -> None:
-    """Press the button at a selector in formgrader, and close the message that has ``says``."""
+    """Press the button at the selector ``place`` in formgrader, and close the message ``says``."""
     page.locator(f"{place} a").click()
     message = page.locator(".modal.in")
     expect(message).to_contain_text(says, timeout=PATIENCE)
@@ -269,7 +269,7 @@ def grade_and_give_back(page: Page, hub: str, points: dict[str, float]) -> None:
 
 
 def read_feedback(page: Page, hub: str, home: Path, score: float) -> None:
-    """Fetch the released feedback in a student's page, and check its points and its file."""
+    """Fetch the feedback in a student's page; check that its file in ``home`` shows ``score``."""
     page.reload()
     assignment_list(page)
     page.get_by_role("button", name="Fetch Feedback").click()

@@ -75,7 +75,7 @@ class Kernel:
         )
 
     def failed(self, sources: Mapping[str, str]) -> dict[str, CheckResult]:
-        """Return the results of failed checks, before mistakes that cost several are charged once.
+        """Return the results of all failed checks, though one mistake may have failed several.
 
         ``sources`` are as in ``grade``.
         """

@@ -11,7 +11,7 @@ from .tables import ROOT, load_homework, load_table, released_notebook
 
 
 def main(arguments: list[str]) -> int:
-    """Write the class, and print a line for each submission; return the exit status."""
+    """Write a sample class's submissions, print a line for each, and return the exit status."""
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2

@@ -111,7 +111,7 @@ def python(tmp_path_factory):
 
 
 def bundle_of(certificate):
-    """Return a file with the certificates that pip trusts and the server's (a file)."""
+    """Write a file with the certificates that pip trusts and the server's; return its path."""
     known = Path(ssl.get_default_verify_paths().cafile or certifi.where()).read_text()
     together = certificate.with_name("bundle.pem")
     together.write_text(known + certificate.read_text())
@@ -175,7 +175,7 @@ def test_the_released_requirements_fit_each_python(version, alone, server):
 
 
 def uv_compile(version, requirements, *more):
-    """Return the packages that uv resolves for a Python's version, given a file of requirements."""
+    """Return the pins that uv finds for a file of requirements; ``more`` are options for uv."""
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate",
          "--python-version", version, "--only-binary", ":all:", requirements, *more],

@@ -341,7 +341,7 @@ SIBLINGS = (
 
 @each_homework
 def test_who_forbids_a_layer_forbids_what_stands_for_it(homework):
-    """Other code uses their parts too, so they are recognised by name."""
+    """An exercise that forbids one of PyTorch's attention layers must forbid its equivalents."""
     for cell in load_homework(homework).cells:
         for together in SIBLINGS:
             assert together & {*cell.forbids} in (set(), together), cell.grade_id

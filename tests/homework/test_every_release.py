@@ -77,9 +77,9 @@ def secrets(made: Release) -> list[str]:
 
 @cache
 def public_texts(homework_id: str) -> tuple[str, ...]:
-    """Return the parts of course_lib that neither this homework nor a later one withholds.
+    """Return the sources of imports and definitions in course_lib that students get.
 
-    They are found without the code that makes the student edition.
+    Those that this or a later homework withholds are found without the release's code.
     """
     library = ROOT / "course_lib"
     texts = {
@@ -126,7 +126,10 @@ def _words_of_definitions(text: str) -> dict[str, frozenset[str]]:
 
 
 def _kept(text: str, withheld: set[str]) -> set[str]:
-    """Return a module's imports, its definitions that stay, and private ones that they use."""
+    """Return the sources of a module's imports and of the definitions that students get.
+
+    Private ones are among them if another one uses them.
+    """
     imports, defined = _imports_and_definitions(text)
     definitions = {name: body for name, body in defined.items() if name not in withheld}
     words = _words_of_definitions(text)
@@ -178,7 +181,10 @@ def withheld(text: str) -> list[str]:
 
 
 def invited_to(paragraph: str) -> set[str]:
-    """Return the names in code that a paragraph invites to use; "them" means all before it."""
+    """Return the names in backquotes that a paragraph tells students to use.
+
+    In a sentence with "them" these are all names before that word in the paragraph.
+    """
     names: set[str] = set()
     for end in re.finditer(r"[.:!?]\)?(\s|$)", paragraph):
         before = paragraph[: end.start()]

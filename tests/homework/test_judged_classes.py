@@ -41,7 +41,7 @@ CLASSES = [
 def graded(homework_id, students, folder, judges, seconds):
     """Write a class with these submissions into a folder, and return its results by student.
 
-    ``seconds`` is the time limit of a check.
+    ``students`` are submissions, ``judges`` a ``JudgePool``, ``seconds`` a check's time limit.
     """
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)

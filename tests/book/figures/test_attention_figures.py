@@ -102,9 +102,9 @@ def test_pointing_at_a_word_shows_its_weights_and_pressing_keeps_them(figure):
 
 
 def jacobian_norms(data, mask, layers):
-    """Return how strongly each output of a stack of attention layers depends on each input.
+    """Return the Jacobian's norm for each output and input of ``layers`` equal attention layers.
 
-    ``data`` are the figure's; the result is ``(tokens, tokens)``: norms of parts of the Jacobian.
+    ``data`` are the figure's; the result is ``(tokens, tokens)``, with a row for each output.
     """
     x, query, key, value = (
         torch.tensor(data[name], dtype=torch.float64) for name in ("x", "query", "key", "value")

@@ -27,7 +27,7 @@ def one_hot(place, length):
 
 
 def drawn_letters(count):
-    """Draw sequences of letters, as ids of the model that reverses them."""
+    """Draw ``count`` sequences of letters, as token ids of the model that reverses them."""
     generator = torch.Generator().manual_seed(9)
     lengths = torch.randint(1, 13, (count,), generator=generator).tolist()
     return [
@@ -104,7 +104,7 @@ RENDER = """(shapes) => {
 
 
 def drawn_scenes(count):
-    """Draw the shapes of pictures: up to four random ones each, at random places."""
+    """Draw the shapes of ``count`` pictures: up to four random ones each, at random places."""
     generator = torch.Generator().manual_seed(9)
 
     def shape():

@@ -241,7 +241,7 @@ def test_a_typed_sentence_is_read_and_words_are_hidden_by_keyboard(figure):
 
 
 def reader_from_export(exported):
-    """Return the page's reader in PyTorch, from its exported parameters."""
+    """Return the ``AttentionReader`` with a page's exported parameters."""
     values = np.frombuffer(base64.b64decode(exported["float16"]), "<f2").astype("f4")
     shapes = exported["shapes"]
     parts = torch.tensor(values).split([math.prod(shape) for shape in shapes.values()])

@@ -75,7 +75,7 @@ def write(figure, prompt=PROMPT):
 
 
 def greedy(model, length):
-    """Return the ids of the prompt and NumPy's likeliest next tokens, ``length`` in all."""
+    """Return ``length`` ids: the prompt's, and then those that are likeliest for ``model``."""
     ids = list(IDS)
     while len(ids) < length:
         ids.append(int(model.read(ids)[0][-1].argmax()))
@@ -178,7 +178,7 @@ def test_file_that_cannot_be_computed_leaves_its_reason(figure, tmp_path):
 
 @contextmanager
 def offered(chromium, served, path):
-    """Yield the page that offers a small file of weights, and the addresses of its downloads."""
+    """Yield the page, which offers the weights in ``path``, and the addresses of its downloads."""
     place = {"file": "_static/models/small.gguf", "bytes": path.stat().st_size}
     given = f"{{ get: () => ({json.dumps(place)}), set() {{}} }}"
     before = f"Object.defineProperty(window, 'courseWeights', {given});"

@@ -136,7 +136,10 @@ def small() -> Transformer:
 
 @pytest.fixture(scope="module")
 def file_of(solve, small, tmp_path_factory) -> Callable[[str], Path]:
-    """A function that returns a model's file for a figure: that of its homework, or ``small``'s."""
+    """A function that returns the file of a model for a figure, given the figure's name.
+
+    The model is ``small`` for the translator, and else the one of the figure's homework.
+    """
     translator = export_translator(small, tmp_path_factory.mktemp("small") / "m.json", **GIVEN)
     return lambda figure: translator if figure == TRANSLATOR else solve(figure)[1]
 

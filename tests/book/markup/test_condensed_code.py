@@ -63,7 +63,7 @@ def test_code_without_a_definition_stays_as_it_is(code):
 
 
 class Config:
-    """The part of Sphinx's configuration that the reader uses."""
+    """The part of Sphinx's configuration that ``LiteralIncludeReader`` uses."""
 
     source_encoding = "utf-8"
 

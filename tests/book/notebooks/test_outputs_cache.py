@@ -159,7 +159,7 @@ def test_an_interrupted_build_leaves_no_kernel(book):
 
 
 def test_a_changed_style_or_script_reaches_the_built_site(site):
-    """Sphinx copies them only if a page has changed, too; the digest of looks makes it do so."""
+    """Sphinx copies them only when it writes a page; ``course_looks_digest`` has it write all."""
     static = ROOT / "book" / "_static"
     ours = {file.relative_to(static): file for file in static.rglob("*") if file.is_file()}
     ours |= {Path("figures", address): file for address, file in figure_assets().items()}

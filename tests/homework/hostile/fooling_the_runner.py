@@ -26,7 +26,7 @@ for wire in range(3, 64):
 
 
 def _on_the_wire(name: str, tries: str, body: str) -> Attack:
-    """Return an attack whose padding mask misuses the wire, found as ``wire`` by the ``body``."""
+    """Return an attack whose ``body`` misuses the socket to the judge, in the variable ``wire``."""
     return attack(name, tries, edits=at_padding(f"{body}\nreturn token_ids", _WIRE))
 
 

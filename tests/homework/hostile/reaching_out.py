@@ -6,12 +6,12 @@ from .attack import Attack, at_padding, attack
 
 
 def _reach(name: str, tries: str, extra: str, flagged: str = "") -> Attack:
-    """Return an attack that runs once, in a cell of its own, before right solutions."""
+    """Return an attack that runs once, in the added cell ``extra``; the solutions are right."""
     return attack(name, tries, extra=extra, flagged=flagged)
 
 
 def _take(name: str, tries: str, body: str) -> Attack:
-    """Return an attack that runs in each call of an exercise, which earns nothing."""
+    """Return an attack that runs in each call of the padding mask, which earns nothing."""
     return attack(name, tries, edits=at_padding(body))
 
 

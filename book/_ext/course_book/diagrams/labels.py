@@ -15,7 +15,7 @@ _SCRIPT = re.compile(r"(?P<place>[_^])(?:\{(?P<group>[^}]*)\}|(?P<one>.))")
 
 
 class _Run(NamedTuple):
-    """Letters of a label that are set alike.
+    """Letters of a label that are set alike: as mathematics if ``math``.
 
     ``place`` is ``_`` for a subscript, ``^`` for a superscript, and else empty.
     """
@@ -46,9 +46,9 @@ def _letter(letter: str) -> float:
 
 
 def width_of(text: str, font: float = FONT) -> float:
-    """Return an upper estimate of a label's width, in units, for the fonts of common systems.
+    """Return an upper estimate of a label's width for the fonts of common systems.
 
-    ``font`` is the font size, also in units.
+    The width and ``font``, the font size, are in the drawing's units.
     """
     return max(
         sum(
@@ -61,7 +61,7 @@ def width_of(text: str, font: float = FONT) -> float:
 
 
 def height_of(text: str) -> float:
-    """Return a label's height, in units."""
+    """Return a label's height in the drawing's units, in which a letter is 14 high."""
     return LINE * (text.count("\n") + 1)
 
 

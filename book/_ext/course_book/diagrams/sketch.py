@@ -49,7 +49,7 @@ class Sketch(Diagram):
     def frame(
         self, *boxes: str, role: Role, label: str = "", side: Literal["left", "right"] = "left"
     ) -> None:
-        """Add a ``Frame`` around boxes, given their ids."""
+        """Add a ``Frame`` with these fields around boxes, given their ids."""
         self.frames.append(Frame(boxes=boxes, role=role, label=label, side=side))
 
 

@@ -83,9 +83,9 @@ class CourseApiDirective(SphinxDirective):
 
 
 def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
-    """Join "Source: ..." in a docstring's lines into one paragraph, in place.
+    """Join the paragraph "Source: ..." of a docstring, given by lines, into one line, in place.
 
-    Titles of chapters become links; ``titles`` maps the stems of chapters' files to them.
+    A chapter's title in it becomes a link; ``titles`` has the titles by the chapters' file stems.
     """
     for start, line in enumerate(lines):
         if line.startswith("Source: "):

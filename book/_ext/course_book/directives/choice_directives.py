@@ -184,9 +184,9 @@ class PredictDirective(_ChoicesDirective):
 
 
 def _write_questions(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the script with the labels and digests of all questions, by page.
+    """Write a JavaScript file with the label and the digest of each question, by page.
 
-    Pages are written later, and name the checksum of the script.
+    It must exist before pages are written, since they name its checksum.
     """
     if app.builder.format != "html":
         return

@@ -52,7 +52,7 @@ class VersionsDirective(SphinxDirective):
 
 
 class times_placeholder(nodes.General, nodes.Element):
-    """Stands for the table of running times until pages are written."""
+    """Stands for the table of the chapters' running times until pages are written."""
 
 
 class TimesDirective(SphinxDirective):
@@ -86,7 +86,7 @@ def times_table(rows: Sequence[tuple[nodes.Node, float, datetime]]) -> nodes.tab
 
 
 class FillInTimes(SphinxPostTransform):
-    """Replaces placeholders by the table of running times."""
+    """Replaces each ``times_placeholder`` by the table of the chapters' running times."""
 
     default_priority = 8  # before references are resolved, at 10
 

@@ -28,7 +28,7 @@ class VeilAnswers(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        """Veil the answers to all predictions of a page."""
+        """Wrap the answer to each prediction of the page in an element that can be hidden."""
         for question in list(self.document.findall(html_element)):
             kind, _, label = question["name"].partition(" ")
             if kind == "predict":

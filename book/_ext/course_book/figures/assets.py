@@ -17,7 +17,7 @@ SHARED_SCRIPTS = ("elements.js", "arithmetic.js", "controls.js")
 
 
 def figure_assets() -> dict[str, Path]:
-    """Return the file of each script and style, by its address under ``_static/figures``."""
+    """Return the file of each figure's scripts and styles, by address in ``_static/figures``."""
     here = Path(__file__).parent
     files = [file for kind in ("js", "css") for file in here.rglob(f"*.{kind}")]
     return {file.relative_to(here).as_posix().replace("_", "-"): file for file in files}
@@ -58,7 +58,7 @@ def _load(
 
 
 def _with_digest(script: str) -> str:
-    """Return the address in the site of a deferred script, with a digest of its content.
+    """Return the address in the site of a script, ``folder/file.js``, with a digest of its content.
 
     The digest keeps browsers from using an older script that they have cached.
     """
@@ -67,6 +67,6 @@ def _with_digest(script: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """Copy the files before any page is written, since pages name their checksums."""
+    """Copy figures' scripts and styles before pages are written, which name their checksums."""
     app.connect("builder-inited", _copy)
     app.connect("html-page-context", _load)

@@ -89,7 +89,7 @@ class FillFigures(SphinxPostTransform):
     default_priority = 400  # after MyST-NB has chosen among a cell's outputs
 
     def run(self, **kwargs: Any) -> None:
-        """Fill every figure of the page; report and remove those with missing or wrong data."""
+        """Set table and note of the page's figures; report and remove those without valid data."""
         for node in list(self.document.findall(interactive_figure)):
             try:
                 data = FIGURES[node["figure"]].model_validate_json(self._find(node))
@@ -130,9 +130,9 @@ class FillFigures(SphinxPostTransform):
 
 
 def move_deferred(match: re.Match[str], site: Path) -> str:
-    """Write deferred data into a script of the site, and return HTML with its address and size.
+    """Write a figure's large data into a JavaScript file; return HTML with its address and size.
 
-    ``match`` is one of ``DEFERRED``, and ``site`` the folder of the built pages.
+    ``match`` is a match of the pattern ``DEFERRED``, ``site`` the folder of the built pages.
     """
     name = match["name"]
     data = json.dumps(json.loads(match["json"]), separators=(",", ":"))
@@ -146,13 +146,13 @@ def move_deferred(match: re.Match[str], site: Path) -> str:
 
 
 class MoveDeferred(SphinxPostTransform):
-    """Moves deferred data out of pages into scripts of the site."""
+    """Moves data with the attribute ``data-deferred`` out of pages into JavaScript files."""
 
     default_priority = 410  # after MyST-NB has chosen among a cell's outputs
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        """Move the deferred data of the page."""
+        """Move the page's data with the attribute ``data-deferred`` into JavaScript files."""
         site = Path(self.app.outdir)
         for raw in list(self.document.findall(nodes.raw)):
             if DEFERRED.search(raw.astext()):

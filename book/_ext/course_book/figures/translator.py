@@ -13,8 +13,8 @@ class Sentence(Record):
         src: The sentence.
         tgt: Its right translation.
         written: The model's translation.
-        alignment: Pairs of a source word and a word of ``tgt`` that belong together.
-        src_agreements: Pairs of a source word and the source word that decides its form.
+        alignment: Positions of a source word and of a word of ``tgt`` that belong together.
+        src_agreements: Positions of a source word and of the source word that decides its form.
         tgt_agreements: The same within ``tgt``.
     """
 
@@ -42,7 +42,7 @@ class Translator(Figure):
     """The base of figures with a translator that runs in the page.
 
     Attributes:
-        model: Id of the deferred data with the model.
+        model: Id of the separately loaded data with the model.
         right: Share of unseen sentences that the model translates without a mistake.
         examples: Sentences to pick from.
         kinds: The source words that the model knows, by kind, such as nouns.

@@ -16,7 +16,7 @@ FIGURE = "language-model"
 def _add(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
-    """Copy the weights into the site, if a page shows the figure, and add their address to it."""
+    """Copy SmolLM2's weights to the site, and name their file in a page that runs the model."""
     if doctree is None:
         return
     if not any(node["figure"] == FIGURE for node in doctree.findall(interactive_figure)):

@@ -24,7 +24,7 @@ class CondensedCode(NamedTuple):
 
 
 def condensed(code: str) -> CondensedCode:
-    """Condense the source of a definition; other code, Python or not, stays as it is."""
+    """Return the condensed source of a definition; other code, Python or not, stays as it is."""
     lines = textwrap.dedent(code).splitlines()
     try:
         tree = ast.parse("\n".join(lines))

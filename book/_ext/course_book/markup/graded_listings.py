@@ -16,7 +16,7 @@ _WITHHELD = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 def homework_of(pyobject: str, solutions: Path) -> Path | None:
     """Return the source of the first homework in which students write a function or class.
 
-    The homework names it as an exercise, or withholds ``course_lib``'s.
+    An exercise has the definition's name, or its header names the one in ``course_lib``.
 
     Args:
         pyobject: The option of ``literalinclude``, such as ``MultiHeadAttention.forward``.
@@ -31,7 +31,7 @@ def homework_of(pyobject: str, solutions: Path) -> Path | None:
 
 
 def summary(pyobject: str, homework: Path) -> str:
-    """Return the HTML of a folded listing's summary, which names the homework (its source)."""
+    """Return the HTML shown for a folded listing; it names the homework with this source file."""
     name, number = escape(pyobject.partition(".")[0]), int(homework.name[2:4])
     return f"You write <code>{name}</code> yourself in homework {number}: show the library's"
 

@@ -42,7 +42,7 @@ class LinkHomework(SphinxTransform):
 
 
 def _add_services(link: nodes.Element, notebook: str) -> None:
-    """Put "(open in ..., ...)" after a link to a notebook that names services."""
+    """Put "(open in Colab, ...)" after a notebook's link, if its first cell links to services."""
     cells = json.loads(notebook).get("cells", [])
     found = _SERVICE.findall("".join(cells[0]["source"])) if cells else []
     words: list[nodes.Node] = []

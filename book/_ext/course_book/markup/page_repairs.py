@@ -20,6 +20,6 @@ def _adopt(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the repairs, after the handlers that add nodes."""
+    """Register the repairs; they run after the handlers that add nodes to pages."""
     app.connect("doctree-read", _adopt, priority=950)
     app.connect("doctree-resolved", _drop_repeated_ids)

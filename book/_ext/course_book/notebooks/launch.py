@@ -64,7 +64,7 @@ def _add_buttons(
 
 
 def setup(app: Sphinx) -> None:
-    """Replace the theme's launch buttons."""
+    """Replace the theme's launch buttons with buttons that open the chapter's notebook."""
     app.add_config_value("course_launch", {}, "html", types=[dict])
     app.connect("config-inited", _take_over)
     app.connect("html-page-context", _add_buttons, priority=501)  # after the theme's own buttons

@@ -60,7 +60,7 @@ class PageReferences:
         return condensed(reader.read()[0]).shown
 
     def fold_summary(self, options: dict[str, str]) -> str:
-        """Return the HTML of a ``literalinclude``'s summary; empty if students don't write it."""
+        """Return the HTML shown for a folded ``literalinclude``; empty if it is not folded."""
         pyobject = options.get("pyobject", "")
         homework = homework_of(pyobject, Path(self.env.srcdir) / "solutions")
         return summary(pyobject, homework) if homework else ""

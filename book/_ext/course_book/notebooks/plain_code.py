@@ -7,7 +7,7 @@ from course_book.notebooks.used_files import imported_names
 
 
 def plain_code(source: str) -> str:
-    """Return a cell's code without the book's statements; empty if no other code is left.
+    """Return a cell's code without statements that only the book needs; empty if no code is left.
 
     A cell with IPython's magics stays as it is.
     """

@@ -179,7 +179,7 @@ def _boundary(directive: _Directive, page: PageReferences) -> Iterator[str]:
 
 
 def _content(directive: _Directive, page: PageReferences) -> Iterator[str]:
-    """Yield the lines of any other directive: its title and its content."""
+    """Yield a directive's content as plain Markdown, below the title if it is a card."""
     if directive.body and directive.argument and directive.name.endswith("card"):
         yield from (f"**{directive.argument}**", "")
     yield from _blocks(directive.body, page)

@@ -17,7 +17,7 @@ def is_shown(app: Sphinx, page: str) -> bool:
 
 
 def execution_mode(app: Sphinx, page: str) -> str:
-    """Return myst-nb's execution mode for a page: ``off`` after ``leave_unrun``, or the usual."""
+    """Return myst-nb's mode for a page: ``off`` if ``leave_unrun`` named it, or else the book's."""
     mode: str = app.config.nb_execution_mode
     return "off" if page in getattr(app, "course_unrun", ()) else mode
 

@@ -103,9 +103,9 @@ def load_minilm(folder: Path) -> tuple[BertModel, WordPiece]:
 
 
 def _model_file(app: Sphinx) -> Path | None:
-    """Return the model's file in the site, written at the first call; None without a search.
+    """Return the model's file in the site, written at the first call.
 
-    There is none without installed weights, or in a book without the chapter ``PAGE``.
+    None without installed weights, and in a book without the chapter ``PAGE``.
     """
     folder = find_minilm()
     if folder is None or not is_site(app) or PAGE not in app.env.found_docs:
@@ -118,7 +118,7 @@ def _model_file(app: Sphinx) -> Path | None:
 
 
 def _name_files(app: Sphinx, pagename: str, *_: object) -> None:
-    """Add the addresses of both files to each page, so that its search offers search by meaning."""
+    """Name the files of model and vectors in each page, so that it offers search by meaning."""
     file = _model_file(app)
     if file:
         named = {"model": MODEL, "vectors": VECTORS, "bytes": file.stat().st_size}
@@ -126,7 +126,7 @@ def _name_files(app: Sphinx, pagename: str, *_: object) -> None:
 
 
 def _write_vectors(app: Sphinx, error: Exception | None) -> None:
-    """Write the vectors of all sections, reusing those of an earlier build."""
+    """Write the sentence vectors of all sections; an earlier build's are reused for equal texts."""
     folder = find_minilm()
     if error or folder is None or _model_file(app) is None:
         return
@@ -148,6 +148,6 @@ def _write_vectors(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the files after the entries of the search are written."""
+    """Have both files written; the vectors follow the search entries, whose texts they encode."""
     app.connect("html-page-context", _name_files)
     app.connect("build-finished", _write_vectors, priority=900)

@@ -89,5 +89,5 @@ def _add_previews(
 
 
 def setup(app: Sphinx) -> None:
-    """Add previews to each page."""
+    """Add hidden copies of the terms and publications to which a page links, for its previews."""
     app.connect("html-page-context", _add_previews)

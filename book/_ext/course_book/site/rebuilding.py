@@ -60,7 +60,7 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the digests, and mark a build as unfinished until it has ended without warnings."""
+    """Have pages rebuilt after a change of the extension or the styles, or a failed build."""
     app.add_config_value("course_extension_digest", "", "env", types=[str])  # reads all pages again
     app.add_config_value("course_looks_digest", "", "html", types=[str])  # writes them again
     app.connect("config-inited", _set_digests)

@@ -101,7 +101,7 @@ def page_entries(
 
 
 def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield (place, term) for each link to a place in the meaning of a glossary term.
+    """Yield the target and the term for each link in the meaning of a glossary term.
 
     ``labels`` are those of Sphinx's standard domain.
     """

@@ -31,9 +31,9 @@ _ARGUMENTS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def read_style(static: Path, name: str) -> str:
-    """Return the text of a stylesheet in the folder ``static``, with fonts' addresses from there.
+    """Return the text of a stylesheet, with fonts' addresses relative to the folder ``static``.
 
-    ``name`` is the path of the file, or a pattern, of which the newest file is read.
+    ``name`` is the file's path in ``static``, or a pattern, of which the newest file is read.
 
     Raises:
         FileNotFoundError: No file matches.

@@ -76,7 +76,7 @@ class Column:
         self.sketch.wire(source, target, **{"role": self.role} | fields)
 
     def embedding(self, text: str) -> None:
-        """Put a text for the tokens, their embedding and their positions on top."""
+        """Put three boxes on top: the tokens with the label ``text``, embedding, positions."""
         self.put("tokens", text, kind="data")
         self.put("embedding", "Embedding", about=EMBEDDING)
         self.put("positions", "+ positions", kind="norm", about=POSITIONS)
@@ -88,7 +88,7 @@ class Column:
     def fork(self, part: str, above: float) -> str:
         """Put a junction in the gap above the last box, and return its id.
 
-        ``above`` is its height in the gap, from 0 to 1.
+        ``part`` is the suffix of the id, ``above`` its height in the gap, from 0 to 1.
         """
         junction = self._box(part, "", self.row - 1 + above, kind="junction")
         self.wire(self.top, junction)
@@ -98,8 +98,8 @@ class Column:
     def sublayer(self, part: str, text: str, *, ports: str = "", **fields: Any) -> str:
         """Put a sublayer with its norm and its residual on top, and return the id of its box.
 
-        ``part`` is part of the ids, ``text`` the label. For attention ``ports`` are the inputs that
-        come from the column: ``VKQ``, or ``Q`` where keys and values come from elsewhere.
+        ``part`` begins the suffixes of the ids, ``text`` is the label. For attention ``ports`` are
+        the inputs from the column: ``VKQ``, or ``Q`` where keys and values come from elsewhere.
         """
         fork = self.fork(f"{part}-fork", 0.5)
         if self.norm_position == "pre":

@@ -14,7 +14,8 @@ def _grid(
 ) -> None:
     """Add a square of ``size`` by ``size`` cells, a tensor for each line, with a text above it.
 
-    ``name`` is the prefix of the ids.
+    ``name`` is the prefix of the ids, ``column`` the place in the sketch. ``marked`` gets the
+    indices of line and cell, and returns whether the cell is filled.
     """
     for line in range(size):
         cells = (cell for cell in range(size) if marked(line, cell))

@@ -17,8 +17,8 @@ class Step(Record):
 class GenerationSteps(Figure):
     """A small language model that runs in the page; the reader chooses or draws each next word.
 
-    ``model`` is the id of the deferred data with the model; ``steps`` are those of the text that
-    always takes the likeliest word, for readers without scripts.
+    ``model`` is the id of the separately loaded data with the model; ``steps``, for readers without
+    scripts, are those of a text that always goes on with the likeliest word.
     """
 
     scripts = ("engine/loading.js", "living-transformer/own-model.js")

@@ -27,7 +27,7 @@ class LivingCaptioner(Figure):
     """A model in the page that describes pictures of shapes, which the reader can change.
 
     Attributes:
-        model: Id of the deferred data with the model.
+        model: Id of the separately loaded data with the model.
         side: Pixels along each side of a picture.
         colors: Red, green and blue of each colour, from 0 to 1.
         kinds: The kinds of shapes.

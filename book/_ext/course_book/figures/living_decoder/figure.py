@@ -35,7 +35,7 @@ class Task(Record):
 class LivingDecoder(Figure):
     """Recurrent decoders in the page, whose attention weights the reader can move by hand.
 
-    ``model`` is the id of the deferred data with a model for each of the ``tasks``, in this order.
+    ``model`` is the id of the separately loaded data with a model for each of ``tasks``, in order.
     """
 
     scripts = SENTENCE_FORM

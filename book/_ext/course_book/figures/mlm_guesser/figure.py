@@ -19,7 +19,7 @@ class GuessedSentence(Record):
 class MLMGuesser(Figure):
     """A BERT and a causal model in the page, which guess the words that the reader hides.
 
-    ``model`` is the id of the deferred data with both models; ``models`` are their names.
+    ``model`` is the id of the separately loaded data with both models; ``models`` are their names.
     """
 
     scripts = (*SENTENCE_FORM, "living-transformer/own-model.js")

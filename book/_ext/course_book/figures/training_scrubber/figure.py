@@ -8,7 +8,7 @@ class TrainingScrubber(Figure):
     """A model that learns to write letters backwards, at the step of training that is chosen.
 
     Attributes:
-        model: Id of the deferred data: a list of its parameters, one entry for each step.
+        model: Id of the separately loaded data: a list of parameters, one entry for each step.
         steps: The steps, ascending.
         letters: The letters that it reads and writes.
         first: The token id of the first letter; the others follow.
