@@ -1,17 +1,9 @@
-"""Does the embedding look up and scale vectors, and do tied weights stay tied?"""
-
-import copy
-import io
+"""Does the embedding look up and scale vectors, and reject other inputs?"""
 
 import pytest
 import torch
 
 from course_lib.layers.embedding import TokenEmbedding
-from course_lib.models.bert import BertConfig
-from course_lib.models.bert_heads import BertForPreTraining
-from course_lib.models.gpt import DecoderLM, DecoderLMConfig
-from course_lib.models.llama import Llama, LlamaConfig
-from course_lib.models.transformer import Transformer, TransformerConfig
 
 IDS = torch.tensor([[3, 0, 4], [2, 2, 1]])
 
@@ -58,54 +50,3 @@ def test_given_vectors_are_kept_and_trained_only_if_asked(freeze):
 def test_vectors_of_another_shape_are_rejected(shape):
     with pytest.raises(ValueError, match=r"embeddings must have shape|vocab_size must be at least"):
         TokenEmbedding.from_pretrained(torch.zeros(shape))
-
-
-# --- tied weights --------------------------------------------------------------------------------
-
-SIZES = {"d_model": 4, "num_heads": 2, "d_ff": 6}
-LAYERS = {"num_encoder_layers": 1, "num_decoder_layers": 1}
-TIED_MODELS = {
-    "DecoderLM": lambda: DecoderLM(DecoderLMConfig(vocab_size=7, num_layers=1, **SIZES)),
-    "Llama": lambda: Llama(LlamaConfig(vocab_size=7, num_layers=1, num_kv_heads=1, **SIZES)),
-    "Transformer": lambda: Transformer(
-        TransformerConfig(src_vocab_size=7, tgt_vocab_size=7, tied="all", **LAYERS, **SIZES)
-    ),
-    "BertForPreTraining": lambda: BertForPreTraining(
-        BertConfig(vocab_size=7, num_layers=1, **SIZES)
-    ),
-}
-with_each_tied_model = pytest.mark.parametrize("build", TIED_MODELS.values(), ids=TIED_MODELS)
-
-
-def number_of_weights(model):
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-@with_each_tied_model
-def test_weights_stay_tied_through_loading_to_empty_and_saving(build):
-    trained, model, file = build(), build(), io.BytesIO()
-    tied = number_of_weights(model)
-    for target in (model, copy.deepcopy(model)):
-        target.load_state_dict({k: v.clone() for k, v in trained.state_dict().items()}, assign=True)
-        assert number_of_weights(target) == tied
-        for name, value in target.state_dict().items():
-            assert torch.equal(value, trained.state_dict()[name])
-    torch.save(model, file)
-    file.seek(0)
-    assert number_of_weights(torch.load(file, weights_only=False)) == tied
-    with torch.device("meta"):
-        model = build()
-    model.to_empty(device="cpu")
-    model.tie_weights()
-    assert number_of_weights(model) == tied
-    model.to_empty(device="cpu").load_state_dict(trained.state_dict())
-    assert number_of_weights(model) == tied
-
-
-def test_a_model_without_tied_weights_stays_so():
-    sizes = {"src_vocab_size": 7, "tgt_vocab_size": 7, "tied": "none"}
-    model = Transformer(TransformerConfig(**sizes, **LAYERS, **SIZES))
-    before = number_of_weights(model)
-    model.load_state_dict(model.state_dict(), assign=True)
-    model.tie_weights()
-    assert number_of_weights(model) == before

@@ -71,18 +71,6 @@ def test_rotary_positions_have_no_parameters_and_no_longest_sequence():
         learned(long)
 
 
-def test_each_dropout_has_the_config_s_probability_and_acts_in_training_alone():
-    model = build(dropout=0.25)
-    dropouts = [m for m in model.modules() if isinstance(m, torch.nn.Dropout)]
-    assert [m.p for m in dropouts].count(0.25) == 1 + 2 * LAYERS
-    for module in dropouts:
-        if module is not model.dropout:  # on the embeddings
-            module.p = 0.0
-    assert not torch.equal(model(IDS), model(IDS))
-    model.eval()
-    assert torch.equal(model(IDS), model(IDS))
-
-
 # --- the classifier ------------------------------------------------------------------------------
 
 

@@ -58,11 +58,6 @@ def test_every_parameter_gets_a_gradient(setting):
     assert_every_parameter_gets_a_gradient(model, model(TOKEN_IDS)[:, :-1], TOKEN_IDS[:, 1:])
 
 
-def test_each_dropout_has_the_probability_of_the_configuration():
-    dropouts = [m.p for m in build(dropout=0.25).modules() if isinstance(m, torch.nn.Dropout)]
-    assert dropouts.count(0.25) == 1 + 2 * 3  # on the embeddings and in three layers
-
-
 @torch.no_grad()
 def test_order_matters_unless_layers_have_no_positions():
     sizes = {"num_layers": 1}

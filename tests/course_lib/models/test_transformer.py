@@ -205,29 +205,6 @@ def test_the_base_model_is_the_papers():
     assert config.activation == "relu"
 
 
-def test_dropout_falls_on_source_and_target_embeddings_in_training_alone():
-    model = build(dropout=0.25)
-    dropouts = [module for module in model.modules() if isinstance(module, nn.Dropout)]
-    assert {dropout.p for dropout in dropouts} == {0.25}
-    for dropout in dropouts:
-        if dropout is not model.dropout:
-            dropout.p = 0.0
-    memory, mask = model.encode(SRC)
-    assert not torch.equal(model.encode(SRC)[0], memory)
-    assert not torch.equal(model.hidden(TGT, memory, mask), model.hidden(TGT, memory, mask))
-    model.eval()
-    assert torch.equal(model(SRC, TGT), model(SRC, TGT))
-
-
-def test_every_parameter_gets_a_gradient():
-    model = build(norm_position="pre", positions="learned", tied="none")
-    model(SRC, TGT).square().sum().backward()
-    assert all((p.grad != 0).any() for p in model.parameters())
-
-
-# --- errors --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
