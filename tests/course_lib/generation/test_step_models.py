@@ -265,7 +265,7 @@ def test_static_step_that_is_not_compiled_loads_no_compiler():
     program = (
         "import sys; from course_lib.generation.step_models import *; "
         "from course_lib.models.gpt import DecoderLMConfig; "
-        f"model = DecoderLM(DecoderLMConfig(**{SIZES}, num_layers=1)); "
+        f"model = DecoderLM(DecoderLMConfig(**{SIZES}, num_layers=1)).eval(); "
         "StaticDecoder(model, batch=1, capacity=4); "
         "print('torch._dynamo' in sys.modules)"
     )

@@ -205,6 +205,16 @@ def test_the_base_model_is_the_papers():
     assert config.activation == "relu"
 
 
+def test_dropout_falls_on_source_and_target_embeddings():
+    model = build(dropout=0.25)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and module is not model.dropout:
+            module.p = 0.0
+    memory, mask = model.encode(SRC)
+    assert not torch.equal(model.encode(SRC)[0], memory)
+    assert not torch.equal(model.hidden(TGT, memory, mask), model.hidden(TGT, memory, mask))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
