@@ -1,9 +1,9 @@
 """Runs the command line: ``python -m autograder``."""
 
-from autograder.quick_imports import spare
+from autograder.quick_imports import skip_imports
 
 if __name__ == "__main__":
-    spare()
+    skip_imports()
 
 from autograder.cli.app import app
 from autograder.cli.terminal import fit_streams

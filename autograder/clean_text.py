@@ -42,7 +42,7 @@ def clean_text(text: str, limit: int = 4000) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Clean a text and flatten it to one line."""
+    """Return a text on one line, made safe by ``clean_text``, cut to ``limit`` with an ellipsis."""
     line = " ".join(clean_text(text[: 4 * limit], 4 * limit).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 

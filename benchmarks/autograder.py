@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.quick_imports import spare
+from autograder.quick_imports import skip_imports
 
 if __name__ == "__main__":
-    spare()  # like the command
+    skip_imports()  # like the command
 
 from autograder.class_run.judges import JudgePool
 

@@ -76,7 +76,7 @@ class Course:
 
 @functools.cache
 def installed_reference() -> str:
-    """Return a hash of the reference ``course_lib`` that checks compare with on this machine."""
+    """Return a hash of the installed ``course_lib``, whose solutions the checks compare with."""
     return _hash(sorted(_read_library(Path(course_lib.__file__).parents[1]).items()))
 
 
@@ -131,7 +131,10 @@ def _folder(path: str) -> str:
 
 @functools.lru_cache(maxsize=1_000)  # modules of both libraries, for a whole class
 def _read_module(text: str, folder: str) -> tuple[str, frozenset[str]]:
-    """Return a module's code without comments and docstrings, and its imports."""
+    """Return a module's code without comments and docstrings, and the full names that it imports.
+
+    ``text`` is its source, ``folder`` the folder of its package, as in ``course_lib/layers``.
+    """
     tree = ast.parse(text)
     imported = frozenset(_imports(tree, folder.replace("/", ".")))
     return ast.dump(_WithoutDocstrings().visit(tree)), imported

@@ -105,7 +105,10 @@ class Due:
             yield result
 
     def _known(self, student: str, made_from: str, mates: Iterable[str]) -> SubmissionResult | None:
-        """Return the student's or a teammate's stored result with this fingerprint, or None."""
+        """Return the stored result of the student or of a teammate, one of ``mates``, or None.
+
+        Only a result whose fingerprint is ``made_from`` is returned.
+        """
         if not self._store or self._options.force:
             return None
         for one in (student, *mates):

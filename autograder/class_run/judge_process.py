@@ -61,7 +61,10 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
     Attributes:
         check: The check that it worked on; empty if none.
         cell: The student's cell that ran; empty if none.
-        by_us: Whether ``JudgeProcess`` stopped it, because it was too expensive or silent.
+        by_us: Whether ``JudgeProcess`` stopped it, for too much time or memory, or for silence.
+
+    Args:
+        cause: Why it ended, for the message; by default, that it was killed.
     """
 
     def __init__(self, check: str, cell: str, *, by_us: bool, cause: str = "") -> None:

@@ -80,7 +80,7 @@ def _import_everything() -> None:
 
 
 def _claim_groups() -> Path | None:
-    """Claim and return the control group for workers' groups; None if none is delegated."""
+    """Claim and return the kernel's control group for those of workers; None if there is none."""
     with contextlib.suppress(OSError):
         if group := delegated_group():
             claim(group)

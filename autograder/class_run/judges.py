@@ -237,7 +237,7 @@ def needed_modules(homework: Homework) -> list[str]:
 
 
 def _share_of_memory(judges: int) -> int:
-    """Return the MiB that one of so many judges, or its worker, may hold on this machine."""
+    """Return the MiB that each of ``judges`` judges, and each one's worker, may hold here."""
     total = psutil.virtual_memory().total
     with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
         total = min(total, int(_CGROUP_LIMIT.read_text()))

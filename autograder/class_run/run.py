@@ -174,9 +174,9 @@ def _grade_all(
     elsewhere: Elsewhere | None,
     further: Callable[[], dict[str, Given]] | None = None,
 ) -> Iterator[list[Graded]]:
-    """Yield lists of results as they come, from this machine or from elsewhere.
+    """Yield lists of results as they come, from ``elsewhere`` if it is given, else from here.
 
-    If ``further``, which returns notebooks that came meanwhile, is given, lists may be empty.
+    ``further`` returns the notebooks that arrived meanwhile; if it is given, lists may be empty.
     """
     if not notebooks:
         return iter(())
@@ -192,7 +192,10 @@ def _grade_here(
     judges: JudgePool,
     further: Callable[[], dict[str, Given]] | None,
 ) -> Iterator[list[Graded]]:
-    """Yield lists of results from this machine: each thread waits for a judge's process."""
+    """Yield lists of results, graded on this machine by several judge processes at a time.
+
+    ``further`` is as in ``_grade_all``.
+    """
     count = judges_here(options)
     if not further:
         count = min(count, len(notebooks))

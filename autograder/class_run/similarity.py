@@ -58,7 +58,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Similar:
-    """Two submissions that are nearly the same.
+    """Two submissions that are nearly the same; pieces are short stretches of their code.
 
     Attributes:
         student_a: The first student in the alphabet.
@@ -221,7 +221,10 @@ def _solution_cells(folder: Path, homework: Homework) -> dict[str, str]:
 
 
 def _cut(source: str) -> frozenset[int]:
-    """Return the checksums of a sample of a source's pieces, drawn by their text alone."""
+    """Cut a source into overlapping pieces; return the checksums of a sample of the pieces.
+
+    A piece is sampled by its text alone, so in all sources that contain it or in none.
+    """
     reduced = "".join(_reduced(source)).encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
@@ -247,12 +250,11 @@ def _reduced(source: str) -> Iterator[str]:
 
 
 def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
-    """Return how many submissions have each piece, given by its checksum.
+    """Return how many submissions have each piece of code, by the piece's checksum.
 
-    ``own`` has the pieces of each submission. A group of near copies counts as one submission.
-
-    Otherwise a piece would seem common because many copied it. A group of half the class or more
-    counts fully: then the exercise has one natural solution.
+    ``own`` has the checksums of each submission's pieces. A group of near copies counts as one
+    submission: otherwise a piece would seem common because many copied it. A group of half the
+    class or more counts fully: then the exercise has one natural solution.
     """
     sizes = np.array([len(pieces) for pieces in own], dtype=np.float32)
     shared = _count_shared(own)
@@ -270,9 +272,9 @@ def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
 
 
 def _count_shared(own: Sequence[frozenset[int]]) -> np.ndarray:
-    """Return how many pieces each two submissions share, as an array ``(students, students)``.
+    """Return how many pieces of code each two submissions share: ``(students, students)``.
 
-    ``own`` has the pieces of each submission, given by their checksums.
+    ``own`` has the checksums of each submission's pieces, see ``_cut``.
     """
     held = Counter(piece for pieces in own for piece in pieces)
     pieces = [piece for piece, count in held.items() if count > 1]

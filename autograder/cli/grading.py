@@ -102,7 +102,13 @@ def make_plan(settings: GradingSettings) -> Plan:
 
 
 def set_due(homework_id: str, moment: str, file: Path | None) -> None:
-    """Write a due date into dates.toml, in the project's folder if no file is given."""
+    """Write a homework's due date into ``file``, by default dates.toml in the project's folder.
+
+    ``moment`` is a date in TOML, such as ``2026-10-12T23:59:00+02:00``.
+
+    Raises:
+        BadInputError: ``moment`` is no such date, or the file is invalid or can't be written.
+    """
     path = file or ROOT / DATES_FILE
     try:
         text = text_of(path.read_bytes()) if path.is_file() else ""
@@ -233,9 +239,9 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
 
 
 def record(plan: Plan, results: Sequence[SubmissionResult]) -> tuple[list[SubmissionResult], str]:
-    """Write results into nbgrader's gradebook; return them, and why it refused any, else empty.
+    """Write results into nbgrader's gradebook; flag those that it refuses.
 
-    The results that it refused are flagged.
+    Returned are all results, and the reason for the refusals; an empty text if there are none.
     """
     from autograder.gradebook.course_config import write_course_config
     from autograder.gradebook.database import GradebookError

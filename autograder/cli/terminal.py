@@ -69,7 +69,10 @@ def listed(students: Sequence[str]) -> str:
 
 
 class StepProgress:
-    """Progress of a long step, on stderr: a bar with time left, or plain lines in a log."""
+    """Progress of a long step, on stderr: a bar with time left, or plain lines in a log.
+
+    ``what`` is the step's name, such as ``Grading``.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -184,7 +187,10 @@ def _points(standing: Standing) -> str:
 
 
 def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[str]]:
-    """Return the students who handed in another homework's notebook, by the error that names it."""
+    """Return the students who handed in another homework's notebook, by their error message.
+
+    The message names that other homework.
+    """
     found = defaultdict[str, list[str]](list)
     for result in results:
         if result.error.startswith(OTHER_HOMEWORK):
@@ -193,7 +199,10 @@ def _of_other_homeworks(results: Sequence[SubmissionResult]) -> dict[str, list[s
 
 
 def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:
-    """Return the checks that failed in their own code for every student, with the student count."""
+    """Return the checks that could not use any student's value, with the number of students.
+
+    Such a check may be faulty. Students who did not write the exercise are not counted.
+    """
     messages = defaultdict[str, list[str]](list)
     for result in results:
         for check in result.checks:

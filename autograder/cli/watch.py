@@ -178,7 +178,7 @@ def _present(submissions: Path, homework_id: str) -> dict[str, Path]:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Return numbers that differ after every change of a file; none if it is missing."""
+    """Return numbers that differ after every change of a file; ``()`` if it is missing."""
     try:
         status = path.lstat()
     except OSError:

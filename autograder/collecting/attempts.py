@@ -41,7 +41,7 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
     readable = [attempt for attempt in notebooks if not attempt.file.problem]
     if not readable:
         raise ChoiceError("; ".join(f"{a.name.file}: {a.file.problem}" for a in notebooks))
-    named = [attempt for attempt in readable if _again(attempt, homework_id) is not None]
+    named = [attempt for attempt in readable if _copy_number(attempt, homework_id) is not None]
     if not named and len({attempt.name.file for attempt in readable}) > 1:
         raise ChoiceError(
             f"several notebooks, none called {homework_id}.ipynb: {_listed(readable)}"
@@ -56,8 +56,11 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
         raise ChoiceError(f"which one is the work? It may be each of {_listed(newest)}")
 
     def order(attempt: Attempt) -> tuple[datetime, int, int, int]:
-        """Return a sort key by time, number of the upload and of the copy, and fewest folders."""
-        again = _again(attempt, homework_id) or 0
+        """Return a sort key, greatest for the attempt that counts.
+
+        It compares times, then numbers of the uploads and of the copies; then fewer folders win.
+        """
+        again = _copy_number(attempt, homework_id) or 0
         return age(attempt), attempt.name.upload, again, -attempt.name.file.count("/")
 
     chosen = max(named or readable, key=order)
@@ -73,8 +76,11 @@ def is_notebook_of(attempt: Attempt, homework_id: str) -> bool:
     return attempt.file.is_notebook and not _of_another(attempt, homework_id)
 
 
-def _again(attempt: Attempt, homework_id: str) -> int | None:
-    """Return the number in a copy's file name, 0 for the homework's own name, None for others."""
+def _copy_number(attempt: Attempt, homework_id: str) -> int | None:
+    """Return the number of a copy, such as 2 for ``hw03-self-attention (2).ipynb``.
+
+    It is 0 for the homework's or the student's own name, and None for other file names.
+    """
     stem = _stem(attempt)
     if stem == attempt.name.person:  # ada.ipynb
         return 0

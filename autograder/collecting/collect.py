@@ -75,7 +75,10 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """The outcome: a line for each student, and for each file without an owner."""
+    """The outcome of ``collect``: a line for each student, and for each file without an owner.
+
+    ``naming`` is the platform whose file names the download had.
+    """
 
     naming: Naming
     lines: tuple[Line, ...]
@@ -214,7 +217,7 @@ class _Collector:
     def _shared_folder(self, owner: Owner, other: str) -> str:
         """Return why a person can't have the folder ``owner.student``; empty if they can.
 
-        ``other`` is the person of this download with the first claim to that folder.
+        ``other`` is the person who may have it, see ``_folder_owners``: the same or another one.
         """
         if not owner.student:
             named = f"{owner.person!r} cannot become a folder name"
@@ -228,7 +231,10 @@ class _Collector:
         return ""
 
     def _second_folder(self, owner: Owner) -> str:
-        """Return why a person gets no second folder; empty if there is no folder of theirs yet."""
+        """Return a message that names the folder, under another name, that a person already has.
+
+        It is empty if there is none, and the person may have a new folder.
+        """
         if self.naming is Naming.FOLDER:
             return ""
         other = other_folder(owner, self.target, self.roster, self.homework_id)
@@ -236,9 +242,10 @@ class _Collector:
         return f"{words}: move its files to {owner.student}" if other else ""
 
     def _keep_folders(self, people: People) -> None:
-        """Keep the folders of unlisted people whose name at Canvas has changed.
+        """Let people keep their folders if they have changed their name at Canvas.
 
-        They are recognised by Canvas's number, if their file names can be read in one way only.
+        That is for people outside the class list. They are recognised by Canvas's number, if their
+        file names can be read in one way only. ``people`` is changed in place.
         """
         folders = canvas_folders(self.target, self.roster)
         for person, attempts in people.items():
@@ -315,7 +322,7 @@ class _Collector:
         return remark
 
     def _meant(self, readings: Sequence[Name], known: Mapping[str, set[str]]) -> Name | None:
-        """Return the only reading of a file name that fits the other files; None if several do.
+        """Return the only one of a file name's ``readings`` that fits the other files, or None.
 
         ``known`` maps each platform number to its owners, from names with a single reading.
         """
@@ -403,9 +410,10 @@ def _read_whole(file: HandedIn, limit: int) -> bytes:
 
 
 def _stands_in_file(name: Name, other: Name) -> bool:
-    """Return whether the two numbers that ``other`` reads stand in what ``name`` reads as a file.
+    """Return whether the two numbers that one reading takes for Canvas's may be the student's text.
 
-    Both are readings of one path in Canvas's download.
+    ``name`` and ``other`` read one path of Canvas's download. The numbers that ``other`` takes for
+    Canvas's then belong to the file's own name in ``name``.
     """
     return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
 
@@ -427,9 +435,10 @@ def _share_with_team(people: People, roster: Roster) -> None:
 
 
 def _folder_owners(people: People) -> dict[str, str]:
-    """Map the ``folder_key`` of each student's folder to the one person who may have the folder.
+    """Return the one person who may have each folder, by the folder's ``folder_key``.
 
-    Among several, people in the class list come first, then those with exactly that name.
+    If several people's ids give one folder, those in the class list come first, then those whose
+    name at the platform is the id.
     """
 
     def rank(person: str) -> tuple[bool, bool]:

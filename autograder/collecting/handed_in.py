@@ -68,8 +68,11 @@ class HandedIn:
 def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[HandedIn]]:
     """Yield the list of files in a folder or a zip; ``zone`` is the time zone of times in a zip.
 
-    The number of files below one name is bounded, so that no student can keep the rest of the class
-    from being collected. If one name has too many notebooks, none of these may be read.
+    Of each student's folder only a limited number of files is listed, so that none can keep the
+    rest of the class from being collected. Of too many notebooks in one folder none may be read.
+
+    Raises:
+        SourceError: ``source`` is missing, damaged or too large, or neither a folder nor a zip.
     """
     if source.is_dir():
         names: list[str] = []
@@ -92,9 +95,9 @@ def open_source(source: Path, zone: tzinfo | None = None) -> Iterator[list[Hande
 
 
 def _sorted(files: Iterator[HandedIn], first: Collection[str]) -> list[HandedIn]:
-    """Return the files sorted by path, a limited number for each student.
+    """Return the files sorted by path, a limited number for each student's folder.
 
-    ``first`` are the first parts of all paths; if there is only one, it holds students' folders.
+    ``first`` are the first parts of all paths: the students' folders, or one folder around them.
     """
     depth = 2 if len({*first} - {*_SKIPPED}) == 1 else 1  # one folder may hold all of them
     count: Counter[tuple[tuple[str, ...], bool]] = Counter()

@@ -16,7 +16,7 @@ from autograder.collecting.handed_in import HandedIn
 
 
 class Naming(enum.StrEnum):
-    """The platforms whose names are known."""
+    """The learning platforms whose file names can be read; ``FOLDER`` for any others."""
 
     CANVAS = "canvas"
     MOODLE = "moodle"
@@ -29,7 +29,7 @@ class Naming(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """The parts of a file's path.
+    """What the path of a downloaded file says about the file and its student.
 
     Attributes:
         person: The platform's name of the student; the same for all files of one submission.
@@ -94,10 +94,11 @@ BRIGHTSPACE_LIST = "index.html"
 
 
 def read_canvas(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path in Canvas's submissions.zip; readings with a shorter person's name come first.
+    """Return all readings of a path in Canvas's submissions.zip; empty if it is no such path.
 
     Canvas puts numbers between ``_``, but names of people, groups and files may hold such numbers
-    too: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21.
+    too: ``team_1_21_900_hw03.ipynb`` may be a file of user 1 or of user 21. Readings with a shorter
+    person's name come first.
     """
     if len(parts) != 1:
         return []
@@ -124,11 +125,11 @@ def _of_canvas(name: str, found: re.Match[str]) -> Name:
 
 
 def read_moodle(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path in Moodle's "Download all submissions", with or without folders.
+    """Return all readings of a path in Moodle's "Download all submissions"; empty if it is none.
 
-    A path begins with ``<name>_<number>_assignsubmission_file_``. Students choose their names and
-    those of their files, and may write another student's number and this marker into either: so
-    there may be several readings.
+    A path, with folders or without, begins with ``<name>_<number>_assignsubmission_file_``.
+    Students choose their names and those of their files, and may write another student's number
+    and this marker into either: so there may be several readings.
     """
     return [
         Name(
@@ -145,10 +146,10 @@ def read_moodle(parts: Sequence[str], homework_id: str) -> list[Name]:
 
 
 def read_blackboard(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path in Blackboard's "Assignment File Download".
+    """Return the reading of a path in Blackboard's "Assignment File Download"; empty if it is none.
 
-    As the user it takes only the text between the last ``_`` and ``_attempt``;
-    ``with_whole_users`` restores user names that contain ``_``.
+    Its user is only the text between the last ``_`` and ``_attempt``; ``with_whole_users`` restores
+    user names that contain ``_``.
     """
     found = _BLACKBOARD.fullmatch(parts[0]) if len(parts) == 1 else None
     if not found:
@@ -165,9 +166,10 @@ def read_blackboard(parts: Sequence[str], homework_id: str) -> list[Name]:
 
 
 def with_whole_users(readings: Sequence[list[Name]]) -> list[list[Name]]:
-    """Restore Blackboard user names that contain an underscore.
+    """Return the readings of a Blackboard download, with user names that may contain ``_``.
 
-    All files of a download begin with the same assignment's name.
+    ``readings`` are those of ``read_blackboard`` for all files: since all begin with the same
+    assignment's name, it shows where a user name begins.
     """
     called = (name.called for names in readings for name in names)
     assignment = min(called, key=len, default="")
@@ -180,7 +182,10 @@ def with_whole_users(readings: Sequence[list[Name]]) -> list[list[Name]]:
 
 
 def read_brightspace(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path in a download of Brightspace (D2L), with a folder for each attempt or without."""
+    """Return the reading of a path in a Brightspace (D2L) download; empty if it is no such path.
+
+    The download has a folder for each attempt, or none.
+    """
     found = _BRIGHTSPACE.fullmatch(parts[0])
     inside = [*filter(None, [found and found["file"]]), *parts[1:]]
     if not found or not inside:
@@ -206,14 +211,20 @@ def _moment(text: str, forms: Sequence[str]) -> datetime | None:
 
 
 def read_gradescope(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path in a Gradescope export; its metadata file names the owner of each folder."""
+    """Return the reading of a path in a Gradescope export; empty if it is no such path.
+
+    It names no person: the export's metadata file names the owner of each folder.
+    """
     if len(parts) < 2 or not _GRADESCOPE.fullmatch(parts[0]):
         return []
     return [Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))]
 
 
 def read_classroom(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path in a folder of GitHub Classroom's clones, one repository for each student."""
+    """Return the reading of a path in a folder of GitHub Classroom's clones; empty if it is none.
+
+    There is one repository for each student, named after the homework and the student.
+    """
     prefix = next((p for p in classroom_prefixes(homework_id) if parts[0].startswith(p)), "")
     user = parts[0].removeprefix(prefix)
     nobody = user in ("", "submissions") or parts[0] == homework_id
@@ -226,7 +237,10 @@ def classroom_prefixes(homework_id: str) -> tuple[str, str]:
 
 
 def read_folder(parts: Sequence[str], homework_id: str) -> list[Name]:
-    """Read a path whose folder, or notebook without a folder, is named after the student."""
+    """Return the reading of a path whose first folder, or only notebook, is named by the student.
+
+    It is empty for another file outside of folders.
+    """
     if len(parts) > 1:
         return [_plain(parts[0], parts[1:])]
     stem = parts[0].removesuffix(".ipynb")

@@ -263,7 +263,7 @@ def participant_of(name: Name) -> Participant:
 
 
 def _fits(told: Participant, name: Name) -> bool:
-    """Return whether a file has the full name of the participant with its number.
+    """Return whether a file's full name is that of ``told``, the participant with its number.
 
     If not, the number may be a group's.
     """

@@ -45,7 +45,10 @@ def put_notebook(
 
 
 def _outcome(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
-    """Return what becomes of a notebook (``data``) whose path may hold another, and the reason."""
+    """Return what happens to a notebook if it is written to ``path``, and the reason, often empty.
+
+    ``data`` are its bytes; ``file`` is where they come from. With ``force`` it replaces any other.
+    """
     for folder in (path.parent, path.parent.parent):
         if folder.is_symlink():
             return Outcome.PROBLEM, f"{folder} is a link: put a folder in its place"
@@ -70,7 +73,11 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _put_time(folder: Path, moment: datetime | None, late: str, *, unchanged: bool) -> None:
-    """Write timestamp.txt and late.txt, or remove them; if ``unchanged``, keep the first time."""
+    """Write the time of submission into timestamp.txt, and the text ``late`` into late.txt.
+
+    Each file is removed if there is nothing to write. If the notebook is ``unchanged``, the
+    earlier of the old and the new time stays.
+    """
     timestamp, marked_late = folder / "timestamp.txt", folder / "late.txt"
     if unchanged:
         before = _read(timestamp)

@@ -61,7 +61,10 @@ class Roster:
         return self._by_student.get(student)
 
     def namesake(self, student: str) -> Person | None:
-        """Return the person whose folder is the student's too on some file systems; else None."""
+        """Return the person whose folder some file systems take for this student's, or None.
+
+        Their ids may differ in case, for example.
+        """
         return self._by_folder.get(folder_key(student))
 
 

@@ -77,7 +77,7 @@ def check_database(db_url: str) -> str:
 
 
 def check_gradebook(course_folder: Path, db_url: str = "", *, is_read: bool = False) -> None:
-    """Check that SQLite's file is not damaged; if ``is_read``, also that it is not lost.
+    """Check that SQLite's file is not damaged; if ``is_read``, also that a graded class has one.
 
     Raises:
         DatabaseError: The file is damaged or lost; the message says what to do.

@@ -25,7 +25,10 @@ _MAX_FILES = 1000  # per submission
 
 
 class CollectNotebooks(ExchangeCollect):
-    """Copies notebooks from the exchange; set as ``c.ExchangeFactory.collect``."""
+    """Collects as nbgrader does, but only notebooks, and only those that the student owns.
+
+    Set it as ``c.ExchangeFactory.collect``. Links and large files are not copied.
+    """
 
     src_records: list[dict[str, Any]]
 
@@ -121,7 +124,10 @@ class CollectNotebooks(ExchangeCollect):
 
 
 def _read(name: str, folder: int, limit: int) -> bytes | None:
-    """Read a regular file of an open folder; None for links, other kinds and larger files."""
+    """Return a regular file's bytes; None for links, other kinds, and more than ``limit`` bytes.
+
+    ``folder`` is the descriptor of the file's folder.
+    """
     try:
         with open_regular(name, dir_fd=folder) as file:
             data = file.read(limit + 1)

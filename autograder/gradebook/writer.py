@@ -48,11 +48,17 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class _Ready:
-    """A student's rows and files, ready to be written."""
+    """A student's rows and files, ready to be written.
+
+    Attributes:
+        autograded: What the gradebook's rows and the autograded notebook are written from.
+        submitted: Text of the submitted notebook's file.
+        timestamp: Text of timestamp.txt; empty if there is none.
+    """
 
     autograded: Autograded
-    submitted: str  # text of the submitted notebook's file
-    timestamp: str  # text of timestamp.txt; empty if there is none
+    submitted: str
+    timestamp: str
 
     @property
     def student(self) -> str:

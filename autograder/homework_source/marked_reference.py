@@ -112,7 +112,7 @@ def _text_of(module_name: str) -> str:
 
 
 def _source_of(node: ast.stmt, text: str) -> str:
-    """Return a definition's lines, with an indented comment at its end."""
+    """Return a definition's lines in the source ``text``, and indented comments that follow it."""
     lines = text.split("\n")
     last = node.end_lineno or node.lineno
     end = last
@@ -192,7 +192,10 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _private_helpers(text: str, source: str) -> list[str]:
-    """Return the private functions and constants that the source needs, in their order."""
+    """Return the private definitions of the module ``text`` that a piece of its ``source`` needs.
+
+    Each is given by its lines, in the module's order.
+    """
     helpers = {
         name: statement for statement in ast.parse(text).body for name in defined_by(statement)
     }

@@ -263,7 +263,7 @@ def _check_identity(cell: Cell) -> None:
 
 
 def _check_rule(cell: Cell, cells: list[Cell]) -> None:
-    """Reject a rule that the homework's text does not mention."""
+    """Reject a forbidden name of the solution ``cell`` that no text in ``cells`` mentions."""
     texts = "\n".join(c.source for c in cells if c.kind is CellKind.TEXT)
     for name in cell.forbids:
         short = name.rpartition(".")[2]

@@ -35,8 +35,8 @@ class Added:
     """The text that a student added to a cell.
 
     Attributes:
-        code: Parts that can run in the student's process: they use no variables of a locked cell
-            that only runs in the judge.
+        code: Statements that can run in the student's process: they use no variables of a locked
+            cell that only runs in the judge.
         words: Comments, strings and prose.
     """
 
@@ -65,7 +65,7 @@ def added_lines(text: str, homework: Homework) -> set[str]:
 
 
 def added_code(text: str, homework: Homework) -> str:
-    """Return the code in a text, without prose and without the parts of the instructor's cells."""
+    """Return the code in a student's text: without prose, and without the instructor's code."""
     parts = (part for part in _parts(text) if bare(part) not in _parts_of_all(homework.cells))
     return "\n".join(part for part in parts if not _is_words(part))
 
@@ -110,13 +110,13 @@ def _words(part: str) -> Iterator[str]:
 
 
 def _is_words(part: str) -> bool:
-    """Return whether a part is a comment, a string literal, or a line that is not Python."""
+    """Return whether a part of a text is a comment, a string literal, or a line of prose."""
     part = part.strip()
     return part.startswith("#") or _TEXT.match(part) is not None or _is_prose(part)
 
 
 def _needs(part: str) -> set[str]:
-    """Return the names that a part uses; for a definition, only the name that it defines."""
+    """Return the names that a statement uses; for a definition, only the name that it defines."""
     if defined := _DEFINES.search(part):
         return {defined[1]}
     return set() if _IMPORTS.match(part) else set(_NAME.findall(part))
@@ -136,7 +136,7 @@ def _is_prose(part: str) -> bool:
 
 
 def _share(parts: set[str], cell: Cell) -> float:
-    """Return the share of a cell's text that is in ``parts``."""
+    """Return the share, from 0 to 1, of a cell's text that is in ``parts`` of another text."""
     own = _students_parts(cell)
     return sum(map(len, own & parts)) / max(sum(map(len, own)), 1)
 
@@ -153,7 +153,10 @@ def _parts_of(cell: Cell) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=8)
 def _parts_of_all(cells: Sequence[Cell]) -> frozenset[str]:
-    """Return the parts of all cells but the solutions; imports from setup cells alone."""
+    """Return the statements and lines of prose of all cells but the solutions.
+
+    Imports are included only if a setup cell has them.
+    """
     return frozenset(
         part
         for cell in cells
@@ -170,7 +173,10 @@ def _lines_of_all(cells: Sequence[Cell]) -> frozenset[str]:
 
 
 def _parts(source: str) -> list[str]:
-    """Split a text at lines without indentation that are not inside a triple-quoted string."""
+    """Split a text into its top-level statements and lines of prose.
+
+    It is split at lines without indentation that are not inside a triple-quoted string.
+    """
     parts: list[list[str]] = []
     quotes, decorates = "", False
     for line in source.split("\n"):

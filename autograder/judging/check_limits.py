@@ -46,7 +46,8 @@ class CheckLimits:
             reference solution.
 
     Attributes:
-        is_second_try: Whether a stopped check leaves the limits of other exercises unchanged.
+        is_second_try: Whether the notebook runs a second time: then a check that is stopped
+            shortens the limits of its own exercise's checks only.
     """
 
     def __init__(self, most_seconds: float, reference_seconds: Callable[[str], float]) -> None:

@@ -33,7 +33,7 @@ class Recorder:
         self.lines: set[int] = set()  # the check's lines on the stack at that failure
 
     def __call__(self, seen: Any, failure: CheckFailure | None) -> None:
-        """Record the value that an assertion saw; at the first failure, also the check's lines."""
+        """Record the value that an assertion saw, and the first failure with its line numbers."""
         self._entries.append(_as_data(seen))
         if failure is not None and self.failure is None:
             self.failure = failure

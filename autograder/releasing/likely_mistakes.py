@@ -25,9 +25,10 @@ _Answer = tuple[int, Any]
 
 
 def find_likely_mistakes(homework: Homework, root: Path) -> dict[str, Any]:
-    """Return, by the title of each test, what to ``read`` and the ``answers`` of wrong variants.
+    """Return, by the title of each test, a dict with ``read`` and ``answers``.
 
-    An answer is a list: the number of the first failed assertion, its value, and the hint.
+    ``read`` names the section of the book to read. ``answers`` are those of the wrong variants,
+    each a list: the index of the first failed assertion, the value that it saw, and the hint.
     """
     names: dict[str, Any] = {"__name__": "__release__"}
     for cell in homework.cells:

@@ -179,7 +179,7 @@ def release(homework_id: str, root: Path) -> Release:
             (course / "source" / homework.id / name, made.source),
             (notebook, made.assignment),
         ):
-            _put(new, old)
+            _move_over(new, old)
     return made
 
 
@@ -231,8 +231,11 @@ def _write_archive(folder: Path, archive: Path, top: str) -> None:
     write_zip(archive, files, zipfile.ZIP_DEFLATED)
 
 
-def _put(new: Path, old: Path) -> None:
-    """Move a file or folder from ``new`` to ``old``; a folder at ``old`` moves beside ``new``."""
+def _move_over(new: Path, old: Path) -> None:
+    """Move a file or folder from ``new`` to ``old``, in place of what was there.
+
+    A replaced folder is kept beside ``new``, as ``<name>.retired``.
+    """
     old.parent.mkdir(parents=True, exist_ok=True)
     if new.is_file():
         new.replace(old)

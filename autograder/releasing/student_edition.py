@@ -76,7 +76,9 @@ raise ImportError(
 
 
 def write_student_edition(homework_id: str, root: Path, destination: Path) -> None:
-    """Write ``course_lib`` to a folder, without the layers that students write and the recipes.
+    """Write ``course_lib`` to a folder, without the layers that students write.
+
+    The modules in ``course_lib.recipes``, which no homework needs, are left out too.
 
     Raises:
         HomeworkError: There is no such homework, a source is invalid, or the student notebook
@@ -92,7 +94,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     asked = _asked_for(homework, root)
     for module in asked.keys() - texts.keys():
         raise HomeworkError(f"a homework asks for {module}, which {root / PACKAGE} lacks")
-    withheld = _with_what_stands_on_it(asked, texts)
+    withheld = _with_dependents(asked, texts)
     edited = {
         module: withhold(texts[module], set(reasons)) + _closing(reasons)
         for module, reasons in withheld.items()
@@ -202,7 +204,7 @@ def _layers(source: str) -> Iterator[tuple[str, str]]:
             yield module, last
 
 
-def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
+def _with_dependents(asked: Withheld, texts: dict[str, str]) -> Withheld:
     """Return the names in ``asked``, and all names of any module that use or re-export one of them.
 
     ``texts`` are the sources by module.
@@ -298,7 +300,10 @@ def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]
 
 
 def _serves(node: ast.stmt, removed: list[ast.stmt], body: list[ast.stmt]) -> bool:
-    """Return whether ``node``, of a module's ``body``, has private names for removed nodes only."""
+    """Return whether a statement defines private names that only ``removed`` statements use.
+
+    ``node`` is a statement of the module's ``body``; if nothing uses the names, it stays.
+    """
     names = {name for name in _defined_names(node) if re.match("_[^_]", name)}
     if not names:
         return False

@@ -18,10 +18,13 @@ _READ = re.compile(r"([\w-]+)(?:#([\w.-]+))?")
 
 @dataclass(frozen=True, kw_only=True)
 class _Exercise:
-    """The checks of one exercise, as the page shows them."""
+    """The checks of one exercise, each with its number on the page.
 
-    code: str  # name of the function or class to write; empty for written answers
-    checks: tuple[tuple[int, CheckResult], ...]  # with their numbers on the page
+    ``code`` is the name of the function or class to write; empty for written answers.
+    """
+
+    code: str
+    checks: tuple[tuple[int, CheckResult], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

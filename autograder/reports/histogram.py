@@ -69,6 +69,9 @@ def draw_histogram(scores: Sequence[float], top: float) -> Histogram:
 
 
 def _span(place: int, step: int, top: float) -> str:
-    """Return the label of a bar: its range of whole points, such as ``4–5``."""
+    """Return the label of a bar, its range of whole points, such as ``4–5``.
+
+    ``place`` is the bar's index, ``step`` its width in points, and ``top`` the maximum points.
+    """
     first, last = place * step, min((place + 1) * step - 1, math.ceil(top) - 1)
     return str(first) if first >= last else f"{first}–{last}"

@@ -70,37 +70,59 @@ class ItemStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class _CheckRow:
-    """A check's results in the whole class: a row of the table of checks."""
+    """A check's results in the whole class: a row of the table of checks.
+
+    Attributes:
+        check: grade_id of the check.
+        title: Its description.
+        counts: Number of submissions that did not pass, by status.
+        failed: Number of submissions that did not pass.
+        total: Number of submissions.
+        items: Its statistics.
+        before: Its difficulty for an earlier class; None if that is unknown.
+    """
 
     check: str
     title: str
-    counts: dict[Status, int]  # submissions by status, without passes
+    counts: dict[Status, int]
     failed: int
     total: int
     items: ItemStatistics
-    before: float | None  # its difficulty for the earlier class
+    before: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Group:
-    """Students who got the same message (``text``), or who missed the same checks."""
+    """Students who got the same message (``text``), or who missed the same checks.
+
+    ``has_no_variant`` says that one of the message's answers is that of no known mistake.
+    """
 
     checks: tuple[str, ...]
     people: tuple[_Person, ...]
     text: str = ""
-    has_no_variant: bool = False  # an answer that no variant explains
+    has_no_variant: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """A submission: a row of the table of students."""
+    """A submission: a row of the table of students.
+
+    Attributes:
+        person: The student.
+        standing: The submission's marks.
+        result: The judge's result in them.
+        groups: Names of the page's filters that show the row, such as ``late``.
+        missed: grade_ids of the checks that were not passed.
+        words: Description of the row's coloured strip of checks.
+    """
 
     person: _Person
     standing: Standing
     result: SubmissionResult
-    groups: tuple[str, ...]  # the filters that show the row
-    missed: tuple[str, ...]  # checks that were not passed
-    words: str  # description of the row's coloured strip of checks
+    groups: tuple[str, ...]
+    missed: tuple[str, ...]
+    words: str
 
 
 def render_report(

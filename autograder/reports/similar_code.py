@@ -14,10 +14,15 @@ _MOST = 4  # students side by side; of a larger group, the first ones
 
 @dataclass(frozen=True, kw_only=True)
 class _Cluster:
-    """Students whose code is nearly the same, and the code of the first of them."""
+    """Students whose code is nearly the same, and the code of the first few of them.
+
+    Attributes:
+        students: All their ids.
+        cells: For each cell its grade_id, and for each of the first students the cell's lines,
+            each with whether all of these have it.
+    """
 
     students: tuple[str, ...]
-    # For each cell its name and, for each of the first students, its (line, whether all have it).
     cells: tuple[tuple[str, tuple[tuple[tuple[str, bool], ...], ...]], ...]
 
 

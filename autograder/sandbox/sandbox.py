@@ -76,12 +76,12 @@ class Sandbox(Zygote):
         return ours
 
     def start(self) -> Worker:
-        """Return a new worker, see ``Zygote``; first replace a forking process that was killed."""
+        """Return a new worker, after replacing a forking process that was killed."""
         self._revive()
         return super().start()
 
     def share(self) -> socket.socket:
-        """Return the socket of a copy, see ``Zygote``; first replace a process that was killed."""
+        """Fork the forking process, after replacing a killed one; return the fork's socket."""
         self._revive()
         return super().share()
 
@@ -231,9 +231,9 @@ def _refusal(command: list[str]) -> str:
 
 
 def _enter(program: str) -> tuple[list[str], list[str]]:
-    """Return bubblewrap's first arguments, and the command that changes the user from root.
+    """Return bubblewrap's command without mounts, and the command that changes the user from root.
 
-    The command is empty for other users.
+    ``program`` is bubblewrap's path. The second command is empty unless this user is root.
     """
     if os.geteuid() != 0:
         return [program, "--die-with-parent", "--unshare-all", "--cap-drop", "ALL"], []

@@ -45,7 +45,7 @@ class TimeLimit:
         self._end = min(now + self.clock_seconds, end)
 
     def left(self) -> float:
-        """Return the seconds to wait before the next call; 0 or less if the limit is reached."""
+        """Return after how many seconds to call this again; 0 or less if the limit is reached."""
         now = time.monotonic()
         if now >= self._look_at:
             unused = self._unused()

@@ -252,7 +252,10 @@ def in_utc(moment: datetime) -> datetime:
 
 
 def with_due(text: str, homework: str, moment: str) -> str:
-    """Return the text of dates.toml with a homework's due date set; everything else stays."""
+    """Return the ``text`` of dates.toml with a homework's due date set; everything else stays.
+
+    ``moment`` is the date in TOML, such as ``2026-10-12T23:59:00+02:00``; it is not checked.
+    """
     line = f"{homework} = {moment}\n"
     table = re.search(r"^[ \t]*\[[ \t]*due[ \t]*\][^\n]*(?:\n|\Z)", text, flags=re.MULTILINE)
     if not table:

@@ -106,7 +106,10 @@ def restore(
 
 
 def _damage(out: Path, db_url: str = "", *, is_read: bool = False) -> str:
-    """Return how the gradebook in an output folder is damaged (if ``is_read``, lost), or ""."""
+    """Return how the gradebook in an output folder is damaged, or "" if it is not.
+
+    If ``is_read``, a missing gradebook of a graded class counts as damaged.
+    """
     from autograder.gradebook.database import DatabaseError, check_gradebook
 
     try:
@@ -121,7 +124,8 @@ def _write(
 ) -> int:
     """Write the backup ``file`` of the folder ``out`` in one step; return the number of files.
 
-    ``gradebook`` is the gradebook's file, if it is one; ``copy_gradebook`` copies it first.
+    ``gradebook`` is SQLite's file, None for a database server; ``copy_gradebook(file, copy)``
+    copies it before the other files.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     names = []
@@ -192,7 +196,11 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> int:
 
 
 def _listed(archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the files in a backup; a backup of format 1 lists hashes too."""
+    """Return the names of the files that a backup lists.
+
+    Raises:
+        ValueError: It has no such list, or one of an unknown format.
+    """
     try:
         listed = json.loads(archive.read(_LIST))
         found, files = listed["format"], [*map(str, listed.get("files") or listed["sha256"])]

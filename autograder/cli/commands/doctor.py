@@ -207,7 +207,7 @@ def _disk(root: Path) -> Finding:
 def _cluster(
     scheduler: str, ca: Path | None, cert: Path | None, key: Path | None, trusted: bool
 ) -> Finding:
-    """Return the number of a running scheduler's workers, after comparing their versions."""
+    """Return whether a Dask scheduler answers and its workers have our versions; their number."""
     from autograder.cluster.scheduler import Cluster, ClusterError
 
     try:

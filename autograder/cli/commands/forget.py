@@ -108,7 +108,10 @@ def forget(
 
 
 def _places(student: str, out: Path, course: Path) -> list[Path]:
-    """Return the paths to remove: the student's own, and if there are any the class's pages."""
+    """Return the existing files and folders of a student, in the folders ``out`` and ``course``.
+
+    If there are any, the pages about the whole class are added, because they name the student.
+    """
     name = glob.escape(result_file(student))
     own = [
         *out.glob(f"{RESULTS}/*/{name}"),
@@ -155,9 +158,9 @@ def _without(student: str, path: Path) -> str:
 
 
 def _forget_likeness(student: str, out: Path) -> list[Path]:
-    """Remove the flags of other students that name this one; return the files left unread.
+    """Remove the flags that name a student from other students' results.
 
-    Those are results of other students that could not be read.
+    Returned are the paths of other students' results that could not be read.
     """
     unread: list[Path] = []
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):

@@ -151,7 +151,10 @@ class _Before:
         )
 
     def check_tests(self, plan: Plan, options: "GradingOptions") -> None:
-        """Raise ``BadInputError`` if the homework has none of the tests that graded the class."""
+        """Raise ``BadInputError`` if none of the stored results' tests is in the homework any more.
+
+        A regrade and ``--force``, given by the ``options``, allow that.
+        """
         tests = {cell.grade_id for cell in plan.homework.checks}
         graded_by = {check.check for result in self.results for check in result.checks}
         if graded_by and not graded_by & tests and not (options.force or self.is_regrade):
@@ -161,7 +164,7 @@ class _Before:
             )
 
     def graded_again(self, plan: Plan) -> set[str]:
-        """Return the students whose notebook is the same, and was graded again by other tests."""
+        """Return the students whose unchanged notebook was graded again, by a changed course."""
         before, now = self.made_from, plan.store.fingerprints()
         both = before.keys() & now.keys()
         return {name for name in both if only_course_differs(before[name], now[name])}
@@ -189,7 +192,10 @@ class _Before:
 
 
 def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) -> None:
-    """List the files written and the results missing; exit with 1 if any are missing."""
+    """List the files written and the results missing; exit with 1 if any are missing.
+
+    ``refused`` is why nbgrader's gradebook lacks some of the results; empty if it has all.
+    """
     console = output()
     console.print("\nWhere to look", style="bold")
     places = {

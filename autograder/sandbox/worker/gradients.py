@@ -120,7 +120,7 @@ class ReceivedTensors:
         return tensor
 
     def _at_home(self, code: dict[str, Any]) -> Tensor:
-        """Return the tensor of a code, moved from the CPU to its device."""
+        """Return the tensor that a code of ``encode`` refers to, moved to the code's device."""
         device = torch.device(code.get("device", "cpu"))
         if device.type not in ("cpu", "cuda"):
             raise WireError(f"a tensor on {device} can't cross")

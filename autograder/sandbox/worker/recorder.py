@@ -89,7 +89,10 @@ class _FunctionMode(TorchFunctionMode):
 
 
 def _patch(name: str, found: Any) -> None:
-    """Patch a layer's class, or the functions of a module, to record their calls."""
+    """Patch the class of a layer, or the functions of a module, to record their calls as ``name``.
+
+    ``found`` is that class or module; anything else is left as it is.
+    """
     if isinstance(found, type) and issubclass(found, torch.nn.Module):
         if "forward" in vars(found):
             found.forward = _recording(name, found.forward)

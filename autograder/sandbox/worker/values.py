@@ -184,8 +184,9 @@ def decode(
 
     Args:
         data: The data.
-        tensor_at: Returns the tensor that a code stands for.
-        resolve: Returns the object that a reference, a record or a named tuple stands for.
+        tensor_at: Returns the tensor that stands in the data as this dict.
+        resolve: Returns the object that stands in the data as this dict: one sent as a reference,
+            a dataclass of course_lib or a named tuple.
     """
     try:
         return _decode(data, tensor_at, resolve)
