@@ -32,7 +32,7 @@ def rows() -> list[Comparison]:
 def rows_of_size(
     batch: int, length: int, d_model: int, num_heads: int, device: str
 ) -> list[Comparison]:
-    """Time forward and backward of both layers: a row without a mask, and a causal one."""
+    """Time forward and backward of our attention layer and PyTorch's, without a mask and causal."""
     theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
     ours = MultiHeadAttention(d_model, num_heads)
     copy_torch_attention(ours, theirs)

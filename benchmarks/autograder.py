@@ -52,7 +52,10 @@ class Timing:
 
 
 def write_class(folder: Path, count: int) -> None:
-    """Write ``count`` right submissions, each with another comment, as nbgrader's ``submitted``."""
+    """Write ``count`` right submissions into ``folder``, laid out as nbgrader's ``submitted``.
+
+    Each has a comment of its own, so that no two are the same.
+    """
     from autograder.homework_source.instructors_notebook import instructors_notebook
     from autograder.homework_source.source import load_homework
 
@@ -99,7 +102,7 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
 def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
     """Time the judge in a process of its own, from its start to the complete gradebook.
 
-    As for nbgrader, the gradebook in ``course`` has the assignment before the judge starts.
+    The assignment is put into the gradebook in ``course`` before, outside the measured time.
     """
     from autograder.gradebook.course_assignment import ensure_assignment
     from autograder.homework_source.source import load_homework

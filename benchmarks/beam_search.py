@@ -39,9 +39,9 @@ def rows() -> list[Comparison]:
 
 
 def row(name: str, sizes: dict[str, int], batch: int, vocab_size: int, device: str) -> Comparison:
-    """Time a step of both beam searches; both must find the same sequences.
+    """Time a step of our beam search and of ``transformers``'; both must find the same sequences.
 
-    ``name`` describes the model with these ``sizes``; ``batch`` is the number of prompts.
+    ``name`` describes the model; ``sizes`` are arguments of ``gpt_pair``; ``batch`` counts prompts.
     """
     torch.manual_seed(0)
     ours, theirs = (
@@ -77,7 +77,10 @@ def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
 
 
 def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
-    """Return the ids that the peer's search finds after each prompt, with our stopping rule."""
+    """Return the ids that ``transformers``' beam search finds after each prompt.
+
+    As in our search, it ends only when no open beam can still win.
+    """
     written = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),
@@ -93,7 +96,7 @@ def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
 def state_row(device: str) -> Comparison:
     """Time a step of beam search that keeps a recurrent model's state.
 
-    It stands beside a search that lets the same model read the whole text again at each step.
+    The row compares it with a search in which the model reads the whole text again at each step.
     """
     torch.manual_seed(0)
     encoder = RecurrentEncoder(1_000, 64, 128)

@@ -40,7 +40,7 @@ def rows() -> list[Comparison]:
 def build_pair(
     d_model: int, num_heads: int, num_layers: int, device: str
 ) -> tuple[BertForPreTraining, transformers.BertForPreTraining]:
-    """Return our BERT and the peer's with the same random weights, without dropout."""
+    """Return our BERT and that of ``transformers``, with the same weights and without dropout."""
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=VOCAB_SIZE,
@@ -78,7 +78,7 @@ def forward_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a forward pass of both encoders, without the heads for pre-training."""
+    """Time a forward pass of our BERT encoder and that of ``transformers``, ``pairs`` times."""
     ours, theirs = (m.bert for m in build_pair(d_model, num_heads, num_layers, device))
     token_ids = draw_tokens(batch, length, padded=padded, device=device)
     attention_mask = (token_ids != 0).long()
@@ -113,9 +113,9 @@ def step_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a step of pre-training of both models: forward, backward, and AdamW's update.
+    """Time a pre-training step of our BERT and that of ``transformers``, ``pairs`` times.
 
-    The loss is that of masked words plus that of the next sentence.
+    The loss of masked words plus that of the next sentence: forward, backward, AdamW's update.
     """
     ours, theirs = build_pair(d_model, num_heads, num_layers, device)
     token_ids, labels = mask_tokens(

@@ -23,9 +23,9 @@ def rows() -> list[Comparison]:
 
 
 def corpus_row(size: int, num_references: int, *, tokenised: bool, pairs: int) -> Comparison:
-    """Time both BLEU functions on ``size`` sentences of 4 to 30 words; the unit is the corpus.
+    """Time our BLEU and sacreBLEU's on a corpus of ``size`` sentences of 4 to 30 words.
 
-    ``tokenised`` sentences are lists of words for ours, and strings for sacreBLEU.
+    If ``tokenised``, ours gets lists of words; sacreBLEU always gets strings.
     """
     candidates, streams = draw_corpus(size, num_references)
     references = [list(of_one) for of_one in zip(*streams, strict=True)]
@@ -59,9 +59,9 @@ def corpus_row(size: int, num_references: int, *, tokenised: bool, pairs: int) -
 
 
 def draw_corpus(size: int, num_references: int) -> tuple[list[str], list[list[str]]]:
-    """Draw candidates and streams of references, of words with natural frequencies (Zipf).
+    """Draw candidate sentences, and ``num_references`` lists with a reference for each of them.
 
-    Each stream has one reference per candidate. A fifth of the words of both are changed.
+    Both are changed from the same sentences, each word with probability 0.2.
     """
     rng = random.Random(0)
     words = [

@@ -105,7 +105,7 @@ class Watch:
 
 
 def write_big_class(folder: Path, count: int) -> None:
-    """Write ``count`` submissions, copies of the sample class, as nbgrader's ``submitted``."""
+    """Write ``count`` submissions into ``folder``, a subfolder each: copies of the sample class."""
     sample = folder.parent / "sample"
     homework = load_homework("hw03")
     students = load_table(HOMEWORK).sample_class

@@ -94,7 +94,7 @@ def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
         workers: Number of workers.
 
     Returns:
-        The times by the exercise that never returns; the empty name is without any.
+        The times by the exercise that never returns; under ``""`` those of the first class.
     """
     homework = load_homework(HOMEWORK, ROOT)
     options = GradingOptions(workers=workers)

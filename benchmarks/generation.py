@@ -45,7 +45,10 @@ def rows() -> list[Comparison]:
 
 
 def build_pair(sizes: dict[str, int], device: str) -> tuple[DecoderLM, GPT2LMHeadModel]:
-    """Build our model and the peer's with the same random weights, for long texts."""
+    """Build our GPT-2 and that of ``transformers`` with the same weights, for long texts.
+
+    ``sizes`` are arguments of ``gpt_pair``, by name.
+    """
     torch.manual_seed(0)
     ours, theirs = gpt_pair(max(LENGTHS) + 64, **sizes, initializer_range=0.2)
     store_by_columns(ours)  # like GPT-2's matrices in ``transformers``
@@ -69,7 +72,10 @@ def greedy_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a token of both models' greedy search with a cache; both must write the same."""
+    """Time a token of greedy search with a cache, by our model and that of ``transformers``.
+
+    ``name`` describes the models. Both must write the same tokens.
+    """
     prompt = draw_prompt(ours, batch, device)
 
     def run_ours() -> list[tuple[int, ...]]:
@@ -102,7 +108,10 @@ def beam_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a token of both models' beam search with a cache; both must write the same."""
+    """Time a token of beam search with a cache, by our model and that of ``transformers``.
+
+    ``name`` describes the models. Both must write the same tokens.
+    """
     prompt = draw_prompt(ours, 1, device)
 
     def run_ours() -> list[tuple[int, ...]]:
@@ -129,7 +138,7 @@ def beam_row(
 def generate(
     model: GPT2LMHeadModel, prompt: Tensor, new_tokens: int, *, num_beams: int
 ) -> list[tuple[int, ...]]:
-    """Return the ids that the peer writes after each prompt, by greedy or beam search."""
+    """Return the ids that ``transformers`` writes after each prompt: greedily with one beam."""
     written = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),
@@ -142,7 +151,7 @@ def generate(
 
 
 def token_row(model: DecoderLM, length: int, device: str) -> Comparison:
-    """Time our model's token at position ``length``, with the cache beside without it."""
+    """Compare the times of our model for token number ``length``, with a cache and without."""
     tokens = torch.randint(model.config.vocab_size, (1, length), device=device)
     steps = CachedDecoder(model, capacity=length + 64)
     steps.advance(tokens[:, :-1])

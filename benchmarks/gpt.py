@@ -34,7 +34,10 @@ def step_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a training step of both models without dropout: forward, backward, AdamW's update."""
+    """Time a training step of our GPT-2 and that of ``transformers``, ``pairs`` times.
+
+    A step is forward, backward and AdamW's update; neither model has dropout.
+    """
     torch.manual_seed(0)
     sizes = {"d_model": d_model, "num_heads": num_heads, "num_layers": num_layers}
     ours, theirs = (m.to(device) for m in gpt_pair(length, vocab_size=VOCAB_SIZE, **sizes))

@@ -16,7 +16,7 @@ def gpt_pair(
     eos_id: int | None = None,
     initializer_range: float = 0.02,
 ) -> tuple[DecoderLM, GPT2LMHeadModel]:
-    """Return our model and the peer's with the same random weights, without dropout.
+    """Return our GPT-2 and that of ``transformers``, with the same weights and without dropout.
 
     Args:
         max_length: Largest number of tokens.
@@ -24,7 +24,7 @@ def gpt_pair(
         d_model: Width of the model.
         num_heads: Number of heads.
         num_layers: Number of layers.
-        eos_id: The token at which the peer's ``generate`` ends a text; None for none.
+        eos_id: The token at which ``transformers``' ``generate`` ends a text; None for none.
         initializer_range: Standard deviation of the weights. Where tokens are compared, 0.2 is
             large enough that rounding makes no ties between them.
     """

@@ -14,7 +14,7 @@ from course_lib.layers.attention import scaled_dot_product_attention
 
 @torch.no_grad()
 def generation_rows(bench: Bench, batch: int) -> Iterator[dict[str, Any]]:
-    """Measure greedy search with a cache for ``batch`` prompts, beside the peer's.
+    """Measure greedy search with a cache for ``batch`` prompts, beside that of ``transformers``.
 
     Yields a row for the eager models and one for the compiled ones, each with the tokens a second
     of both models and their ratio.

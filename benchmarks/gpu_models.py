@@ -87,7 +87,7 @@ class Bench:
     ) -> float:
         """Return the median seconds of a call of ``run``, after ``warm_up`` calls.
 
-        ``repeats`` is the number of timed calls; by default that of the sizes.
+        ``repeats`` is the number of timed calls, by default ``sizes.repeats``.
         """
         times = []
         for number in range(warm_up + (repeats or self.sizes.repeats)):
@@ -106,7 +106,10 @@ class Bench:
 
 
 def gpt_models(bench: Bench, max_length: int) -> tuple[DecoderLM, GPT2LMHeadModel]:
-    """Return our GPT-2 and the peer's with the sizes of a run, without dropout."""
+    """Return our GPT-2 and that of ``transformers``, without dropout, in the sizes of ``bench``.
+
+    They read at most ``max_length`` tokens.
+    """
     names = ("vocab_size", "d_model", "num_heads", "num_layers")
     return gpt_pair(max_length, **{name: getattr(bench.sizes, name) for name in names})
 

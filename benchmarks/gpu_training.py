@@ -40,7 +40,10 @@ class Trained:
 
 
 def bert_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
-    """Return our BERT-Base and the peer's with their pre-training loss, batch size and length."""
+    """Return our BERT-Base and that of ``transformers``, each with its pre-training loss.
+
+    The numbers are those of texts in a batch and of tokens in a text.
+    """
     sizes = bench.sizes
     batch, length = sizes.bert_batch
     tokens, labels = draw_tokens(bench, batch, length), draw_tokens(bench, batch, length)
@@ -84,7 +87,10 @@ def bert_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
 
 
 def gpt_pair(bench: Bench) -> tuple[Trained, Trained, int, int]:
-    """Return our GPT-2 and the peer's with the loss of the next token, batch size and length."""
+    """Return our GPT-2 and that of ``transformers``, each with its loss of the next token.
+
+    The numbers are those of texts in a batch and of tokens in a text.
+    """
     batch, length = bench.sizes.gpt_batch
     tokens = draw_tokens(bench, batch, length + 1)
     inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
@@ -110,7 +116,7 @@ def training_row(
     Args:
         bench: The settings of the run.
         ours: Our model with its loss.
-        theirs: The peer's model with its loss.
+        theirs: The model of ``transformers`` with its loss.
         tokens: Number of tokens of a step.
         length: Number of tokens of a text.
         peak: Operations per second of the card, see ``peak_operations``.

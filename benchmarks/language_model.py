@@ -102,12 +102,15 @@ def in_pieces(model: Llama, ids: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def in_a_batch(model: Llama, ids: Tensor, count: int = 9) -> Tensor:
-    """Return the logits of ``(1, 64)`` ids, read left-padded in a batch with another text."""
-    padded = torch.cat([torch.zeros(1, count, dtype=torch.int64), ids], dim=1)
-    other = torch.cat([ids, ids[:, :count]], dim=1).flip(1)
-    padding = torch.tensor([count, 0])
-    return model(torch.cat([padded, other]), padding=padding)[:1, count:]
+def in_a_batch(model: Llama, ids: Tensor, num_padding: int = 9) -> Tensor:
+    """Return the logits of ``(1, 64)`` ids, read in a batch with a text that is longer.
+
+    For this the ids get ``num_padding`` tokens of padding on the left, whose logits are left out.
+    """
+    padded = torch.cat([torch.zeros(1, num_padding, dtype=torch.int64), ids], dim=1)
+    other = torch.cat([ids, ids[:, :num_padding]], dim=1).flip(1)
+    padding = torch.tensor([num_padding, 0])
+    return model(torch.cat([padded, other]), padding=padding)[:1, num_padding:]
 
 
 def written(model: Llama, prompt: Tensor, new_tokens: int) -> list[int]:
@@ -117,7 +120,7 @@ def written(model: Llama, prompt: Tensor, new_tokens: int) -> list[int]:
 
 
 def written_by(model: LlamaForCausalLM, prompt: Tensor, new_tokens: int) -> list[int]:
-    """Return the ids that the peer writes after the prompt, greedily and with a cache."""
+    """Return the ids that ``transformers`` writes after the prompt, greedily and with a cache."""
     found = model.generate(
         prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=new_tokens,
         min_new_tokens=new_tokens, do_sample=False, pad_token_id=0, eos_token_id=None,
@@ -127,7 +130,7 @@ def written_by(model: LlamaForCausalLM, prompt: Tensor, new_tokens: int) -> list
 
 @torch.no_grad()
 def sentence_difference() -> float:
-    """Return the largest difference of our and the peer's MiniLM vectors of ``TEXTS``."""
+    """Return the largest difference of our and ``transformers``' MiniLM vectors of ``TEXTS``."""
     folder = minilm_folder()
     ours, tokenizer = from_huggingface(folder, BertModel), read_tokenizer(folder)
     theirs, peer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -145,7 +148,7 @@ def sentence_difference() -> float:
 def parity_table(
     ours: Llama, tokenizer: ByteLevelTokenizer, theirs: LlamaForCausalLM, *, new_tokens: int
 ) -> str:
-    """Return a Markdown table of the differences between our numbers and the peer's.
+    """Return a Markdown table of the differences between our numbers and ``transformers``'.
 
     ``new_tokens`` is the number of tokens that both models write after each of three texts.
     """
@@ -180,7 +183,7 @@ def speed_rows(
 ) -> list[Comparison]:
     """Time a token of greedy search with a cache after one text, ``new_tokens`` in a run.
 
-    One row is our float32 beside the peer's, the other our int8 beside our float32.
+    One row is our float32 beside ``transformers``', the other our int8 beside our float32.
     """
     prompt = torch.tensor([tokenizer.encode(TEXTS[1])])
     store_by_columns(ours)

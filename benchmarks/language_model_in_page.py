@@ -133,7 +133,7 @@ THIRTY_WORDS = (
 def measure(watched: Watched, file: Path) -> dict[str, float]:
     """Open a file of weights in the loaded page, let the model write, and return measurements.
 
-    They are bytes, milliseconds and tokens a second, by descriptions that name the unit.
+    The keys describe each number and name its unit: bytes, milliseconds, tokens a second.
     """
     figure = watched.page.locator("[data-course-figure=language-model]")
     own = ("/language-model/", "/llama/")
@@ -176,12 +176,12 @@ def measure_in_chromium(file: Path) -> dict[str, float]:
 
 
 def _origin(option: str) -> dict[str, str]:
-    """Return the first fields of a record: the date, and the command that makes it."""
+    """Return the first fields of a record: the date, and the command with ``--option``."""
     return {"date": datetime.date.today().isoformat(), "command": f"{COMMAND} --{option}"}
 
 
 def write(name: str, record: dict[str, Any]) -> None:
-    """Write a record into the file ``name.json`` of its folder, a line for each text or token."""
+    """Write a record into ``RECORDS/name.json``, with a line for each item of its lists."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(
         f"{json.dumps(key)}: "
@@ -196,7 +196,7 @@ def write(name: str, record: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Print the measurements in Chromium, or write the requested record."""
+    """Print what ``measure`` finds in Chromium, or write the record that an option requests."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.language_model_in_page", description=__doc__.splitlines()[0]
     )

@@ -141,7 +141,10 @@ def first_load(watched: Watched, name: str) -> int:
 
 
 def translator(watched: Watched, sentences: int) -> Figures:
-    """Measure the translator: times of a word and of a redrawn frame, differences from PyTorch."""
+    """Measure the translator on ``sentences`` random sentences: times of a word and of a frame.
+
+    A frame is redrawn while zooming. The result has its differences from PyTorch too.
+    """
     page = watched.page
     model, words = rebuilt(page)
     sources = drawn_sources(words, sentences)
@@ -156,7 +159,10 @@ def translator(watched: Watched, sentences: int) -> Figures:
 
 
 def search(watched: Watched, sentences: int) -> Figures:
-    """Measure beam search with the translator: the time of a sentence at two widths."""
+    """Measure the time of a sentence in beam search with the translator, with 4 and 8 beams.
+
+    It is the median over this number of random sentences, at most 20.
+    """
     _, words = rebuilt(watched.page)
     sources = drawn_sources(words, min(sentences, 20))
     return {
@@ -168,9 +174,9 @@ def search(watched: Watched, sentences: int) -> Figures:
 
 
 def writer(watched: Watched, texts: int) -> Figures:
-    """Measure the small language model: a step with its cache and without, its differences.
+    """Measure the small language model: the time of a step with its cache and without.
 
-    The differences are those of its logits from PyTorch's, over this number of random texts.
+    The result also has the differences of its logits from PyTorch's, over ``texts`` random texts.
     """
     page, figure = watched.page, figure_of(watched.page, "generation-steps")
     figure.get_by_label("Top k").press("Home")
@@ -194,7 +200,10 @@ def writer(watched: Watched, texts: int) -> Figures:
 
 
 def blanks(watched: Watched, sentences: int) -> Figures:
-    """Measure the two models that fill gaps: times of a sentence and of a click, differences."""
+    """Measure the two models that fill gaps in texts: the times of a sentence and of a click.
+
+    The result also has their differences from PyTorch over ``sentences`` random sentences.
+    """
     page = watched.page
     pair = json.loads(page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     texts = drawn_gaps(pair[0]["words"], sentences)
@@ -213,7 +222,7 @@ def blanks(watched: Watched, sentences: int) -> Figures:
 
 
 def learner(watched: Watched, _: int) -> Figures:
-    """Measure one reading by the model that is shown at several steps of its training."""
+    """Measure how long the model that learns in the page takes to read a sequence of 8 letters."""
     readings = watched.page.evaluate(READINGS_IN_PAGE, 500)
     return {"a reading of 8 letters, ms": round(readings, 3)}
 
@@ -228,7 +237,7 @@ def decoder(watched: Watched, sentences: int) -> Figures:
 
 
 def captioner(watched: Watched, pictures: int) -> Figures:
-    """Measure the captioner: the time of a word, and differences from PyTorch."""
+    """Measure the captioner on random pictures: the time of a word, differences from PyTorch."""
     model = living_decoders.rebuilt_captioner(living_decoders.exported_captioner(watched.page))
     drawn = draw_captioned_pictures(pictures, generator=torch.Generator().manual_seed(9)).pictures
     sources = [picture.flatten(1).tolist() for picture in drawn]
@@ -279,7 +288,7 @@ class Benchmark:
 
     Attributes:
         further: Function that measures the running model in a page, given the number of sentences,
-            texts or pictures to draw.
+            texts or pictures to generate at random.
         first: Parts of addresses of other figures' files that the page loads at once.
         later: Parts of addresses of other figures' files that it loads when the model starts.
         data: Id of the figure's data in the page; empty if the page has no other figure.
@@ -311,9 +320,9 @@ OTHER_PAGES = {
 
 
 def measure(watched: Watched, name: str, sources: int) -> Figures:
-    """Start the model of the figure ``name`` in a loaded page, and measure it.
+    """Start the model of the figure ``name`` in a loaded page; return its bytes, times and so on.
 
-    ``sources`` is the number of sentences, texts or pictures to draw.
+    ``sources`` is the number of sentences, texts or pictures to generate at random.
     """
     benchmark = BENCHMARKS[name]
     first = first_load(watched, name)

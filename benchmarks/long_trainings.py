@@ -69,7 +69,7 @@ def final_loss(stacking: str, num_layers: int, updates: int, seed: int) -> float
 
 
 def depth() -> list[dict[str, Any]]:
-    """Train plain stacks for long, and 24-layer stacks of every kind.
+    """Train stacks without residual connections for long, and 24-layer stacks of every kind.
 
     Returns a row for each: the stacking, the layers, the updates, and a final loss for each seed.
     """
@@ -95,7 +95,7 @@ EOS_ID = 2 + NUM_SYMBOLS  # after padding, start and the symbols
 def draw_sequences(
     step: int, batch_size: int = 32, shortest: int = 1, longest: int = 12
 ) -> AlignedBatch:
-    """Draw the batch of a step: sequences of eight kinds of symbols to write backwards."""
+    """Draw the training batch of a step: sequences of eight kinds of symbols to write backwards."""
     sizes = {"min_length": shortest, "max_length": longest, "num_symbols": NUM_SYMBOLS}
     return draw_reverse(batch_size, **sizes, generator=seeded(step))
 
@@ -111,7 +111,7 @@ def reversing_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
 
 
 def share_without_mistake(model: Seq2Seq, length: int, count: int = 400) -> float:
-    """Write new sequences of one length greedily; return the share without a mistake."""
+    """Let a model reverse ``count`` new sequences greedily; return the share without a mistake."""
     batch = draw_sequences(1_000_000 + length, count, length, length)
     stepped = RecurrentStepModel(model.decoder, model.encoder(batch.src, batch.lengths))
     prompt = torch.full((count, 1), BOS_ID)
@@ -121,7 +121,10 @@ def share_without_mistake(model: Seq2Seq, length: int, count: int = 400) -> floa
 
 
 def reverser_shares(width: int, updates: int, seed: int) -> list[float]:
-    """Train an encoder and decoder; return the shares without a mistake at lengths 1 to 12."""
+    """Train a model to reverse sequences; return its share without a mistake for lengths 1 to 12.
+
+    ``width`` is that of the context vector.
+    """
     torch.manual_seed(seed)
     size = 3 + NUM_SYMBOLS
     encoder = RecurrentEncoder(size, 16, width // 2)
@@ -137,10 +140,10 @@ def reverser_shares(width: int, updates: int, seed: int) -> list[float]:
 
 
 def bottleneck() -> list[dict[str, Any]]:
-    """Train encoder-decoders with contexts of three widths, the narrowest longest of all.
+    """Train encoder-decoders with contexts of 16, 32 and 64 numbers, and 16 three times as long.
 
-    Returns a row for each: the width, the updates, and for each seed the shares of
-    ``reverser_shares``.
+    Returns a row for each: the width, the updates, and for each seed what ``reverser_shares``
+    returns.
     """
     runs = [(16, 4000), (32, 4000), (64, 4000), (16, 12_000)]
     return [

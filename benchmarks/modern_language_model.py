@@ -27,7 +27,7 @@ RECORD = Path(__file__).parent / "runs" / "modern-language-model" / "smollm2.jso
 
 
 def run_chapter(chapter: Path) -> dict[str, Any]:
-    """Run all cells of a chapter; return its dictionary ``measured``: results of cells, by name."""
+    """Run a chapter's cells; return their variable ``measured``, which has results by name."""
     notebook = jupytext.read(chapter)
     notebook.cells.append(new_code_cell("print(json.dumps(measured))"))
     NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
@@ -36,7 +36,7 @@ def run_chapter(chapter: Path) -> dict[str, Any]:
 
 
 def main() -> Path:
-    """Run the chapter, and return the path of the written record."""
+    """Run the chapter, write its results as JSON, and return the path of that file."""
     weights = smollm2_file()
     began = time.perf_counter()
     figures = run_chapter(CHAPTER)

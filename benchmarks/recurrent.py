@@ -19,7 +19,10 @@ D_INPUT, D_HIDDEN = 64, 128
 
 
 def rows() -> list[Comparison]:
-    """Time forward and backward of each cell, with lengths, two layers, and written out."""
+    """Time forward and backward of fused networks and of those with a loop in Python.
+
+    Each kind is timed with each cell; some also with padded sequences or two layers.
+    """
     found = []
     for device in devices():
         for cell in PEERS:
@@ -47,9 +50,9 @@ def row(
     """Time forward and backward of a bidirectional network beside ``torch.nn``'s.
 
     Args:
-        kind: The course's network.
-        cell: The course's cell, a key of ``PEERS``.
-        way: How the network computes, in words.
+        kind: The class of our network.
+        cell: The class of its cell, a key of ``PEERS``.
+        way: How the network computes, in words for the row's description.
         device: ``cpu`` or ``cuda``.
         num_layers: Number of layers.
         with_lengths: Whether the sequences have different lengths.
@@ -87,7 +90,7 @@ def row(
 
 
 def copy_weights(ours: Recurrent, theirs: nn.RNNBase) -> None:
-    """Copy our weights to the peer; both list a cell's weights in the same order."""
+    """Copy our weights to PyTorch's network; both list a cell's weights in the same order."""
     sources = [
         getattr(projection, name)
         for cell in ours.cells
@@ -100,7 +103,7 @@ def copy_weights(ours: Recurrent, theirs: nn.RNNBase) -> None:
 
 
 def trained(network: nn.Module, x: Tensor, run: Callable[[], Tensor]) -> Callable[[], None]:
-    """Return a function that runs forward, then backward to the parameters and the input."""
+    """Return a function that calls ``run``, then backpropagates to the parameters and to ``x``."""
 
     def step() -> None:
         network.zero_grad()

@@ -51,9 +51,9 @@ Scores = list[list[float]]
 
 
 def chapter_names(*parts: str) -> dict[str, Any]:
-    """Run the chapter's first cell and those that contain one of these texts.
+    """Run the chapter's first code cell and those that contain one of the texts ``parts``.
 
-    Returns the variables of the run by name.
+    Returns the variables that the cells define, by name.
     """
     namespace: dict[str, Any] = {}
     for cell in jupytext.read(CHAPTER).cells:
@@ -63,13 +63,13 @@ def chapter_names(*parts: str) -> dict[str, Any]:
 
 
 def read_sections() -> list[Section]:
-    """Return the sections of the book, as the chapter reads them."""
+    """Return the book's sections, read by the chapter's own function ``read_sections``."""
     sections: list[Section] = chapter_names("def read_sections")["read_sections"](ROOT / "book")
     return sections
 
 
 def read_questions() -> dict[str, list[str]]:
-    """Return the questions, each with the places of the sections that answer it."""
+    """Return the test questions, each with the sections that answer it (``page#anchor``)."""
     questions: dict[str, list[str]] = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
     return questions
 
@@ -181,7 +181,7 @@ def score_by_word2vec(texts: Sequence[str], questions: Sequence[str], seed: int)
 
 
 def score_by_both(*searches: Scores) -> Scores:
-    """Return scores that add up the reciprocal ranks of several searches.
+    """Return the sums of 1 / (60 + rank) over several searches, for each question and section.
 
     Source: Cormack et al. (2009).
     """
@@ -199,7 +199,10 @@ def score_by_both(*searches: Scores) -> Scores:
 def ranks_of(
     scores: Scores, questions: dict[str, list[str]], sections: Sequence[Section]
 ) -> list[int]:
-    """Return for each question the rank of the first section that answers it, from 1."""
+    """Return for each question the rank, from 1, of the best-scored section that answers it.
+
+    ``questions`` maps each to those sections (``page#anchor``); all of them are in ``sections``.
+    """
     ranks = []
     for row, wanted in zip(scores, questions.values(), strict=True):
         order = sorted(range(len(row)), key=lambda i: -row[i])
@@ -209,12 +212,12 @@ def ranks_of(
 
 
 def recall(ranks: Sequence[int], within: int) -> float:
-    """Return the fraction of questions with an answer among the first ``within``."""
+    """Return the fraction of questions whose rank is at most ``within``."""
     return sum(rank <= within for rank in ranks) / len(ranks)
 
 
 def compare() -> dict[str, list[list[int]]]:
-    """Return the ranks of all questions by the search's name, a list for each seed."""
+    """Return for each search, by name, what ``ranks_of`` returns for each of its seeds."""
     names = chapter_names("PAD, CLS", "def embed(", "def encode_texts(", "def read_sections(")
     sections, questions = read_sections(), read_questions()
     asked, texts = list(questions), [names["whole_text"](section) for section in sections]
@@ -244,7 +247,7 @@ def compare() -> dict[str, list[list[int]]]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """Return a record's recall of each search as a Markdown table."""
+    """Return a Markdown table with each search's recall at 1, 5 and 10, from ``main``'s record."""
     ranks = record["ranks"]
     lines = [
         f"{record['date']}: {len(ranks['words, BM25'][0])} questions, "
@@ -260,7 +263,7 @@ def table(record: dict[str, Any]) -> str:
 
 
 def write(record: dict[str, Any]) -> None:
-    """Write the record as JSON, a line for each list of ranks."""
+    """Write the record to ``RECORD`` as JSON, a line for each list of ranks."""
     text = json.dumps(record, indent=1, ensure_ascii=False)
     text = re.sub(r"\[\s+(\d[\d,\s]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
     RECORD.parent.mkdir(parents=True, exist_ok=True)
@@ -268,7 +271,10 @@ def write(record: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Compare the searches, run the chapter, and write record and table."""
+    """Compare searches of the book by words and by vectors, and time the chapter's code.
+
+    Write the results as a JSON record, and as a table in benchmarks/README.md.
+    """
     minilm_folder()  # stops here if the weights are missing
     torch.set_num_threads(1)
     began = time.perf_counter()

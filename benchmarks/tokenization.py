@@ -31,7 +31,8 @@ def rows() -> list[Comparison]:
 def row(what: str, text: str, *, length: int = LENGTH, pairs: int = 7) -> Comparison:
     """Time the encoding of the first ``length`` characters of a text beside ``tokenizers``.
 
-    ``what`` describes the text. The row's note says how much longer twice the text takes.
+    ``what`` describes the text, which has at least ``2 * length`` characters. The row's note says
+    how much longer the first ``2 * length`` take.
     """
     ours = BytePairEncoding.train([text[:3_000]], vocab_size=256 + NUM_MERGES)
     theirs = peer_of(ours)

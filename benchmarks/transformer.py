@@ -89,7 +89,7 @@ def step_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a training step of both models: forward, backward, and AdamW's update.
+    """Time a training step of our Transformer and PyTorch's: forward, backward, AdamW's update.
 
     ``length`` tokens are in the source and in the target; half of the sources are padded.
     """
@@ -127,7 +127,7 @@ def step_row(
 def assert_same_function(
     ours: Transformer, theirs: TorchTransformer, src: Tensor, tgt: Tensor
 ) -> None:
-    """Copy weights so that both models have the same, and check that their logits agree."""
+    """Give both models the same weights, and check that their logits agree."""
     copy_torch_transformer(ours.encoder, ours.decoder, theirs.transformer)
     theirs.src_embedding.weight.copy_(ours.src_embedding.weight)
     theirs.tgt_embedding.weight.copy_(ours.tgt_embedding.weight)

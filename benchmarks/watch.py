@@ -56,7 +56,7 @@ def watching(homework: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def hand_in(homework: str, folder: Path, student: str) -> Path:
-    """Add a student's right notebook to the class, and return the path of its future result."""
+    """Add a student's right notebook to the class; return the path where its result will be."""
     path = folder / "class" / student / homework / f"{homework}.ipynb"
     path.parent.mkdir(parents=True)
     whole = folder / f"{student}.ipynb"
@@ -76,7 +76,10 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
 def wait_for_result(
     path: Path, process: "subprocess.Popen[str]", began: float
 ) -> tuple[float, float]:
-    """Return the seconds from ``began`` until a result exists, and until its grading began."""
+    """Wait for the result's file ``path``; return the seconds until it exists and until it began.
+
+    Both count from ``began``, a ``time.perf_counter()``; the second is when its grading began.
+    """
     wait_for(path, process)
     whole = time.perf_counter() - began
     return whole, whole - json.loads(path.read_text())["result"]["seconds"]

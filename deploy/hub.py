@@ -38,7 +38,7 @@ class Place:
         instructors: Names of the hub's users who grade.
         grader: The system account that grades; empty if any name may log in.
         password: The common password, if any name may log in.
-        port: The hub's port; its parts use the next four.
+        port: The hub's port; its proxy and services use the next four.
         book: The book's address, or the folder of the built book; may be empty.
     """
 
@@ -62,17 +62,17 @@ class Place:
 
     @property
     def exchange(self) -> Path:
-        """The exchange of nbgrader, which everybody can write to."""
+        """The folder of nbgrader's exchange, which everybody can write to."""
         return self.state / "exchange"
 
     @property
     def records(self) -> Path:
-        """The hub's database and secrets."""
+        """The folder of the hub's database and secrets."""
         return self.state / "records"
 
     @property
     def students(self) -> Path:
-        """The settings of students' servers."""
+        """The folder with the settings of students' servers."""
         return self.state / "students"
 
     @property
@@ -82,11 +82,11 @@ class Place:
 
 
 def prepare(place: Place, homework: str) -> None:
-    """Make the missing folders, settings and proxy, and release a homework.
+    """Make the hub's missing folders, settings and proxy, and release a homework to students.
 
     Args:
         place: The hub's folders.
-        homework: The homework to release first, such as ``hw03-self-attention``.
+        homework: Id of the homework to release, such as ``hw03-self-attention``.
     """
     # A trial runs as one account, so other accounts need no access.
     folders = {
@@ -148,7 +148,7 @@ def _install_proxy(folder: Path) -> None:
 
 
 def _place(options: argparse.Namespace) -> Place:
-    """Check the options, and return the hub's folders and people."""
+    """Return the hub's folders, people and port from the options; exit if they don't fit."""
     if options.grader:
         if os.geteuid() != 0:
             raise SystemExit("hub: --grader starts servers as other accounts: run it as root")

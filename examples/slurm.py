@@ -17,7 +17,7 @@ from distributed import Security
 
 
 def certificates(security: Security, folder: str) -> list[str]:
-    """Write the run's certificates into a private folder, and return the options for them."""
+    """Write the run's certificates into ``folder``; return the worker's options that name them."""
     options = []
     for option, text in (
         ("--tls-ca", security.tls_ca_file),

@@ -15,9 +15,10 @@ PACKAGES = ("course_lib", "autograder")
 
 
 def rooms_section() -> str:
-    """Return a Mermaid diagram of the imports between rooms, and a table that describes the rooms.
+    """Return a Mermaid diagram of the imports between rooms (a package's subfolders), and a table.
 
     An arrow leads from a room to one that it imports, unless a longer path of arrows does too.
+    The table has each room's first docstring line.
     """
     lines = ["```mermaid", "flowchart TD"]
     for package in PACKAGES:
@@ -36,7 +37,7 @@ def rooms_section() -> str:
 
 
 def imports_between_rooms(package: str) -> dict[str, set[str]]:
-    """Return each room of a package with the other rooms of the package that its files import."""
+    """Return for each subfolder of a package which other subfolders its files import."""
     rooms = [path.parent.name for path in sorted((ROOT / package).glob("*/__init__.py"))]
     arrows = {}
     for room in rooms:
@@ -54,7 +55,10 @@ def imports_between_rooms(package: str) -> dict[str, set[str]]:
 
 
 def direct(arrows: dict[str, set[str]], room: str) -> set[str]:
-    """Return the rooms that a room imports, without those that its other imports lead to."""
+    """Return the folders that ``room`` imports, without those that it also reaches indirectly.
+
+    ``arrows`` maps each folder of a package to the folders that it imports.
+    """
 
     def reached(start: str) -> set[str]:
         return arrows[start].union(*(reached(following) for following in arrows[start]))
@@ -63,7 +67,7 @@ def direct(arrows: dict[str, set[str]], room: str) -> set[str]:
 
 
 def with_rooms(text: str) -> str:
-    """Return a page's text with the current section of rooms between its two marker lines.
+    """Return ARCHITECTURE.md's text with ``rooms_section()`` between its two marker lines.
 
     Raises:
         SystemExit: A marker line is missing.

@@ -28,7 +28,10 @@ def edited(since: str) -> list[Path]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Return the test files or folders that belong to a file; all are relative to the root."""
+    """Return the test files of a source file, or else its test folder; [] if it has neither.
+
+    All paths are relative to the project's root.
+    """
     if path.parts[0] == "tests":
         return [str(path)] if path.name.startswith("test_") else []
     if path.parts[0] == "scripts":

@@ -81,15 +81,18 @@ def with_row(course_map: str, chapter: str, homework: str = "") -> str:
 
 
 def without_homework(course_map: str, homework: str) -> str:
-    """Return the text of ``course_map.py`` without a homework's id; its modules stay."""
+    """Return the text of ``course_map.py`` without a homework's id.
+
+    A row with library modules stays; one with only this homework is removed.
+    """
     own = re.sub(rf'^    MapRow\("", "[\w-]+", "{homework}"\),\n', "", course_map, flags=re.M)
     return own.replace(f', "{homework}")', ")")
 
 
 def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
-    """Return the text of ``for-teachers.md`` with a chapter or homework in its first plan.
+    """Return the text of ``for-teachers.md`` with a chapter or homework in its first timetable.
 
-    It is added to the last week. The first plan has all chapters and homework.
+    It is added to the last week. The first timetable has all chapters and homework.
     """
 
     def add(plan: re.Match[str]) -> str:
@@ -102,7 +105,7 @@ def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
 
 
 def unplanned(page: str, name: str) -> str:
-    """Return the text of ``for-teachers.md`` without a chapter or homework in any plan.
+    """Return the text of ``for-teachers.md`` without a chapter or homework in any timetable.
 
     Weeks that are then empty are removed too.
     """
@@ -125,7 +128,7 @@ def _week(read: str, due: str) -> str:
 
 
 def change(root: Path, changes: Mapping[str, Callable[[str], str]]) -> None:
-    """Change files of a project, and update the README's table from the course's map.
+    """Change files of a project, then update the README's table of chapters.
 
     ``changes`` has for each file, by its path from the root, a function from old to new text.
     """

@@ -23,9 +23,9 @@ _OTHER_LABEL = re.compile(
 
 
 def words_of(page: str) -> dict[str, str]:
-    """Return the words that replace links to a chapter, by label, from the chapter's text.
+    """Return for each label in a chapter's source, ``page``, the words that replace links to it.
 
-    They are the heading below the label, or the chapter's title for labels of other things.
+    They are the heading below the label, or the chapter's title if the label is not a heading's.
     """
     headings = {label["label"]: label["heading"] for label in _LABEL.finditer(page)}
     title = next(iter(headings.values()), "")

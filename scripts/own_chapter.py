@@ -26,7 +26,7 @@ def chapter_page(name: str) -> str:
 def begin_chapter(name: str, root: Path) -> Path:
     """Write a chapter's page into a project, and return its path.
 
-    The chapter is also added to the contents, the course's map and the longest plan.
+    It is also added to ``_toc.yml``, ``course_map.py`` and the longest timetable for teachers.
 
     Raises:
         SystemExit: The name is invalid or taken; nothing is written then.

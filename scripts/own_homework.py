@@ -37,7 +37,7 @@ def homework_id(name: str, root: Path) -> str:
 
 
 def adapted(template: Path, homework: str) -> str:
-    """Return the text of a template's file, with a homework's number and title (from its id)."""
+    """Return a template's text with the number and title that the id ``homework`` gives."""
     number, _, name = homework.partition("-")
     text = template.read_text(encoding="utf-8").replace(MODEL.partition("-")[0], number)
     heading = f"Homework {int(number[2:])}: {contents.title_of(name)}"
@@ -47,7 +47,8 @@ def adapted(template: Path, homework: str) -> str:
 def begin_homework(name: str, root: Path) -> str:
     """Write the source of a new homework into a project, and return its id.
 
-    ``name`` is its name or its id. It is also added to the course's map and the longest plan.
+    ``name`` is its name or its id. It is also added to ``course_map.py`` and to the longest
+    timetable for teachers.
 
     Raises:
         SystemExit: The name is invalid or taken; nothing is written then.

@@ -32,7 +32,7 @@ _HEADER = "# Written by `make pins` from pyproject.toml. PyTorch is installed fi
 
 
 def entries(text: str) -> dict[str, str]:
-    """Return the lines of each requirement in a requirements file's text, hashes included.
+    """Return the text of each requirement in a requirements file's text, hashes included.
 
     The keys have the form ``name==version ; marker``.
     """
@@ -47,15 +47,15 @@ def lowest_python(pyproject: str) -> str:
 
 
 def resolve(groups: Sequence[str], constraints: Path, *arguments: str) -> str:
-    """Choose versions for some groups together, with uv.
+    """Choose versions for some groups of pyproject.toml together, with uv.
 
     Args:
-        groups: Some of ``INCLUDES``.
-        constraints: A requirements file that its versions must agree with.
+        groups: Names of groups, keys of ``INCLUDES``.
+        constraints: A requirements file that the chosen versions must agree with.
         arguments: More options for uv.
 
     Returns:
-        A requirements file with everything that they need, hashes included.
+        The text of a requirements file with all packages that the groups need, hashes included.
     """
     pyproject = ROOT / "pyproject.toml"
     command = [

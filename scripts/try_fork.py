@@ -97,7 +97,7 @@ def rename(copy: Path) -> None:
 
 
 def make_it_ours(copy: Path) -> None:
-    """Change the copied course as its new owner would; build it, grade a class, and test it."""
+    """Give the copied project another name and contents; build it, grade a class, and test it."""
     rename(copy)
     python = (sys.executable, "-m")
     for chapter, homework in LEFT_OUT:
@@ -113,7 +113,7 @@ def make_it_ours(copy: Path) -> None:
 
 
 def main() -> None:
-    """Run the trial, and remove the copy."""
+    """Copy the project, change the copy as a new owner would, test it, and remove it."""
     with tempfile.TemporaryDirectory(prefix="fork-") as folder:
         copy_project(Path(folder))
         make_it_ours(Path(folder))

@@ -35,8 +35,8 @@ def missing_places(source: str, root: Path) -> list[str]:
     return missing
 
 
-def unsaid(homework: str, source: str) -> list[str]:
-    """Return an error if a homework's source lacks an entry for the book's table of homework.
+def table_errors(homework: str, source: str) -> list[str]:
+    """Return why a homework's source has no entry for the book's table of homework, if so.
 
     The list is empty if nothing is missing, or if the book's packages are not installed.
     """
@@ -87,7 +87,7 @@ def main(name: str) -> None:
     homework = find_homework(name, ROOT)
     text = (ROOT / "solutions" / f"{homework}.py").read_text("utf-8")
     problems = {
-        "the book can't show it": unsaid(homework, text),
+        "the book can't show it": table_errors(homework, text),
         "these places are not in the book": missing_places(text, ROOT),
         "its own solution loses": lost_checks(grade_solution(homework)),
     }

@@ -61,8 +61,9 @@ def test_solution_that_fails_its_tests_is_an_error(status, monkeypatch, capsys) 
 
 def test_missing_time_or_points_give_an_error_with_an_example() -> None:
     source = (ROOT / "solutions" / "hw03-self-attention.py").read_text(encoding="utf-8")
-    assert try_homework.unsaid("hw03-self-attention", source) == []
-    (expected,) = try_homework.unsaid("hw03-self-attention", source.replace("**Time:**", "Hurry:"))
+    assert try_homework.table_errors("hw03-self-attention", source) == []
+    untimed = source.replace("**Time:**", "Hurry:")
+    (expected,) = try_homework.table_errors("hw03-self-attention", untimed)
     assert "'# **Time:** about two hours'" in expected
 
 
@@ -75,7 +76,7 @@ def test_homework_on_contributors_page_is_the_complete_template() -> None:
     assert sum(cell.points for cell in cells) == 8
     source = (ROOT / template).read_text(encoding="utf-8")
     assert try_homework.missing_places(source, ROOT) == []
-    assert try_homework.unsaid("hw10-angles", source) == []
+    assert try_homework.table_errors("hw10-angles", source) == []
 
 
 def test_unknown_homework_is_rejected_by_name() -> None:

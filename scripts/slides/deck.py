@@ -47,7 +47,7 @@ Reveal.initialize({
 
 
 class Placed(TypedDict):
-    """A part on a slide: its index in its topic, and its size relative to the original."""
+    """A part on a slide: its index in ``Topic.parts``, and its size relative to the original."""
 
     part: int
     scale: float
@@ -138,7 +138,7 @@ def _section(topic: Topic, parts: str, foot: str = "", notes: str = "") -> str:
 
 
 def draft(lecture: Lecture, around: Surroundings) -> str:
-    """Return the HTML of a page with every topic whole, on which Chromium measures the parts."""
+    """Return the HTML of a page with each topic on one slide, to measure its parts in Chromium."""
     sections = (_section(topic, "".join(map(_part, topic.parts))) for topic in lecture.topics)
     body = f'<div class="slides bd-article draft">{"".join(sections)}</div>{lecture.data}'
     style = (HERE / "slides.css").read_text("utf-8")
@@ -148,7 +148,7 @@ def draft(lecture: Lecture, around: Surroundings) -> str:
 def deck(
     lecture: Lecture, around: Surroundings, placed: Sequence[Sequence[Sequence[Placed]]], foot: str
 ) -> str:
-    """Return the HTML of the deck.
+    """Return the HTML of a lecture's deck of slides.
 
     Args:
         lecture: The lecture.

@@ -51,7 +51,7 @@ class Topic:
 
     Attributes:
         title: The heading, as HTML.
-        kind: Class of its slides: title, section, question, answer, exercises.
+        kind: CSS class of its slides: title, section, question, answer or exercises.
         parts: The content, in order.
     """
 
@@ -68,7 +68,7 @@ class Lecture:
         name: Name of the page, such as ``masking``.
         title: Title of the chapter, without markup.
         topics: Its topics, in the page's order.
-        data: The scripts with the data of its figures.
+        data: The page's ``script`` elements with the data of its figures.
     """
 
     name: str
@@ -100,7 +100,7 @@ def read_lecture(name: str, html: str) -> Lecture:
 
 
 class _Writer:
-    """Puts each part of a page either on a slide or into the notes."""
+    """Turns a page's elements into ``topics``: on slides (``show``) or in notes (``say``)."""
 
     def __init__(self) -> None:
         self.topics: list[Topic] = []
@@ -117,7 +117,7 @@ class _Writer:
         self.topics.append(self._open)
 
     def end(self) -> None:
-        """Close the topic, and add the last notes to its last part."""
+        """Close the open topic, and add the notes that no part has yet to its last part."""
         if self._said and self.topics and self.topics[-1].parts:
             self.topics[-1].parts[-1].notes += self._said
             self._said = []
@@ -259,7 +259,7 @@ class _Writer:
                 self.show(str(output), "picture")
 
     def _short(self, blocks: list[Tag]) -> list[str]:
-        """Return the HTML of the blocks with few lines; add the other blocks to the notes."""
+        """Return the HTML of the blocks of at most ``LINES`` lines; add the others to the notes."""
         for block in blocks:
             if _lines(block) > LINES:
                 self.say(block)
@@ -326,7 +326,10 @@ def _answers(answers: list[Tag], *, marked: bool) -> str:
 
 
 def _blocks(section: Tag) -> Iterator[Tag]:
-    """Yield the elements of a section without headings and labels; veiled content is included."""
+    """Yield the child elements of a section without headings and labels.
+
+    Content that the page hides until the reader answers a question is included.
+    """
     for block in section.find_all(recursive=False):
         if "course-veil" in block.get("class", []):
             content = block.select_one(".course-veil__content")
@@ -345,7 +348,7 @@ def _lines(code: Tag) -> int:
 
 
 def _sentences(block: Tag) -> list[str]:
-    """Return a paragraph's sentences as HTML; no cut is within an element."""
+    """Return a paragraph's sentences as HTML; sentences within one element stay together."""
     sentences, current = [], ""
     contents = list(block.contents)
     for at, part in enumerate(contents):

@@ -26,6 +26,6 @@ def minilm() -> Path:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark each test without real data as dependent on the library and its tests only."""
+    """Mark each test without the fixture ``course_data`` as dependent on library and tests only."""
     if "course_data" not in item.fixturenames:
         item.add_marker(pytest.mark.depends_on("course_lib", "tests/course_lib"))

@@ -36,7 +36,7 @@ class LanguageTable:
         return UncachedModel(self)
 
     def log_probability(self, prompt: list[int], tokens: tuple[int, ...]) -> float:
-        """Return the sum of the tokens' log-probabilities, by a plain loop."""
+        """Return the sum of the log-probabilities of ``tokens`` after a prompt."""
         total, history = 0.0, [EOS, *prompt]
         for token in tokens:
             row = self.logits[history[-2], history[-1]].tolist()
@@ -54,7 +54,7 @@ class LanguageTable:
 
 
 def cycle() -> LanguageTable:
-    """Return a language in which the end follows 2, 2 follows 3, and 3 follows the end."""
+    """Return a language that repeats without end: 3, 2, EOS, 3, 2, EOS."""
     language = LanguageTable(4)
     for token, following in ((2, EOS), (3, 2), (EOS, 3)):
         language.logits[:, token, following] = 60.0
@@ -65,9 +65,9 @@ NO_DISTRIBUTIONS = {"NaN": [0.0, math.nan, 0.0], "all -inf": [-math.inf] * 3, "i
 
 
 def breaking(logits, *, row, step):
-    """Return a step model of three tokens with logits of 0, but ``logits`` in one row and step.
+    """Return a model whose three logits are 0, but are ``logits`` for one row at one step.
 
-    The step is the number of tokens read.
+    ``row`` is an index in the batch, ``step`` the number of tokens read by then.
     """
 
     def language_model(tokens):

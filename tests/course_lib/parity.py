@@ -27,9 +27,9 @@ def assert_parity(
     theirs: Callable[[torch.dtype], Sequence[Tensor]],
     dtype: torch.dtype,
 ):
-    """Check that our function returns the same tensors as a peer's, each computed in ``dtype``.
+    """Check that ``ours`` and ``theirs`` return the same tensors, each called with ``dtype``.
 
-    In float64 the numbers must be equal; in lower precision as exact as the peer's.
+    In float64 the numbers must be equal; in lower precision ours must be as exact as theirs.
     """
     exact = theirs(torch.float64)
     if dtype == torch.float64:
@@ -41,10 +41,10 @@ def assert_parity(
 def assert_as_exact_as(
     reference: Sequence[Tensor], actual: Sequence[Tensor], exact: Sequence[Tensor]
 ):
-    """Check that ``actual`` is as near to ``exact`` as the reference, up to a small factor.
+    """Check that the error of ``actual`` is at most 4 times that of ``reference``, by tensor.
 
-    The reference may by luck be exact, and a gradient be zero but for rounding, so a few units in
-    the last place of the largest number are allowed as well.
+    ``exact`` has the true values in float64. A few units in the last place of the largest number
+    are allowed as well, as the reference may be exact by luck.
     """
     largest = max(truth.abs().max() for truth in exact)
     for got, peer, truth in zip(actual, reference, exact, strict=True):
@@ -67,7 +67,10 @@ def assert_every_parameter_gets_a_gradient(model: nn.Module, logits: Tensor, tgt
 
 
 def logits_of_steps(decoder: nn.Module, encoded, tgt: Tensor, chunks: list[int]) -> Tensor:
-    """Return a recurrent decoder's logits for targets that it reads in pieces of these lengths."""
+    """Return a recurrent decoder's logits for ``tgt``, read in pieces of lengths ``chunks``.
+
+    ``encoded`` is what its ``start`` takes.
+    """
     state, steps = decoder.start(encoded), []
     for part in tgt.split(chunks, dim=1):
         logits, state = decoder.step(part, state)

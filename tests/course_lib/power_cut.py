@@ -2,9 +2,9 @@
 
 
 def cut_off_at(patch, drawer, last, error=InterruptedError):
-    """Make ``drawer.draw`` raise an error for the batch with the number or seed ``last``.
+    """Make the method ``drawer.draw`` raise an error when its last argument is ``last``.
 
-    This is its last argument. ``patch`` is the fixture ``monkeypatch``.
+    That argument is the batch's number or seed. ``patch`` is the fixture ``monkeypatch``.
     """
     draw = drawer.draw
 

@@ -18,7 +18,7 @@ WRONG = "# It doubles\nx = torch.ones(2)\nassert_close(x, 2 * x, hint='once more
 
 @pytest.fixture(scope="module")
 def outputs():
-    """Run cells in a kernel; return the output of each by name."""
+    """Run the test's cells in one kernel; return each cell's list of outputs, by a name."""
     sources = {
         "setup": SETUP,
         "right": "# It is two\nx = 1\nassert_shape(torch.ones(2), (2,))",

@@ -67,7 +67,7 @@ def test_right_shape_is_accepted_in_any_iterable():
 
 
 class StandIn:
-    """A proxy of an object in another process."""
+    """Stands for a proxy of an object in another process, of the class ``MyLayer``."""
 
     __remote_type__ = "MyLayer"
 

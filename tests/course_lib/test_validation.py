@@ -151,7 +151,7 @@ UNCHECKED = {"Pooler", "NextSentenceHead", "SelfAttentionLayer", "NormalizedHead
 
 
 def constructors_with_sizes():
-    """Yield each class of layers and models, its arguments, and one that is a size."""
+    """Yield test parameters: a class of layers or models, its arguments, the name of a size."""
     for package in (course_lib.layers, course_lib.models):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             module = importlib.import_module(found.name)

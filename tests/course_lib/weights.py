@@ -22,7 +22,10 @@ def copy_norm(ours: LayerNorm, theirs: nn.LayerNorm):
 
 @torch.no_grad()
 def copy_cell(ours: nn.Module, theirs: nn.Module, suffix: str = ""):
-    """Copy a recurrent cell of ours to PyTorch's, or to the layer of its network with a suffix."""
+    """Copy a recurrent cell of ours to PyTorch's cell, or to a layer of PyTorch's network.
+
+    The layer's parameters end in ``suffix``, such as ``_l0_reverse``.
+    """
     for short, projection in (("ih", ours.input_projection), ("hh", ours.hidden_projection)):
         getattr(theirs, f"weight_{short}{suffix}").copy_(projection.weight)
         if projection.bias is not None:
@@ -69,7 +72,7 @@ def copy_torch_transformer(ours_encoder, ours_decoder, theirs: nn.Transformer):
 
 @torch.no_grad()
 def copy_gpt2(ours, theirs):
-    """Copy a ``transformers.GPT2LMHeadModel`` to a ``DecoderLM``; GPT-2 transposes matrices."""
+    """Copy the weights of a ``transformers.GPT2LMHeadModel`` to a ``DecoderLM``."""
     trunk = theirs.transformer
     ours.embedding.weight.copy_(trunk.wte.weight)
     ours.positions.weight.copy_(trunk.wpe.weight)

@@ -27,7 +27,7 @@ def tests_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def error_line(cell: nbformat.NotebookNode) -> str:
-    """Return the first line of a cell's error; empty if it passed."""
+    """Return why a cell that was run failed, in one line; empty if it passed."""
     if cell.execution_count is None:
         return "did not run"
     for output in cell.outputs:
@@ -57,7 +57,10 @@ def table(notebook: nbformat.NotebookNode) -> tuple[str, int]:
 
 
 def main(names: list[str]) -> int:
-    """Run the named notebook, or the only one in this folder."""
+    """Run the named notebook, or the only ``hw*.ipynb`` here, and print its table of tests.
+
+    Return 0 if all tests passed, 1 if some failed, 2 if there is no notebook to run.
+    """
     found = [Path(name) for name in names] or sorted(Path().glob("hw*.ipynb"))
     if len(found) != 1:
         print(f"Expected one notebook hw*.ipynb here, found {len(found)}.", file=sys.stderr)

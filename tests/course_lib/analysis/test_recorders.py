@@ -21,7 +21,7 @@ SRC, TGT = torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 2, 5]])
 
 
 def draw(length):
-    """Return random keys and values of ``length`` tokens, as a layer's projections give."""
+    """Return random keys and values, ``(2, 3, length, 4)`` each: batch, heads, tokens, width."""
     return torch.randn(2, 3, length, 4), torch.randn(2, 3, length, 4)
 
 

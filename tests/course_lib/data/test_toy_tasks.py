@@ -108,7 +108,10 @@ NOUNS = set(SINGULAR_NOUNS + PLURAL_NOUNS)
 
 
 def head_of(words, position):
-    """Return the position of a word's head, found from the words instead of the grammar."""
+    """Return the position of the syntactic head of the word at ``position``.
+
+    It is found from the list of words, without the grammar that generated them.
+    """
     word = words[position]
     if word in NOUNS:
         return position

@@ -33,7 +33,10 @@ def search(model, prompt, **options) -> list[Hypothesis]:
 
 
 def best_of_all(language, prompt, longest, penalty, count):
-    """Return the ``count`` best (score, sequence) pairs by exhaustive search."""
+    """Return the ``count`` best (score, sequence) pairs of at most ``longest`` new tokens.
+
+    All sequences are tried. The score is the log-probability over ``penalty(len(sequence))``.
+    """
     scored = [
         (language.log_probability(prompt, tokens) / penalty(len(tokens)), tokens)
         for tokens in language.sentences(longest)

@@ -25,7 +25,7 @@ def garden_path() -> LanguageTable:
 
 
 def run(language, output, reference, **options):
-    """Diagnose an output after PROMPT, by default by total log-probabilities."""
+    """Call ``diagnose`` for an output after PROMPT, by default without a length penalty."""
     options = {"eos_id": EOS, "length_penalty": TOTAL} | options
     return diagnose(language.begin(), PROMPT, output=output, reference=reference, **options)
 

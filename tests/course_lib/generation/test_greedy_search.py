@@ -18,7 +18,7 @@ from tests.course_lib.language_tables import (
 
 
 def by_hand(language: LanguageTable, prompt: list[int], limit: int) -> tuple[int, ...]:
-    """Return the most probable token after each other token, up to the end or ``limit`` tokens."""
+    """Return the tokens of greedy search, up to the end token or ``limit``, by a plain loop."""
     history = [EOS, *prompt]
     for _ in range(limit):
         history.append(int(language.logits[history[-2], history[-1]].argmax()))

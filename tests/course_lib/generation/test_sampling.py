@@ -32,7 +32,7 @@ def seeded(seed=0) -> torch.Generator:
 
 
 def frequencies(**options) -> torch.Tensor:
-    """Return how often each token is drawn where LOGITS follow every token."""
+    """Return how often ``sample`` draws each token if the logits are LOGITS at every step."""
     found = sample(
         UncachedModel(lambda tokens: LOGITS.expand(*tokens.shape, -1)),
         torch.zeros(DRAWS // 4, 1, dtype=torch.int64),

@@ -160,7 +160,10 @@ def test_growing_cache_appends():
 
 
 def count_reallocations(steps: int, capacity: int) -> tuple[int, int]:
-    """Append tokens one by one; return the number of reallocations and of copied tokens."""
+    """Append ``steps`` tokens, one by one, to a new ``GrowingCache`` of this capacity.
+
+    Return how often it moved to new memory, and how many tokens it copied in all these moves.
+    """
     cache, address, reallocations, copied = GrowingCache(capacity=capacity), None, 0, 0
     for _ in range(steps):
         before = cache.length

@@ -20,7 +20,7 @@ def draw(dtype=torch.float64):
 
 
 def normalise(layer, x, by_formula, **settings):
-    """Apply a layer, or the function with its formula to the layer's weights."""
+    """Return the layer's output, or if ``by_formula`` that of the function with its formula."""
     if not by_formula:
         return layer(x)
     if isinstance(layer, LayerNorm):

@@ -71,7 +71,7 @@ def run_peer(peer: nn.RNNBase, x: Tensor, initial: State | None, lengths: Tensor
 
 
 def listed(state: State | None) -> list[Tensor]:
-    """Return the tensors of a state: none, the hidden state, or hidden state and memory."""
+    """Return a state's tensors as a list: empty for None, two for an LSTM, else one."""
     if state is None:
         return []
     return list(state) if isinstance(state, tuple) else [state]

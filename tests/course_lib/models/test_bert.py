@@ -111,7 +111,7 @@ def test_hidden_states_heads_and_loss_are_those_of_transformers(theirs, ours, dt
 
 @in_both_dtypes
 def test_gradients_of_the_loss_are_those_of_transformers(theirs, folder, tmp_path, dtype):
-    """Their gradients are put in the place of the weights, saved, and read by our names."""
+    """The gradients of `transformers` are saved as if they were weights, to get our names."""
 
     def gradients_of_theirs(dtype):
         model = in_dtype(theirs, dtype)

@@ -16,7 +16,7 @@ def seeded(seed=0):
 
 
 def randomised(model):
-    """Draw a model's vectors as after training, without zeros or symmetry; return the model."""
+    """Draw all vectors of a model at random, in place, and return the model in float64."""
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, generator=seeded(parameter.numel()))
     with torch.no_grad():

@@ -27,7 +27,7 @@ from tests.course_lib.plotting.examples import (
 
 @pytest.fixture(scope="module", params=PICTURES)
 def drawn(request):
-    """A function that draws a picture, and the picture that its first call returned."""
+    """A pair: a function that draws one of PICTURES, and the picture of its first call."""
     draw = PICTURES[request.param]
     return draw, draw()
 

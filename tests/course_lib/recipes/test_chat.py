@@ -50,7 +50,7 @@ def begin(model, **settings) -> Conversation:
 
 
 def said(talk: Conversation, text: str, count: int = 12) -> str:
-    """Return the answer to a message."""
+    """Return the answer to the message ``text``, of at most ``count`` tokens."""
     return "".join(piece.text for piece in talk.answer(text, max_new_tokens=count))
 
 

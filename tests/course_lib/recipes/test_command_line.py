@@ -29,7 +29,7 @@ RECIPES = {
 
 @pytest.fixture(params=RECIPES)
 def recipe(request):
-    """A recipe's module, the name of the function that trains, and a command that calls it."""
+    """A recipe's module, the name of its training function, and a command line that calls it."""
     return RECIPES[request.param]
 
 
@@ -98,7 +98,7 @@ def test_threads_are_set(recipe, monkeypatch):
 
 
 def documented_commands():
-    """Return the recipe and the arguments of each command in README, book and benchmarks."""
+    """Return (recipe, arguments) of each recipe's command in README, book and benchmarks."""
     texts = [ROOT / "README.md", *ROOT.glob("book/*.md"), *ROOT.glob("benchmarks/**/*.md")]
     written = "\n".join(path.read_text(encoding="utf-8") for path in texts)
     for path in ROOT.glob("benchmarks/runs/**/*.json"):

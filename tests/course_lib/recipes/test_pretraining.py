@@ -76,7 +76,7 @@ def words(vocabulary):
 
 @pytest.fixture
 def examples(words, vocabulary):
-    """Examples of pairs of a few documents."""
+    """BERT's training examples, pairs of sentences from the first nine DOCUMENTS."""
     return paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
 
 

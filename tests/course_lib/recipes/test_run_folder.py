@@ -134,7 +134,7 @@ MODELS = {
 
 @pytest.fixture(params=MODELS)
 def build(request):
-    """A function from vocabulary size to a model with shared weights."""
+    """A function from vocabulary size to a model in which layers share weights."""
     torch.manual_seed(0)
     return MODELS[request.param]
 

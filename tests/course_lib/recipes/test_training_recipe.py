@@ -12,12 +12,12 @@ TEXTS = [[number] * GENERATOR.randint(1, 9) for number in range(50)]
 
 
 def shuffled(seed=1):
-    """Return the batches of TEXTS, of at most 40 tokens."""
+    """Return an ``EpochBatches`` of TEXTS with at most 40 tokens a batch."""
     return EpochBatches(TEXTS, len, max_tokens=40, seed=seed)
 
 
 def epoch(number, batches):
-    """Return the batches of an epoch."""
+    """Return the batches of epoch ``number``, counted from 0, as a list."""
     return [batches.draw(number * batches.per_epoch + i) for i in range(batches.per_epoch)]
 
 

@@ -52,7 +52,10 @@ def tiny_recipe(*settings):
 
 
 def tiny_pairs(split, src="en", tgt="de"):
-    """Return pairs of a tiny corpus of word-for-word translations, some of one word."""
+    """Return (source, target) pairs of 1 to 4 words, translated word for word.
+
+    ``src`` and ``tgt`` are ignored; they make the function replace ``read_multi30k``.
+    """
     generator = random.Random(split)
     count = 40 if split == "train" else 8
     sources = [generator.choices(list(WORDS), k=1 + number % 4) for number in range(count)]
@@ -63,7 +66,7 @@ TEXTS = [sentence for pair in tiny_pairs("train") for sentence in pair]
 
 
 def read_tiny_pairs(patch):
-    """Replace the corpus by the tiny one."""
+    """Make the recipe's modules read ``tiny_pairs`` in place of Multi30k."""
     for module in (translation_run, translation_evaluation, translation):
         patch.setattr(module, "read_multi30k", tiny_pairs)
 
@@ -74,12 +77,15 @@ def tiny_corpus(monkeypatch):
 
 
 def words_of(settings):
-    """Return the command-line options for settings of a recipe."""
+    """Return the words ``--set NAME=VALUE`` of a command line for settings ``NAME=VALUE``."""
     return [word for setting in settings for word in ("--set", setting)]
 
 
 def command(*arguments, settings=TINY, device="cpu", **options):
-    """Run a command of the recipe; ``options`` are those of ``CliRunner.invoke``."""
+    """Run a command of the translation recipe; ``train`` gets ``settings`` (``NAME=VALUE``).
+
+    Other ``options`` are those of ``CliRunner.invoke``.
+    """
     arguments = [str(argument) for argument in arguments]
     if arguments[0] == "train":
         arguments += words_of(settings)
@@ -106,7 +112,7 @@ def summary_of(folder):
 
 
 def outcome(folder):
-    """Return a run's weights (bytes), history and translations."""
+    """Return the weights (bytes), history and translations in a finished run's folder."""
     history = json.loads((folder / "history.json").read_text())
     translations = (folder / "translations" / "test_2016_flickr.txt").read_text()
     return (folder / "model.safetensors").read_bytes(), history, translations
@@ -163,7 +169,7 @@ def test_best_weights_are_averaged(trained):
 
 
 def interrupt_at(number, patch):
-    """Stop training, as by Ctrl-C, when it draws a batch."""
+    """Make training stop, as by Ctrl-C, when it draws batch ``number``."""
     cut_off_at(patch, EpochBatches, number, error=KeyboardInterrupt)
 
 

@@ -17,7 +17,7 @@ def assigned(plane: int) -> tuple[str, ...]:
 
 
 def draw_text(rng: random.Random) -> str:
-    """Draw a text of up to a dozen pieces."""
+    """Draw a text of at most 12 pieces: spaces, digits, letters, punctuation or rare characters."""
     pieces = []
     for _ in range(rng.randint(0, 12)):
         kind = rng.randrange(7)

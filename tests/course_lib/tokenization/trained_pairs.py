@@ -19,7 +19,7 @@ NO_REGEX = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
 def modern(digits: str):
-    """Return a pre-tokenizer of `tokenizers`, given its pattern for digits."""
+    """Return the pre-tokenizer of Llama 3 and Qwen2, with the regex ``digits`` for numbers."""
     split = pre_tokenizers.Split(Regex(MODERN.replace("DIGITS", digits)), behavior="isolated")
     return pre_tokenizers.Sequence([split, NO_REGEX])
 
@@ -43,7 +43,7 @@ def peer_of(tokens, merges, specials, pre_tokenizer) -> Tokenizer:
 
 @cache
 def trained_pair(name: str) -> tuple[ByteLevelTokenizer, Tokenizer]:
-    """Train a tokenizer for a pre-tokenizer; return it as ours and as one of `tokenizers`.
+    """Train a tokenizer for a pre-tokenizer in PEERS; return it as ours and as `tokenizers`'.
 
     Its vocabulary is shuffled and lacks some bytes.
     """

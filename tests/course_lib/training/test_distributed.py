@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the results of one process, and of two."""
+    """A folder with the results of training in one process, and in two."""
     path = tmp_path_factory.mktemp("processes")
     main(path)  # one process, here
     subprocess.run(
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 
 def read(folder, name):
-    """Read a result by its number of processes and its rank, such as ``2-0``."""
+    """Return the result ``name``: the number of processes and the rank, such as ``2-0``."""
     return json.loads((folder / f"{name}.json").read_text())
 
 

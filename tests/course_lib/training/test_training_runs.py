@@ -27,7 +27,7 @@ class Interrupted(Exception):
 
 
 def interrupt_at(number):
-    """Return ``draw``, interrupted at one batch."""
+    """Return a function like ``draw`` that raises ``Interrupted`` at batch ``number``."""
 
     def draw_or_stop(step):
         if step == number:
@@ -78,7 +78,7 @@ def draw_uneven(number):
 
 
 def mean_errors(model, batch):
-    """Return the mean squared error, and the mean absolute error where the input is positive."""
+    """Return the mean squared error, and the mean absolute error for positive inputs."""
     errors = (model(batch[0]) - batch[1])[:, 0]
     chosen = errors[batch[0][:, 0] > 0]
     return torch.stack([errors.square().sum() / max(1, len(errors)),
@@ -86,7 +86,7 @@ def mean_errors(model, batch):
 
 
 def count_errors(batch):
-    """Return the numbers of errors that ``mean_errors`` averages."""
+    """Return the numbers of examples over which ``mean_errors`` takes its two means."""
     return torch.tensor([len(batch[0]), int((batch[0][:, 0] > 0).sum())])
 
 

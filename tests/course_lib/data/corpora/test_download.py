@@ -29,7 +29,7 @@ CONTENT = bytes(range(256)) * 1200  # more than a chunk
 
 
 class Server(ThreadingHTTPServer):
-    """A server for CONTENT; ``answer`` names the way in which it responds."""
+    """A local server of CONTENT; ``answer`` says whether and how its responses are damaged."""
 
     daemon_threads = True
 

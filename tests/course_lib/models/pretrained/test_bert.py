@@ -230,7 +230,10 @@ NAMES = ("Model", "ForMaskedLM", "ForSequenceClassification", "ForPreTraining")
 
 
 def save(theirs, name, folder):
-    """Save a ``Bert<name>`` with this encoder and a new random head, and return the model."""
+    """Save the ``transformers`` model ``Bert<name>`` in a folder, and return it.
+
+    Its encoder has the weights of that of ``theirs``; its head is random.
+    """
     settings = {"num_labels": 5} if "Classification" in name else {}
     config = transformers.BertConfig(**theirs.config.to_diff_dict() | settings)
     model = getattr(transformers, f"Bert{name}")(config).eval()

@@ -155,7 +155,10 @@ MESSAGES = [{"role": "user", "content": "Hello, 42!"}]
 
 
 def save_tokenizer(folder, name="gpt-2", **changes):
-    """Save a tokenizer of the package `tokenizers` with changed BPE settings; return ours."""
+    """Save `tokenizers`' tokenizer of ``trained_pair(name)``, with ``changes`` to its BPE settings.
+
+    Return ours of the pair.
+    """
     ours, peer = trained_pair(name)
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=peer, chat_template=TEMPLATE
