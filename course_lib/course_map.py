@@ -9,8 +9,8 @@ class MapRow(NamedTuple):
     Attributes:
         module: File of ``course_lib`` without its ending; empty in the row of a chapter, or a
             homework, that needs no module of its own.
-        chapter: File of ``book/`` without its ending that explains it: imports it, shows its
-            source, or names it.
+        chapter: File of ``book/``, without its ending, that explains the module: imports it, shows
+            its source, or names it.
         homework: Id of the first homework that asks students to write it, or None.
     """
 

@@ -673,7 +673,7 @@ def _plain_types(expected: Any) -> tuple[type, ...]:
 
 
 def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:
-    """Return whether values are equal as ``assert_equal`` defines it; by default to float32."""
+    """Return whether values are equal as ``assert_equal`` defines it."""
     actual, expected = _as_plain(actual), _as_plain(expected)
     # The exact type comes first: another class may define == as it likes.
     if type(actual) not in _plain_types(expected):
@@ -716,7 +716,7 @@ def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str)
 
 
 def _entries(count: int, kind: str = "") -> str:
-    """Return a count in words, such as ``1 NaN entry`` or ``2 entries``."""
+    """Return a number of entries with its noun, such as ``1 NaN entry`` or ``2 entries``."""
     noun = "entry" if count == 1 else "entries"
     return f"{count} {kind} {noun}" if kind else f"{count} {noun}"
 

@@ -144,7 +144,7 @@ def kv_cache_bytes(
         batch: Number of sequences.
         length: Tokens that are held of each, or that there is room for.
         num_layers: Number of attention layers that keep them.
-        d_model: Width.
+        d_model: Width of a token's key, and of its value, all heads together.
         bytes_per_number: 4 for float32, 2 for half precision.
 
     Returns:

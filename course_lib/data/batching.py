@@ -127,7 +127,7 @@ class Batch:
 
     @property
     def tgt_mask(self) -> Tensor:
-        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where it may attend to another."""
+        """Boolean ``(batch, 1, tgt_len, tgt_len)``, True where tokens may attend to tokens."""
         length = self.tgt_input.size(1)
         return padding_mask(self.tgt_input, self.pad_id) & causal_mask(
             length, device=self.tgt.device

@@ -114,7 +114,7 @@ def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -
 
 
 def _signed_distance(kind: str, x: Tensor, y: Tensor, radius: float) -> Tensor:
-    """Return the distance of pixels to a shape's edge, negative inside; outside a lower bound.
+    """Return pixels' distances to a shape's edge, negative inside; outside they may be too small.
 
     ``x`` (to the right) and ``y`` (downwards) are relative to its centre, ``(SIDE, SIDE)``; all are
     in pixels.

@@ -116,7 +116,7 @@ class GatedFeedForward(nn.Module):
 
 
 def _function(activation: Activation) -> Callable[[Tensor], Tensor]:
-    """Return the function with this name; an unknown name is a ValueError."""
+    """Return the activation function with this name; an unknown name is a ValueError."""
     if activation not in _FUNCTIONS:
         raise ValueError(f"activation must be one of {tuple(_FUNCTIONS)}, got {activation}")
     return _FUNCTIONS[activation]

@@ -145,7 +145,7 @@ def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tenso
 
 
 def _two_tables(vocab_size: int, d_embedding: int) -> tuple[nn.Embedding, nn.Embedding]:
-    """Return the vectors of given words and those of predicted words."""
+    """Return new embeddings of given words, small, and of predicted words, zero."""
     check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)
     embedding = nn.Embedding(vocab_size, d_embedding)
     output = nn.Embedding(vocab_size, d_embedding)
@@ -156,5 +156,5 @@ def _two_tables(vocab_size: int, d_embedding: int) -> tuple[nn.Embedding, nn.Emb
 
 
 def _dot_products(given: Tensor, candidates: Tensor) -> Tensor:
-    """Multiply ``(batch, d_embedding)`` with ``(batch, num_candidates, d_embedding)``."""
+    """Return each row's dot products with its candidates, ``(batch, num_candidates)``."""
     return (candidates @ given[:, :, None])[..., 0]  # (batch, num_candidates)

@@ -88,7 +88,10 @@ def _write_word(ax: Axes, x: float, y: float, word: str, color: str = INK) -> No
 
 
 def _draw_arc(ax: Axes, start: float, end: float, base: float, color: str, style: Any) -> None:
-    """Draw an arc with an arrowhead at ``end`` (inches), upwards if ``base`` is positive."""
+    """Draw an arc from x ``start`` to an arrowhead at x ``end``, both at y ``base`` (inches).
+
+    The arc is above ``base`` if this is positive, otherwise below; ``style`` is a line style.
+    """
     height = 0.56 * abs(end - start)
     up = math.copysign(1, base)
     ax.add_patch(

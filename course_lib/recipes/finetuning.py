@@ -317,7 +317,7 @@ def score_model(
 
 
 def summarise(path: Path, recipe: PretrainingRecipe, device: torch.device) -> dict[str, Any]:
-    """Return means and deviations of scores over the seeds by task and start, and the gains."""
+    """Return scores of fine-tuning by task, measure and start, the times and the recipe."""
     paths = sorted((path / "finetuning").glob("*.json"))
     results = [read_json(result) for result in paths if result.name != "recipe.json"]
     pretraining = read_json(path / "pretraining.json")

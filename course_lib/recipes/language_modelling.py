@@ -148,7 +148,7 @@ def run_training(
     device: torch.device,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Train a model, or resume the run in a folder; write all files, and return the summary."""
+    """Train a model, or resume the run at ``path``; write its files, return ``summary.json``."""
     training_text, validation_text = read_tiny_shakespeare()
     vocabulary = character_vocabulary(training_text)
     folder = RunFolder(path)

@@ -195,8 +195,8 @@ class Example(NamedTuple):
     """An input of BERT and its label.
 
     Attributes:
-        input: Token ids and segment ids of a pair of stretches, or of one text.
-        label: For a pair 0 if the second stretch follows the first, 1 if not; for a text its class.
+        input: Token ids and segment ids of a pair of texts, or of one text.
+        label: For a pair 0 if the second text follows the first, 1 if not; for one text its class.
     """
 
     input: BertInput
@@ -224,7 +224,7 @@ class MaskedBatch(NamedTuple):
         token_ids: ``(batch, length)``, int64, most of the tokens to predict masked.
         segment_ids: ``(batch, length)``, int64.
         labels: ``(batch, length)``, int64: the tokens to predict; -100 elsewhere.
-        next_labels: ``(batch,)``, int64: 0 if the second stretch follows, 1 if not.
+        next_labels: ``(batch,)``, int64: 0 if a pair's second text follows the first, 1 if not.
     """
 
     token_ids: Tensor
@@ -241,7 +241,7 @@ def paired_examples(
     max_length: int,
     seed: int,
 ) -> list[Example]:
-    """Make examples of pairs of stretches, half of them random; see ``next_sentence_pairs``."""
+    """Make examples of pairs of texts, half of them random; see ``next_sentence_pairs``."""
     stretches = [[words.encode(text) for text in document] for document in documents]
     pairs = next_sentence_pairs(stretches, generator=torch.Generator().manual_seed(seed))
     cls_id, sep_id = vocabulary.encode(["[CLS]", "[SEP]"])

@@ -153,7 +153,7 @@ def _draw(path: Path) -> None:
 
 
 def model_card(summary: dict[str, Any]) -> str:
-    """Return a model card in Markdown: the model, its scores, limits and data."""
+    """Return a model card in Markdown of a summary that ``evaluate_run`` returned."""
     recipe = summary["recipe"]
     src, tgt = _LANGUAGES[recipe["src"]], _LANGUAGES[recipe["tgt"]]
     state = f"{summary['steps_done']} steps"

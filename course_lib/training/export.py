@@ -365,7 +365,7 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 def _write(
     path: str | Path, file_format: str, data: dict[str, Any], runs: list[dict[str, Any]]
 ) -> Path:
-    """Write a model's data and its ``runs``, the logits for each text; return the path.
+    """Write as JSON a format's name, a model's data and ``runs``, the logits for each text.
 
     Infinite or NaN logits raise a ``ValueError``.
     """

@@ -104,7 +104,7 @@ class TrainingHistory:
         seconds: Wall time of the whole run, including the earlier parts of a resumed one.
         cpu_seconds: CPU time of all threads and processes in the same period.
         evaluations: Pairs of the number of steps done and the result of the evaluation.
-        stopped_early: Whether training stopped for lack of ``patience``.
+        stopped_early: Whether training stopped because evaluations no longer improved.
     """
 
     losses: tuple[float, ...]

@@ -122,7 +122,10 @@ def _verb_forms(verb: Verb) -> Iterator[Rule]:
 
 
 def _verb_parents(verb: Verb, agreement_and_polarity: str, form: str) -> Iterator[str]:
-    """Yield a verb's categories, such as ``Transitive[person,thing,...]``: subject and object."""
+    """Yield a verb's categories, such as ``Transitive[person,food,I,positive,finite]``.
+
+    There is one for each kind of its subject and of its object.
+    """
     for kind in verb.subjects:
         if not verb.objects:
             yield f"Intransitive[{kind},{agreement_and_polarity},{form}]"

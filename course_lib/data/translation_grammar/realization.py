@@ -12,7 +12,7 @@ SRC, TGT = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """One occurrence of a word, and whether it agrees in gender too."""
+    """One occurrence of a word, and whether it agrees in gender, not only in number."""
 
     word: Word
     agrees_in_gender: bool = False
@@ -20,7 +20,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class _Noun:
-    """The features of a noun with which other words agree."""
+    """Number and gender of a noun, with which other words agree."""
 
     number: str
     gender: str
