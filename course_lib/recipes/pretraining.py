@@ -86,7 +86,7 @@ def run_pretraining(
     progress: bool | None = None,
     corpora: list[Corpus] | None = None,
 ) -> dict[str, Any]:
-    """Pre-train a model, or resume the run at ``path``; write its files, return ``pretraining.json``.
+    """Pre-train a model, or resume the run at ``path``; write files, return ``pretraining.json``.
 
     The text is ``corpora``, or the result of ``read_texts`` if None.
     """
