@@ -66,7 +66,7 @@ class Group:
         root: The project's folder.
         find: Function like ``found_now``.
         digest: Function like ``digest_now``.
-        patterns: The patterns of the dependencies.
+        patterns: The patterns of the dependencies, from the root.
     """
 
     def __init__(

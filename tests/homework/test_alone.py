@@ -156,7 +156,7 @@ def test_a_notebook_alone_fetches_its_library_and_leaves_the_machine_s_torch(ser
 @pytest.mark.parametrize("torch_there", ["2.11.0", "2.12.0", "2.13.0"])
 @pytest.mark.parametrize("version", PYTHONS)
 def test_what_a_notebook_asks_for_fits_each_python_and_torch(version, torch_there, tmp_path):
-    """What pip is asked for, resolved for each Python: no torch but the one that is there."""
+    """For each Python the course's requirements can be met without another torch."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     asked = re.findall(r'"([\w-]+>=[\d.]+)"', re.search(r"^dependencies = .*$", project, re.M)[0])
     assert len(asked) == 5

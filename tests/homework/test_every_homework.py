@@ -67,7 +67,7 @@ each_as_it_is = pytest.mark.parametrize(
 
 
 def rows_of(homework: str) -> Iterator[ParameterSet]:
-    """Yield a homework's submissions as parameters of a test."""
+    """Yield (homework, submission) for each submission that may run outside the judge."""
     for submission in load_table(homework).submissions:
         if not submission.judge_only:
             name = f"{homework[:4]}-{submission.student}, {submission.what}"
@@ -184,7 +184,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(book:([a-z0-9-]+)#?([a-z0-9-]*)\)")
 
 @each_homework
 def test_a_link_has_the_words_of_the_heading_to_which_it_leads(homework):
-    """So that it is found where the notebook has no address of the book, too."""
+    """A notebook without the book's address names only the heading, which readers look for."""
     text = (ROOT / "solutions" / f"{homework}.py").read_text(encoding="utf-8")
     links = LINK.findall(re.sub(r"\n# ?", " ", text))
     assert links
@@ -312,7 +312,7 @@ def visible_part_silenced(source: str) -> str:
 @pytest.mark.proof
 @each_homework
 def test_a_sample_of_mutants_is_noticed(homework):
-    """All of them: ``python -m tests.homework.mutants hwNN``."""
+    """``python -m tests.homework.mutants hwNN`` tries all mutants."""
     command = [sys.executable, "-m", "tests.homework.mutants", homework, "--sample", "20"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3600)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -77,9 +77,9 @@ def secrets(made: Release) -> list[str]:
 
 @cache
 def public_texts(homework_id: str) -> tuple[str, ...]:
-    """Return the sources of imports and definitions in course_lib that students get.
+    """Return the sources of the imports and definitions in course_lib that students get.
 
-    Those that this or a later homework withholds are found without the release's code.
+    What this or a later homework withholds is found independently of the release's code.
     """
     library = ROOT / "course_lib"
     texts = {
@@ -128,7 +128,7 @@ def _words_of_definitions(text: str) -> dict[str, frozenset[str]]:
 def _kept(text: str, withheld: set[str]) -> set[str]:
     """Return the sources of a module's imports and of the definitions that students get.
 
-    Private ones are among them if another one uses them.
+    Private ones are left out unless one of the others uses them.
     """
     imports, defined = _imports_and_definitions(text)
     definitions = {name: body for name, body in defined.items() if name not in withheld}
@@ -241,7 +241,7 @@ def test_the_released_notebook_runs_top_to_bottom_once_solved(made):
 
 @pytest.mark.parametrize("made", [SAMPLE], indirect=True)
 def test_a_failing_test_says_what_came_the_likely_mistake_and_where_to_read(made):
-    """In a kernel of its own, with no more than students have."""
+    """The notebook runs in a kernel that has no more files than students have."""
     name = "scaled_dot_product_attention"
     by_name = {v.name: v.source for v in made.homework.variants if v.exercise == name}
     shown = {}

@@ -112,7 +112,7 @@ def problems(attack: Attack, result: SubmissionResult) -> list[str]:
 
 
 def processes() -> int:
-    """Return the number of processes: the judges' server, a judge, the sandbox, its workers."""
+    """Return the number of processes that the judges' server has started, directly or not."""
     (server,) = judges()._servers.values()
     return len(psutil.Process(server._process.pid).children(recursive=True))
 

@@ -52,7 +52,7 @@ def graded(homework_id, students, folder, judges, seconds):
 
 
 def amiss(student, result, homework):
-    """Return the expected and the actual failures of a submission as text; empty if they agree."""
+    """Return expected and actual failures of a submission as text; empty if they agree."""
     lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
     words = "\n".join(f"{c.check}: {c.message} {c.hint}" for c in lost)
     is_right = (

@@ -31,7 +31,7 @@ def answer(root: Locator, *, right: bool) -> Locator:
 
 
 def status(root: Locator) -> str:
-    """Return the text with which a question comments the chosen answers."""
+    """Return the text in which a question comments on the chosen answers."""
     return root.get_by_role("status").inner_text()
 
 

@@ -88,7 +88,7 @@ def _random_tensors() -> dict[str, tuple[gguf.GGMLQuantizationType, NDArray[np.f
 
 
 class NumpyLlama:
-    """The model in NumPy, whole texts at once.
+    """A Llama in NumPy that reads whole texts at once, without a cache.
 
     Args:
         weights: The weights by their names in the file.

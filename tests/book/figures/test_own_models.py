@@ -53,7 +53,7 @@ class Homework(NamedTuple):
         name: Its id.
         file: Name of the file.
         demo: Name of the cell that trains the model; empty if ``training`` is run instead.
-        until: The text at which the part of that cell that trains ends.
+        until: A text in that cell; the code before it trains the model.
         shorter: Texts of that cell, and their replacements that shorten the training.
         training: Code that trains the model.
     """
@@ -311,7 +311,7 @@ def put(path: str, value: Any) -> Callable[[Any], None]:
 
 
 def drop(name: str) -> Callable[[Any], object]:
-    """Return a function that removes a parameter from a file's content."""
+    """Return a function that removes the parameter ``name`` from a file's parsed content."""
     return lambda written: written["parameters"]["shapes"].pop(name)
 
 

@@ -15,7 +15,7 @@ from tests.book.figures.conftest import data_of, figure_test, numbers, run_scrip
 
 
 def read(name: str, data: Any) -> Any:
-    """Return the figure with this name and data."""
+    """Return the checked ``Figure`` with this name and these data."""
     return FIGURES[name].model_validate_json(json.dumps(data))
 
 

@@ -32,7 +32,7 @@ def build(book: Path, *arguments: str) -> str:
 
 
 def contents(out: Path) -> dict[Path, bytes]:
-    """Return the contents of all files of the built book and of the other chapter's outputs."""
+    """Return the contents of all files of the built book and of the outputs of ``other``."""
     folders = (out / "trees", out / "html", *out.glob("chapter-outputs/other"))
     assert len(folders) == 3
     files = (file for folder in folders for file in folder.rglob("*") if file.is_file())

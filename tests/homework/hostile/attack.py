@@ -43,7 +43,7 @@ class Attack:
         return self.submission.lost_checks(homework) - self.keeps
 
     def may_lose(self, homework: Homework) -> set[str]:
-        """Return the ids of the checks that may fail.
+        """Return the ids of the checks that may fail: those that must, and those in ``keeps``.
 
         An attack on the attention function may also fail the checks of the layer that uses it.
         """

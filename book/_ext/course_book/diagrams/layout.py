@@ -22,14 +22,14 @@ _PADDING = {"block": (22, 15), "stack": (26, 15), "norm": (22, 7), "data": (10, 
 
 
 class Point(NamedTuple):
-    """A point, in units from the left and from the top."""
+    """A point: its distances from the drawing's left and top, in its units."""
 
     x: float
     y: float
 
 
 class Area(NamedTuple):
-    """A rectangle, by its sides in units from the left and from the top."""
+    """A rectangle: its sides' distances from the drawing's left and top, in its units."""
 
     left: float
     top: float
@@ -69,7 +69,7 @@ class Layout:
 
 
 def size_of(box: Box) -> Point:
-    """Return the width and height that a box needs, in units."""
+    """Return the width and height that a box needs, in the drawing's units."""
     if box.kind == "junction":
         return Point(0, 0)
     if box.kind == "tensor":

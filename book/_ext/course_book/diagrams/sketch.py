@@ -83,8 +83,8 @@ def diagram(
 
     Args:
         name: Name of the diagram.
-        rows: Space between two rows, in units.
-        columns: Space between two columns, in units.
+        rows: Space between two rows, in the drawing's units, in which a letter is 14 high.
+        columns: Space between two columns, in the same units.
         legend: The label of the choice between variants; empty if there is only one.
         variants: Further arguments of the function, by the name of the variant.
     """

@@ -100,7 +100,7 @@ def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
 def hide_first_colon(lines: list[str], what: str) -> None:
     """Keep napoleon from reading the words before a sentence's colon as a type.
 
-    It reads a line with a colon in front as a line without a type. The lines of the docstring are
+    Napoleon takes a line that starts with a colon for one without a type. The docstring's lines are
     changed in place; ``what`` is the kind of object, as autodoc calls it.
     """
     firsts = [i + 1 for i, line in enumerate(lines) if line.strip() in ("Returns:", "Yields:")]

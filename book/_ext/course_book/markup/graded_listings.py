@@ -16,7 +16,7 @@ _WITHHELD = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 def homework_of(pyobject: str, solutions: Path) -> Path | None:
     """Return the source of the first homework in which students write a function or class.
 
-    An exercise has the definition's name, or its header names the one in ``course_lib``.
+    An exercise of it has the definition's name, or names the definition in its header.
 
     Args:
         pyobject: The option of ``literalinclude``, such as ``MultiHeadAttention.forward``.

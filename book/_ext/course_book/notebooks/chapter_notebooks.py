@@ -111,5 +111,5 @@ def _write(
 
 
 def setup(app: Sphinx) -> None:
-    """Write a notebook with each page that has code."""
+    """Have a notebook written for each page that has code cells."""
     app.connect("html-page-context", _write, priority=490)  # before the theme's buttons

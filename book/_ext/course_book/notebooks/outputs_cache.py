@@ -89,7 +89,7 @@ def _caches(app: Sphinx) -> Path:
 
 
 def setup(app: Sphinx) -> None:
-    """Give each chapter a folder for its outputs."""
+    """Have the outputs of each chapter cached in a folder of its own."""
     app.connect("env-get-outdated", _set_folders)
     app.connect("source-read", _use_folder)
     app.connect("build-finished", _drop_stale)

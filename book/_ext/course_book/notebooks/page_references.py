@@ -53,7 +53,7 @@ class PageReferences:
         return f"`{shown}`" if name.split(":")[-1] in _CODE_ROLES else shown
 
     def included(self, file: str, options: dict[str, str]) -> str:
-        """Return the condensed code of a ``literalinclude`` of a file, relative to the page."""
+        """Return a ``literalinclude``'s condensed code; ``file`` is relative to the page."""
         path = self.env.relfn2path(file, self.docname)[1]
         numbers = {"dedent": int(options["dedent"])} if "dedent" in options else {}
         reader = LiteralIncludeReader(path, {**options, **numbers}, self.env.config)

@@ -6,7 +6,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 
 class html_element(nodes.General, nodes.TextElement):
-    """Nodes between two pieces of HTML, the attributes ``start`` and ``end``.
+    """Nodes between two pieces of raw HTML, its attributes ``start`` and ``end``.
 
     The attribute ``name`` is for transforms that look for it.
     """

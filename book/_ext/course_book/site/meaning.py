@@ -90,7 +90,7 @@ def searched_sections(entries: Sequence[Entry]) -> dict[int, str]:
 
 
 def find_minilm() -> Path | None:
-    """Return the folder of MiniLM, if it is installed."""
+    """Return the folder of MiniLM; None if it is not installed."""
     try:
         return minilm_folder()
     except FileNotFoundError:

@@ -42,6 +42,6 @@ def _replace(
 
 
 def setup(app: Sphinx) -> None:
-    """Correct each page before it is written."""
+    """Have the replacements applied to the HTML of each page before it is written."""
     PygmentsBridge.html_formatter = LeanFormatter
     app.connect("html-page-context", _replace)

@@ -60,7 +60,7 @@ def page_entries(
 ) -> Iterator[Entry]:
     """Yield the search entries of one page, in order.
 
-    ``terms`` has for each place the glossary's terms whose meaning links to it.
+    ``terms`` has for each place, (page, id), the glossary's terms whose meaning links to it.
     """
     section = next(document.findall(nodes.section), None)
     chapter = _plain(section.next_node(nodes.title)) if section else ""
@@ -101,7 +101,7 @@ def page_entries(
 
 
 def find_terms(document: nodes.document, labels: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield the target and the term for each link in the meaning of a glossary term.
+    """Yield the target, (page, id), and the term for each link in a glossary term's meaning.
 
     ``labels`` are those of Sphinx's standard domain.
     """

@@ -75,7 +75,7 @@ def _names(selector: str) -> set[str]:
     return set(_NAMED.findall(_ARGUMENTS.sub("", selector)))
 
 
-def _name(
+def _leave_figure_styles(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
     """Remove all stylesheets from a page except its figures'.
@@ -105,5 +105,5 @@ def _write(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Make pages load one common stylesheet, which is written after all pages."""
-    app.connect("html-page-context", _name, priority=900)
+    app.connect("html-page-context", _leave_figure_styles, priority=900)
     app.connect("build-finished", _write, priority=900)  # the theme writes pygments.css then
