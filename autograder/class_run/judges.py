@@ -120,7 +120,10 @@ class JudgePool:
 
 
 class _Server:
-    """A process that judges are forked from, see ``judge_server``; restarted when it is gone."""
+    """A process that judges are forked from, see ``judge_server``; restarted when it is gone.
+
+    Its folder with the students' library is made in ``scratch``, as in ``JudgePool``.
+    """
 
     def __init__(self, scratch: Path | None, *, isolated: bool, device: str) -> None:
         let_descriptors_travel()

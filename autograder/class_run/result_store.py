@@ -150,7 +150,9 @@ class ResultStore:
         return {kept.result.student: kept.made_from for kept in every if kept}
 
     def set_aside(self, students: Iterable[str]) -> list[str]:
-        """Move the results of all other students to ``left``, and those of these students back.
+        """Move the results of everybody but ``students`` to the folder ``left``.
+
+        Results of ``students`` that are in that folder move back.
 
         Returns:
             The students who left since the last call, sorted.

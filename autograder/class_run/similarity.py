@@ -232,7 +232,7 @@ def _cut(source: str) -> frozenset[int]:
 
 
 def _reduced(source: str) -> Iterator[str]:
-    """Yield the tokens, with a letter for each name that a copier could change.
+    """Yield a source's tokens, with a letter in place of each name that a copier could change.
 
     A name after ``def`` becomes ``F``, one after ``class`` ``O``, any other ``V``. Keywords and
     built-in names stay.

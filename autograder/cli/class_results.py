@@ -155,7 +155,7 @@ class ClassResults:
 
 
 def tell_unequal_teams(standings: Sequence[Standing]) -> bool:
-    """Name teams whose members have different hand grades on stderr; return whether any have."""
+    """Print teams whose members have different hand grades, on stderr; return if there are any."""
     teams = unequal_teams(standings)
     for team in teams:
         points = [f"{one_line(s.student, 80)} {format_points(s.result.score)}" for s in team]

@@ -18,7 +18,7 @@ _AGAIN = r"(?P<copy> - copy|[ _-]copy)?(?:[ _-]?\(?(?P<again>\d{1,3})\)?)?"
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A file with its owner, and the time it was handed in if that is known."""
+    """A submitted file: its owner, what its path says, and when it was handed in, if known."""
 
     owner: Owner
     name: Name
@@ -58,7 +58,8 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> tuple[Attempt, str]
     def order(attempt: Attempt) -> tuple[datetime, int, int, int]:
         """Return a sort key, greatest for the attempt that counts.
 
-        It compares times, then numbers of the uploads and of the copies; then fewer folders win.
+        That is the latest; of these the one with the highest number of an upload, then of a copy,
+        then the one in the fewest folders.
         """
         again = _copy_number(attempt, homework_id) or 0
         return age(attempt), attempt.name.upload, again, -attempt.name.file.count("/")

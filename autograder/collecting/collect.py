@@ -58,7 +58,7 @@ People = dict[str, list[Attempt]]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of the summary.
+    """What was done with one student's submission, or with a file whose owner is unknown.
 
     Attributes:
         student: The student's id; empty if the file's owner is unknown.
@@ -410,10 +410,9 @@ def _read_whole(file: HandedIn, limit: int) -> bytes:
 
 
 def _stands_in_file(name: Name, other: Name) -> bool:
-    """Return whether the two numbers that one reading takes for Canvas's may be the student's text.
+    """Return whether the numbers that ``other`` takes for Canvas's belong to ``name``'s file name.
 
-    ``name`` and ``other`` read one path of Canvas's download. The numbers that ``other`` takes for
-    Canvas's then belong to the file's own name in ``name``.
+    Both are readings of one path of Canvas's download. Then a student may have chosen the numbers.
     """
     return re.search(r"[0-9]_[0-9]+_\Z", name.file.removesuffix(other.file)) is not None
 

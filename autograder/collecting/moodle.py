@@ -182,9 +182,10 @@ class MoodlePeople:
         )
 
     def _settle(self, rivals: Sequence[_Claim]) -> None:
-        """Choose the participant who is a student; the ``rivals`` are all who seem to be.
+        """Store an owner for each of the ``rivals``, participants who seem to be one student.
 
-        The best claim wins. The owners of the others, or of all in a tie, get a problem.
+        The one with the best claim is the student. The owners of the others, or of all in a tie,
+        get a problem.
         """
         best = min(claim.found for claim in rivals)
         winners = [claim for claim in rivals if claim.found == best]

@@ -32,8 +32,9 @@ c.ExchangeFactory.collect = "autograder.gradebook.exchange_collect.CollectNotebo
 def write_course_config(
     course_folder: Path, root: Path, db_url: str = "", dates: Path | None = None
 ) -> None:
-    """Write the configuration of a graded course, unless somebody has edited its first line.
+    """Write nbgrader's configuration into the course folder of a graded class.
 
+    An earlier file is replaced only if it still has the first line that was written into it.
     A password in ``db_url`` is not written: PostgreSQL reads ``~/.pgpass``.
     """
     path = course_folder / CONFIG

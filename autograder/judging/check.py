@@ -161,7 +161,7 @@ def derive_seed(seed: int, label: str) -> int:
 
 
 def seed_everything(seed: int, label: str) -> None:
-    """Seed every random generator for a check."""
+    """Seed every random generator from ``seed`` and a ``label``, such as a check's grade_id."""
     derived = derive_seed(seed, label)
     # torch.manual_seed also seeds an unused GPU, but takes a slow stack trace for it.
     seed_torch = torch if torch.cuda.device_count() else torch.default_generator

@@ -45,7 +45,7 @@ class NotebookRun:
 
     Attributes:
         results: Results by check.
-        lost: For each exercise that broke its rule, the status of its checks and the message.
+        lost: For each exercise that ran a forbidden name, the status of its checks and a message.
         failures: Failed cells, by label.
         outputs: Outputs of the cells.
         on_cell: Called with the label of each cell before it runs in the student's process, and

@@ -170,8 +170,8 @@ class Progress:
 
     Attributes:
         results: By check.
-        lost: For each exercise that broke its rule, the status of its checks and the message to
-            the student.
+        lost: For each exercise that ran a forbidden name, the status of its checks and the message
+            to the student.
         flags: Remarks for the staff.
     """
 

@@ -16,7 +16,7 @@ _READ_SECONDS = 20.0
 
 
 def rules_of(homework: Homework) -> dict[str, tuple[str, ...]]:
-    """Return the forbidden names of each exercise that has a rule."""
+    """Return the names that each exercise forbids, by its grade_id, if it forbids any."""
     return {
         cell.grade_id: cell.forbids
         for cell in homework.cells

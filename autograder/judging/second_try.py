@@ -23,7 +23,7 @@ def to_try_again(
     Args:
         homework: The instructor's notebook.
         results: Results of the first run, and of second tries so far, by check.
-        lost: The exercises that broke their rule.
+        lost: The exercises that ran a name they forbid.
 
     Returns:
         For each such check the earlier exercises with a failed check, or all earlier exercises if
@@ -85,7 +85,10 @@ class SecondTry:
         }
 
     def stand_in(self, check: str) -> Cell | None:
-        """Return the reference to run after this check, if it is the last of a wrong exercise."""
+        """Return the reference solution to run after this check, or None.
+
+        There is one after the last check of an exercise that is wrong.
+        """
         return self._stand_ins.get(check)
 
     def better(self, second: CheckResult) -> CheckResult:

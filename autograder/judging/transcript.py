@@ -44,7 +44,7 @@ class Recorder:
                 frame = frame.f_back  # type: ignore[assignment]
 
     def transcript(self, error: BaseException | None) -> Transcript:
-        """Return the entries, with the error that ended the check."""
+        """Return the recorded values, and at the end the error that ended the check, if any."""
         if error is None:
             return tuple(self._entries)
         if isinstance(error, CheckFailure):

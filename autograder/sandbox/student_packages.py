@@ -51,7 +51,7 @@ def show_packages(
 
 
 def _files(record: str) -> set[str]:
-    """Return a package's top-level files and folders from its RECORD."""
+    """Return a package's top-level files and folders, given the text of its RECORD."""
     names = {line.strip('"').partition(",")[0].partition("/")[0] for line in record.split("\n")}
     return names - {"", "..", "__pycache__"}
 
@@ -71,7 +71,7 @@ def _installed(folder: str) -> _Packages:
 
 
 def _required(names: Iterable[str], installed: _Packages) -> set[str]:
-    """Return the names of those of these packages, and of all they require, that are installed."""
+    """Return which of these packages, and of all that they require, are ``installed``."""
     from packaging.requirements import Requirement  # an old environment may lack it
 
     waiting = [(_normalized(name), frozenset[str]()) for name in names]

@@ -92,7 +92,7 @@ def _python() -> Finding:
 
 
 def _packages(root: Path) -> list[Finding]:
-    """Return a finding for each package: its installed version, compared with the pinned one."""
+    """Return a finding for each package that grading needs: its version against the pinned one."""
     files = sorted((root / "requirements").glob("*.txt"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
