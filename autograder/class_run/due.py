@@ -89,14 +89,14 @@ class Due:
                 self._missing[student] = (path, self._seed(student, made_from))
 
     def missing(self) -> dict[str, Given]:
-        """Return the notebooks to grade, by student, without those that it returned before."""
+        """Return the notebooks to grade, with their seeds, by student; each is returned once."""
         missing, self._missing = self._missing, {}
         return missing
 
     def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
         """Store and yield the result ``found`` for each student who handed in the graded notebook.
 
-        ``made_from`` is its fingerprint, or empty, as in ``Graded``.
+        ``made_from`` is its fingerprint; if it is empty, nothing is stored.
         """
         for student, path in self._waiting.pop(self._leads.pop(found.student)):
             result = _handed_in(dataclasses.replace(found, student=student), path)

@@ -143,7 +143,7 @@ def grade_notebooks(
     more: Callable[[], Mapping[str, Path]] | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> Iterator[SubmissionResult]:
-    """Yield one result for each student as it comes; judge only notebooks without a stored one.
+    """Yield one result for each student as it comes; grade only notebooks without a stored result.
 
     ``notebooks`` and ``teams`` map students to files and teams. While notebooks are graded on this
     machine, ``more`` is called repeatedly; it returns further ones, of other students.

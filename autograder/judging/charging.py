@@ -22,9 +22,10 @@ _FAILED = (Status.FAIL, Status.ERROR)
 def charge(
     homework: Homework, results: Mapping[str, CheckResult], run: Run
 ) -> dict[str, CheckResult]:
-    """Return the results, by check, with each mistake charged once, as the module's docstring says.
+    """Return the results, by check, with each mistake charged once.
 
-    ``homework`` has the wrong variants of its exercises; ``run`` runs a check on one.
+    Of the failed checks that fail as on a wrong variant in ``homework``, only those that the
+    variant names still lose points. ``run`` runs a check on a variant.
     """
     charged = dict(results)
     for exercise in dict.fromkeys(cell.exercise for cell in homework.checks if cell.exercise):
