@@ -260,6 +260,9 @@ def test_gradients_flow_through_a_call(remote):
     torch.testing.assert_close(x.grad, torch.cos(x.detach()) * y.detach())
     torch.testing.assert_close(y.grad, torch.sin(x.detach()) + 1)
     assert not detached.requires_grad
+    returned = torch.ones(3, requires_grad=True)
+    remote(lambda z: z)(returned).sum().backward()
+    assert torch.equal(returned.grad, torch.ones(3))
 
 
 def test_gradients_flow_through_callbacks_whose_results_are_changed_in_place(remote):
