@@ -8,12 +8,12 @@ from autograder.cli.app import app
 
 
 def run(*arguments: object, **options) -> Result:
-    """Run a command; ``options`` are those of ``CliRunner.invoke``."""
+    """Run ``autograder`` with arguments; ``options`` are those of ``CliRunner.invoke``."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
 
 
 def refused(outcome: Result) -> str:
-    """Check that a command did nothing but print one line of error output; return that line."""
+    """Check that a command ended with exit code 2 and one line of error output; return the line."""
     assert (outcome.exit_code, outcome.stdout) == (2, ""), outcome.output
     (line,) = outcome.stderr.splitlines()
     return line

@@ -28,7 +28,7 @@ READ = (
 
 
 def pytest_itemcollected(item):
-    """Mark each of the autograder's tests with the files that it depends on."""
+    """Mark each of the autograder's tests with patterns of the files that it depends on."""
     item.add_marker(pytest.mark.depends_on(*READ))
     if item.path.name == "test_gradescope_example.py":  # feedback on a real homework
         item.add_marker(pytest.mark.depends_on("book/*.md"))
@@ -36,7 +36,7 @@ def pytest_itemcollected(item):
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    """Return a folder with the modules of ``course_lib`` that students of ``DOUBLE`` have."""
+    """Return a folder with the modules of ``course_lib`` that the homework ``DOUBLE`` uses."""
     library = tmp_path_factory.mktemp("library")
     (library / "course_lib").mkdir()
     for name in ("__init__.py", "testing.py"):
@@ -60,7 +60,7 @@ def sandbox(library):
 
 
 def peer_of(worker: Worker, seconds: float = 300) -> Peer:
-    """Return a connection to a worker, with a time limit (seconds) for all its calls together."""
+    """Return a connection to a sandbox worker, with ``seconds`` for all its calls together."""
     peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
     peer.wire.time_left = time_limit.by_the_clock(seconds)
     return peer
@@ -138,7 +138,7 @@ def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
 def class_out(tmp_path, monkeypatch):
     """Return an output folder with the results of nine students, stored as those of homework 3.
 
-    Commands that read it get ``graded_class.HOMEWORK`` in place of homework 3.
+    Commands that load homework 3 to read it get ``graded_class.HOMEWORK`` instead.
     """
     from autograder.cli import class_results
     from tests.autograder.graded_class import HOMEWORK, make_class, store_results
@@ -156,7 +156,10 @@ def patient(monkeypatch):
 
 @pytest.fixture
 def grade(sandbox):
-    """Return a function that grades a notebook (bytes) or its cells, see ``notebook``."""
+    """Return a function that grades a notebook, given as bytes or as cells for ``notebook``.
+
+    ``seconds`` limits each check.
+    """
 
     def grade(*cells, seconds=5.0, seed=4_185_921_337, homework=DOUBLE) -> SubmissionResult:
         data = cells[0] if cells and isinstance(cells[0], bytes) else notebook(*cells)

@@ -62,7 +62,8 @@ def result(
 ) -> SubmissionResult:
     """Return a submission's result, with the statuses ``shape`` and ``values`` of its two tests.
 
-    Each test that did not pass gets the message, hint and traceback.
+    Each test that did not pass gets the message, hint and traceback. ``rest`` are other fields of
+    ``SubmissionResult``.
     """
     scores = {Status.PASS: 1.0, Status.PARTIAL: 0.5}
     checks = []
@@ -87,7 +88,7 @@ def result(
 
 
 def make_class() -> list[SubmissionResult]:
-    """Return nine students' results, which together have every status."""
+    """Return the results of nine students, ada to olu, which together have every status."""
     unread = result("olu", Status.INVALID, Status.INVALID, message="The file is not JSON.")
     return [
         result("ada", seconds=0.4, seed=987_654_321),
@@ -114,7 +115,7 @@ def make_class() -> list[SubmissionResult]:
 
 
 def standings_of(results: Iterable[SubmissionResult]) -> list[Standing]:
-    """Return the marks of results without hand grades or lateness."""
+    """Return the marks that results give, as if nobody graded by hand or was late."""
     return [stand(made) for made in results]
 
 

@@ -65,7 +65,7 @@ def write_course(root: Path) -> None:
 
 
 def write_class(root: Path, folder: Path, count: int) -> dict[str, float]:
-    """Write submissions into a class's ``folder``; return the points that each student is to get.
+    """Write ``count`` submissions into a class's ``folder``; return the right points by student.
 
     They use the answers in ``ANSWERS`` in turn, in the notebook of the course in ``root``.
     """

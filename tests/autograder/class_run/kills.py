@@ -41,7 +41,7 @@ _SECONDS = 120
 
 
 def grade(folder: Path, scheduler: str) -> None:
-    """Grade the class of a round's folder as the command line does, without reports.
+    """Grade the class of a round, ``folder.parent / "class"``, as the command line does.
 
     ``scheduler`` is a Dask scheduler's file with its address; empty to grade without a cluster.
     """
@@ -79,15 +79,16 @@ def grade(folder: Path, scheduler: str) -> None:
 
 
 class Round:
-    """Runs that grade the class in a folder of their own while processes are killed.
+    """Grades the class in a folder while its processes are killed, until a run ends well.
 
     Args:
         folder: The folder, which is made.
-        generator: Draws the victims and the moments.
-        victims: As ``VICTIMS`` or ``ON_A_CLUSTER``; for the second, each run starts a cluster.
+        generator: Draws the processes to kill and the moments.
+        victims: ``VICTIMS``, or ``ON_A_CLUSTER``, for which each run starts a cluster: kinds of
+            processes by name, each with a piece of its command line.
 
     Attributes:
-        killed: How often each kind of victim was killed.
+        killed: How often each kind of process was killed.
         runs: Number of runs.
     """
 
@@ -101,7 +102,7 @@ class Round:
         self.runs = 0
 
     def play(self, kills: int) -> None:
-        """Grade with at most ``kills`` kills, until a run ends well and no process is left."""
+        """Grade until a run ends well and no process is left; kill at most ``kills`` processes."""
         self._folder.mkdir()
         ended_well = False
         while not ended_well:
@@ -135,7 +136,7 @@ class Round:
 
     @contextlib.contextmanager
     def _cluster(self) -> Iterator[str]:
-        """Run a scheduler and two workers, as an administrator would start them."""
+        """Run a Dask scheduler and two workers; yield the path of the scheduler's file."""
         address_file = self._folder / f"scheduler-{self.runs}.json"
         where = ("--scheduler-file", str(address_file))
         started = [
@@ -178,7 +179,10 @@ class Round:
         return True
 
     def _kill(self, run: subprocess.Popen[bytes]) -> None:
-        """Kill a process of a kind of victim; no kind comes again before all have been drawn."""
+        """Kill a process of a random kind; each kind is drawn once before one is drawn again.
+
+        Nothing is killed if ``run`` ends before there is such a process.
+        """
         self._next = self._next or self._random.sample(list(self._victims), len(self._victims))
         victim = self._next.pop()
         found: list[int] = []
@@ -192,7 +196,7 @@ class Round:
         return sorted(pid for pid, command in self._processes() if self._victims[victim] in command)
 
     def _processes(self) -> Iterator[tuple[int, str]]:
-        """Yield pid and command of each process that was started in this round."""
+        """Yield pid and command of each live process that was started in this round."""
         known = {}
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -216,7 +220,7 @@ class Round:
 
 
 def main() -> None:
-    """Make the requested number of kills, and print how often each victim was killed."""
+    """Kill the requested number of processes, and print how often each kind was killed."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.autograder.class_run.kills", description=__doc__.splitlines()[0]
     )
@@ -239,10 +243,10 @@ def main() -> None:
 def kill(
     folder: Path, kills: int, *, seed: int, submissions: int
 ) -> tuple[collections.Counter[str], int]:
-    """Make ``kills`` kills in as many rounds as needed; check the gradebook after each round.
+    """Kill ``kills`` processes in as many rounds as needed; check the gradebook after each round.
 
     Returns:
-        How often each kind of victim was killed, and the number of runs.
+        How often each kind of process was killed, and the number of runs.
     """
     write_course(folder / "course")
     write_class(folder / "course", folder / "class", submissions)

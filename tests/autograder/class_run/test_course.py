@@ -41,7 +41,7 @@ def before(project):
 
 @pytest.fixture
 def edit(project):
-    """Return a function that edits a file and loads the course again.
+    """Return a function that edits a file of the project, and returns the course loaded anew.
 
     It appends ``new``, or puts it in the place of ``old``. All edits are undone after the test.
     """

@@ -26,7 +26,10 @@ def test_killed_runs_end_as_undisturbed_ones(tmp_path):
 
 @pytest.fixture
 def recorded_class(tmp_path):
-    """Return a function that records a class in a course folder's gradebook, which it returns."""
+    """Return a function that records a class in a course folder's gradebook.
+
+    It returns the rows of the gradebook's tables.
+    """
     write_course(tmp_path / "course")
     write_class(tmp_path / "course", tmp_path / "class", 8)
     homework = load_homework(HOMEWORK, tmp_path / "course")
@@ -48,7 +51,7 @@ def recorded_class(tmp_path):
 
 @pytest.mark.parametrize("kilobytes", with_proofs([1, 40, 132, 150], [1, 132, 150]))
 def test_a_full_disk_is_told_and_mended_by_another_run(recorded_class, monkeypatch, kilobytes):
-    """A limit on the size of files stands for a full disk."""
+    """A limit on the size of files imitates a full disk."""
     monkeypatch.setattr(writer, "_PATIENCE_SECONDS", 0.1)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, hard))

@@ -51,7 +51,10 @@ def store(tmp_path):
 
 @pytest.fixture
 def grade(judges, monkeypatch):
-    """Return a function that grades a class's folder and returns the results."""
+    """Return a function that grades the class in a folder and returns the results.
+
+    Further arguments are those of ``GradingOptions`` and ``grade_class``.
+    """
 
     def grade(folder, homework=DOUBLE, **how):
         course = Course(homework=homework, library=LIBRARY)
@@ -67,7 +70,7 @@ def grade(judges, monkeypatch):
 
 @pytest.fixture
 def stored_results(store, monkeypatch):
-    """Return a function that yields the stored results of notebooks, given by student.
+    """Return a function from notebooks by student to a list of their results in the store.
 
     No notebook is graded. Further arguments are those of ``grade_notebooks``.
     """

@@ -65,7 +65,7 @@ def test_a_copy_with_another_part_is_still_found_by_its_share():
 
 
 def test_copies_do_not_hide_each_other():
-    """What eleven near copies share does not count as given by the exercise."""
+    """Code that eleven near copies share is not ignored as code that the exercise gives."""
     copies = {f"copy-{n:02d}": program(1) + program(100 + n, lines=1) for n in range(11)}
     others = {f"student-{n:02d}": program(n) for n in range(2, 26)}
     found = pairs(copies | others)
@@ -134,7 +134,10 @@ def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
 
 
 def hand_in(folder, code: dict[str, str]) -> list:
-    """Write notebooks in which each solution cell is the student's code; return empty results."""
+    """Write a notebook for each student in ``code``, with that code in each solution cell.
+
+    Return ungraded results of these students.
+    """
     homework = load_homework(HOMEWORK)
     solved = json.loads(solved_notebook(HOMEWORK))
     for student, source in code.items():

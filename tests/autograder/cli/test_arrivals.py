@@ -20,7 +20,7 @@ class Folder:
         self.path = path
 
     def told(self, *happens) -> list[list[str]]:
-        """Return the lists of students reported at first, and after each of these functions ran."""
+        """Call the functions one by one; return the students reported at first and after each."""
         arrivals = Arrivals(self.path, DOUBLE)
         told = [list(arrivals.look())]
         for happen in happens:

@@ -30,7 +30,10 @@ def archive(graded, tmp_path):
 
 
 def files_of(folder):
-    """Return the content of each file by path, without the gradebook, whose bytes may differ."""
+    """Return the content of each file in a folder by path, except the gradebook's.
+
+    Equal gradebooks may differ in their bytes.
+    """
     return {name: data for name, data in contents(folder).items() if "gradebook.db" not in name}
 
 
@@ -171,7 +174,10 @@ LIST = "course-backup.json"
 
 
 def rewritten(change):
-    """Return a function that replaces the members of a backup, a dict by name, with ``change``."""
+    """Return a function that rewrites the backup at a path.
+
+    ``change`` is a function that gets its members, bytes by name, and returns the new ones.
+    """
 
     def rewrite(file):
         with zipfile.ZipFile(file) as made:

@@ -36,7 +36,7 @@ def submissions(tmp_path):
 
 @pytest.fixture
 def grade(submissions, tmp_path):
-    """Return a function that runs ``grade``, by default on a class with one folder."""
+    """Return a function that runs ``grade hw03`` with more options, and returns its outcome."""
 
     def grade(*options, submissions=submissions, out=tmp_path / "out"):
         return run("grade", "hw03", "--submissions", submissions, "--out", out, *options)
@@ -141,7 +141,10 @@ def test_help_describes_only_options_of_its_command(command, said, unsaid):
 
 
 class Recorder:
-    """Stands for ``GradebookWriter``: keeps results, and at the end raises ``refusal`` if set."""
+    """Replaces ``GradebookWriter``: keeps results in ``recorded``.
+
+    At the end it raises a ``GradebookError`` with the message ``refusal``, unless that is empty.
+    """
 
     refusal = ""
 
@@ -162,7 +165,10 @@ class Recorder:
 
 @pytest.fixture
 def graded(monkeypatch):
-    """Replace grading by nine finished results; return the list of recorded calls."""
+    """Replace grading by nine finished results; return the list of its calls.
+
+    Each call is a pair: the class's folder, and the grading options.
+    """
     calls = []
 
     def grade_class(homework, submissions, options, *, on_start, on_result, **rest):

@@ -39,7 +39,7 @@ def forget(*arguments, **options):
 
 
 def traces(folder, name: str) -> list[str]:
-    """Return the files whose path or content has the name, other than as a part of ada_12."""
+    """Return the files that contain a student's name in path or content; ada_12 is not ada_1."""
     found = []
     for path in folder.rglob("*"):
         held = path.read_bytes() if path.is_file() else b""

@@ -26,7 +26,10 @@ COMMANDS = {
 
 @pytest.fixture
 def out(class_out):
-    """Return the output folder of a graded class of nine; the class's folder is beside it."""
+    """Return the output folder of a graded class of nine, with an empty gradebook.
+
+    The class's submissions are in the folder ``class`` beside it.
+    """
     for made in make_class():
         (class_out.parent / "class" / made.student / HW).mkdir(parents=True)
     (class_out / "nbgrader" / "autograded" / "ada").mkdir(parents=True)
@@ -122,7 +125,7 @@ def test_a_damaged_gradebook_is_refused_in_a_sentence(out, command, damage):
 
 @pytest.mark.parametrize("command", ["report", "feedback", "export"])
 def test_a_gradebook_that_is_gone_is_not_taken_for_none(out, command):
-    """With a dangling link, or without ``--db``, points given by hand are unknown."""
+    """Without the gradebook a command can't know the points given by hand, so it stops."""
     gradebook = out / "nbgrader" / "gradebook.db"
     gradebook.unlink()
     gradebook.symlink_to("nowhere")

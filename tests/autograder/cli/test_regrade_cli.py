@@ -26,7 +26,7 @@ SIMILAR = Flag(kind=FlagKind.SIMILAR, text="99% the same as cho: double")
 
 
 def flag_similar(results, *rest):
-    """Flag Ben's result as similar to another, as a comparison of the whole class would."""
+    """Return the results with Ben's flagged as similar; replaces ``similarity.flag_similar``."""
     return [
         dataclasses.replace(made, flags=(SIMILAR,)) if made.student == "ben" else made
         for made in results
@@ -35,9 +35,10 @@ def flag_similar(results, *rest):
 
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
-    """Return a function that runs ``grade`` or ``regrade`` with these results instead of grading.
+    """Return a function that runs ``command``, with given results instead of grading.
 
-    Nothing is recorded in a gradebook.
+    ``killed_after`` interrupts grading after so many results; ``refusal`` is the message of a
+    ``HomeworkError`` to raise; ``made_from`` is stored with the results. No gradebook is written.
     """
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(writer, "GradebookWriter", lambda *rest, **options: Recorder())

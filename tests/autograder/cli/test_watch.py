@@ -39,10 +39,10 @@ DIES = "if double(torch.ones(())) == 13:\n    import os\n    os.kill(os.getpid()
 
 
 class Watch:
-    """A running ``grade --watch`` in a folder.
+    """A running ``grade --watch``, and the ``lines`` that it printed so far.
 
     Args:
-        folder: The folder with ``course`` and ``class``; gets ``out``.
+        folder: The folder with the project, ``course``, and submissions, ``class``; gets ``out``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -106,7 +106,10 @@ def start(folder):
 
 
 def hand_in(folder: Path, student: str, answer: str) -> None:
-    """Write a submission in two halves, so that a reader may meet an incomplete file."""
+    """Write a submission with ``answer`` in the cell ``double``.
+
+    It is written in two halves, so that a reader may meet an incomplete file.
+    """
     notebook = json.loads(instructors_notebook(load_homework(HOMEWORK, folder / "course")))
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "double":

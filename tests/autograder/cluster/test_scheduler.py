@@ -29,7 +29,10 @@ from tests.autograder.conftest import DOUBLE, ROOT
 
 @pytest.fixture
 def grade(monkeypatch):
-    """Return a function that grades a class on a Dask scheduler; ``files`` are for TLS."""
+    """Return a function that grades the class in a folder on the Dask scheduler at an address.
+
+    ``files`` are ``Cluster``'s arguments for TLS: certificates and a key.
+    """
     files = ("course_lib/__init__.py", "course_lib/testing.py")
     library = {name: (ROOT / name).read_text() for name in files}
     small = Course(homework=DOUBLE, library=library)
@@ -49,7 +52,7 @@ def grade(monkeypatch):
 
 @pytest.fixture
 def handed_in(tmp_path) -> dict[str, float]:
-    """Write four submissions into ``tmp_path``; return the points that each is to get."""
+    """Write four submissions into ``tmp_path``; return the right points by student."""
     answers = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
     for student, (data, _) in answers.items():
         hand_in(tmp_path, student, data)
@@ -67,7 +70,10 @@ def test_a_running_scheduler_grades_too(grade, tmp_path, handed_in):
 
 
 def make_certificates(folder: Path) -> dict[str, Path]:
-    """Make an authority, and one certificate and key for scheduler, workers and client."""
+    """Make a certificate authority, and one certificate and key for scheduler, workers and client.
+
+    Return their files by ``Cluster``'s argument.
+    """
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)

@@ -16,9 +16,10 @@ def into(tmp_path) -> Path:
 
 @pytest.fixture
 def gather(tmp_path, into):
-    """Return a function that collects a download, files by name, into a class's folder.
+    """Return a function that makes a download of ``files``, contents by name, and collects it.
 
-    ``listed`` are the rows of a class list; ``made`` makes the download, a folder or a zip.
+    ``listed`` is the text of a class list; ``made`` is ``make_zip`` or ``make_folder``; ``date``
+    is that of files in a zip; ``target`` is the class's folder. It returns the ``Collection``.
     """
     numbers = itertools.count(1)
 

@@ -15,7 +15,10 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def make_zip(path: Path, files: dict, date=JULY) -> Path:
-    """Write a zip from names to contents, or to pairs (content, date); return its path."""
+    """Write a zip of ``files``, which maps names to contents or to (content, date).
+
+    Return its path. A date is a tuple of six numbers, as in ``zipfile.ZipInfo.date_time``.
+    """
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
             content, moment = content if isinstance(content, tuple) else (content, date)
@@ -49,7 +52,7 @@ def outcomes(collection: Collection) -> dict[str, tuple[str, str]]:
 
 
 def problems(collection: Collection) -> dict[str, str]:
-    """Return the remark about each problem, by student, or by path if no student is known."""
+    """Return the remark about each file with a problem, by student, or by path if unknown."""
     return {
         line.student or line.source: line.remark
         for line in collection.lines

@@ -17,7 +17,10 @@ HOMEWORK = "hw03-self-attention"
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function from a submission's files to results.json, run as Gradescope does."""
+    """Return a function that runs the example on a submission as Gradescope does.
+
+    It takes the submission's files, contents by name, oldest first, and returns results.json.
+    """
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "course").symlink_to(ROOT)
 

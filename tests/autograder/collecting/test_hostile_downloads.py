@@ -257,7 +257,7 @@ def test_path_that_leads_out_of_the_zip_is_not_followed(gather, into, tmp_path, 
 @pytest.mark.parametrize("root", ["", "class\\", ".\\", "class\\old/"])
 @pytest.mark.parametrize("system", [0, 3])
 def test_backslashes_in_a_zip_part_folders(gather, into, root, system):
-    """Windows PowerShell 5's Compress-Archive writes them, and folders that end in one."""
+    """Compress-Archive of Windows PowerShell 5 writes backslashes, also at the end of folders."""
     files = {f"{root}{who}\\{IPYNB}": who for who in ("ada", "bo")}
     files |= {f"{root}ada\\": "", f"{root}ada\\.ipynb_checkpoints\\{IPYNB}": "old"}
     members = {zipfile.ZipInfo(name): text for name, text in files.items()}
@@ -288,7 +288,10 @@ def test_bomb_is_read_no_further_than_the_limit(tmp_path, into, monkeypatch):
 
 
 def patch_entry(data: bytearray, offset: int, form: str, *values: int) -> None:
-    """Change the central directory's entry of the first member."""
+    """Overwrite bytes of a zip's first central-directory entry, from ``offset`` in that entry.
+
+    ``form`` is the format of the ``values`` for ``struct``.
+    """
     struct.pack_into(form, data, data.index(b"PK\1\2") + offset, *values)
 
 

@@ -27,7 +27,7 @@ TIMES = """\ufeffIdentifier,"Full name","Last modified (submission)"
 
 
 def files_of(*people):
-    """Return the files of a Moodle download, one for each person, given as ``name_number``."""
+    """Return the files of a Moodle download, contents by path, for people ``name_number``."""
     return {f"{person}_assignsubmission_file/{HW}.ipynb": person for person in people}
 
 

@@ -399,7 +399,7 @@ def test_class_list_finds_users_of_each_platform(gather, into, files, listed, no
     ],
 )
 def test_student_gets_no_second_folder(gather, into, folder, file, listed):
-    """The student is found by a class list, or by an ID that Gradescope did not have before."""
+    """A class list or Gradescope's data shows that a folder of another name is the same student's."""
     of_ada = "submission_1:\n  :submitters:\n  - {':sid': '777', ':email': 'ada@x.org'}\n"
     files = {file: "again"}
     if file.startswith("submission"):

@@ -57,9 +57,12 @@ def worksheet(tmp_path, *rows):
     return tmp_path / "w.csv"
 
 
-def written(file, told):
-    """Return a worksheet's grades by number, and the numbers of the files in the zip ``told``."""
-    with zipfile.ZipFile(told) as archive:
+def written(file, feedback):
+    """Return a worksheet's grades by participant number, and the numbers in the zip ``feedback``.
+
+    The zip's files must not contain the word index.html.
+    """
+    with zipfile.ZipFile(feedback) as archive:
         numbers = [name.split("_")[1] for name in archive.namelist()]
         assert not [name for name in archive.namelist() if b"index.html" in archive.read(name)]
     grades = {row["Identifier"]: row["Grade"] for row in rows(file.read_text("utf-8"))}

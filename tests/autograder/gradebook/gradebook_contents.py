@@ -6,7 +6,10 @@ from sqlalchemy import MetaData, create_engine
 
 
 def gradebook_contents(db_url: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the sorted rows of each table; ids are replaced by the rows that they refer to."""
+    """Return the sorted rows of each table, by its name, for comparison with another gradebook.
+
+    Random ids are replaced by the rows that they refer to.
+    """
     engine = create_engine(db_url)
     metadata = MetaData()
     metadata.reflect(engine)

@@ -15,7 +15,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 def missing_postgres() -> str:
-    """Return the name of a program that a server needs and that is missing; empty if none is."""
+    """Return a message if PostgreSQL's programs are missing; empty if a server can be started."""
     return "" if _program("initdb") else "no PostgreSQL server: apt-get install postgresql"
 
 
@@ -50,7 +50,7 @@ def running_postgres() -> Iterator[str]:
 
 
 def _give_away(folder: Path) -> str:
-    """Return the account to run PostgreSQL; for root, give the folder to ``nobody``."""
+    """Return the account to run PostgreSQL: for root ``nobody``, who then gets the folder."""
     if os.geteuid() != 0:
         return getpass.getuser()
     nobody = pwd.getpwnam("nobody")

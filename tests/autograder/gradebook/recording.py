@@ -22,7 +22,10 @@ def record_in_gradebook(
 
 
 def write_graded_class(folder: Path, results: Sequence[SubmissionResult]) -> Path:
-    """Write a class's submissions and all that grading writes; return the output folder."""
+    """Write into ``folder`` a class with these results: submissions, and all that grading writes.
+
+    Return the folder of the latter, ``folder / "out"``.
+    """
     out = folder / "out"
     for made in results:
         handed_in = folder / "class" / made.student / HOMEWORK.id / f"{HOMEWORK.id}.ipynb"

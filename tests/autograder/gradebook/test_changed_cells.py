@@ -16,9 +16,9 @@ from tests.autograder.gradebook.test_gradebook import small_class
 
 @pytest.fixture
 def graded(tmp_path, homework, source):
-    """Return a function that records the class with the homework's first checks, some left out.
+    """Return a function that records a class in a folder's gradebook, and returns its address.
 
-    It returns the gradebook's address.
+    The homework has only its first four tests, without those of the ids ``left_out``.
     """
     tests = [cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST]
     results = small_class(tmp_path / "class", homework, source)

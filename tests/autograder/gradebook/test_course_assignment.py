@@ -16,7 +16,10 @@ NOTEBOOK = f"{HOMEWORK}/{HOMEWORK}.ipynb"
 
 @pytest.fixture
 def generates(tmp_path, monkeypatch):
-    """Return a function that ensures the assignment and returns whether nbgrader generated it."""
+    """Return a function that calls ``ensure_assignment`` for a homework.
+
+    It returns whether nbgrader generated the assignment anew.
+    """
     made = []
 
     def generate(*args):

@@ -38,7 +38,10 @@ def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path])
 
 
 def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
-    """Collect from the exchange; return the text of each notebook in ``submitted`` by path."""
+    """Collect from the exchange; return the text of each notebook in ``submitted`` by path.
+
+    ``coursedir`` and ``settings`` are configuration of ``CourseDirectory`` and ``ExchangeCollect``.
+    """
     config = Config()
     config.CourseDirectory = Config(coursedir or {})
     config.Exchange.root = str(course / "exchange")

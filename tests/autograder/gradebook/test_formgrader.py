@@ -32,7 +32,7 @@ MARKUP = f"""<script>{ATTACK}</script> <img src=x onerror="{ATTACK}"> <svg/onloa
 
 
 def saying(text: str, result: SubmissionResult) -> SubmissionResult:
-    """Return the result with ``text`` in every field that a student's code can fill."""
+    """Return a copy of the result with ``text`` in every field that a student's code can fill."""
     told = {"message": text, "hint": text, "traceback": text}
     checks = tuple(dataclasses.replace(check, **told) for check in result.checks)
     shown = (CellOutput(cell="extra cell 1", text=text), CellOutput(cell="extra cell 1", png=PNG))
@@ -88,7 +88,10 @@ def page(chromium):
 
 
 def open_submission(formgrader, page, student: str) -> list[str]:
-    """Open the page on which a TA grades by hand; return its requests to other hosts."""
+    """Open the page on which a TA grades a student by hand.
+
+    Return its requests to other hosts or that change something, and the dialogs that it opened.
+    """
     asked = []
     page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))

@@ -40,7 +40,10 @@ def hand_in(folder: Path, student: str, data: bytes) -> None:
 
 
 def result_of(homework, student, statuses) -> SubmissionResult:
-    """Return a result whose first checks have these statuses and scores; the rest pass."""
+    """Return a result in which all checks pass, except for some with other statuses.
+
+    ``statuses`` maps the indices of those checks to pairs (status, score).
+    """
     checks = []
     for number, cell in enumerate(homework.checks):
         status, score = statuses.get(number, (Status.PASS, cell.points))
@@ -110,9 +113,9 @@ def test_folder_that_cannot_be_written_is_reported(tmp_path, homework, source):
 
 
 def small_class(folder: Path, homework, source) -> list[SubmissionResult]:
-    """Write a class's submissions and return results with every status.
+    """Write three submissions into ``folder`` and return their results, with various statuses.
 
-    One notebook has cells that its student added.
+    Ada's notebook has an added cell and a time, Bo's is untouched, Cy's file is no notebook.
     """
     solved = json.loads(source.read_text())
     own = {"cell_type": "code", "metadata": {}, "source": "mine = 1", "outputs": [], "id": "own"}

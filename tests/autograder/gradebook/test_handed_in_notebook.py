@@ -51,7 +51,10 @@ def made(tmp_path_factory, homework) -> Path:
 
 @pytest.fixture
 def course(tmp_path, made, homework, monkeypatch) -> Path:
-    """Return a copy of ``made`` whose judge passes every check and records its arguments."""
+    """Return a copy of ``made`` with a fake judge that passes every check.
+
+    It writes each notebook that it gets to ``STUDENT.judged`` beside the course, and flags Eve.
+    """
     folder = tmp_path / "course"
     shutil.copytree(made, folder)
 
@@ -99,7 +102,7 @@ def ids(cells) -> list[str]:
 
 
 def odd(solved: dict, case: str) -> dict:
-    """Return the solved notebook changed, by the name of a case, so that nbgrader can't read it."""
+    """Change the solved notebook in a way, ``case``, that nbgrader can't read; return it."""
     cells = solved["cells"]
 
     def first(wanted: str) -> int:
@@ -227,7 +230,7 @@ def test_flags_reach_the_staff_and_not_the_student(course, source, caplog):
 
 
 def test_killed_process_is_graded_once_more(monkeypatch, homework):
-    """The machine may have run out of memory: that is nobody's fault."""
+    """The machine may have run out of memory, which is not the student's fault."""
     seeds = []
 
     def grade(handed_in, student, *, seed):

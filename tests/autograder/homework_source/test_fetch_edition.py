@@ -24,7 +24,10 @@ def place(tmp_path):
 
 
 def run(place, source):
-    """Run a cell in IPython, without the project's packages and without a network for pip."""
+    """Run a cell's source in IPython in the folder ``place``; return the ended process.
+
+    It has neither the project's packages nor a network for pip.
+    """
     (place / "cell.ipy").write_text(source)
     (place / "installed").mkdir()
     env = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_TARGET": str(place / "installed")}
@@ -67,7 +70,7 @@ def test_a_zip_that_was_not_uploaded_is_named(place):
 
 @pytest.fixture
 def wheel(place):
-    """Return the path of a wheel with the edition of a homework."""
+    """Return the path of a wheel with a homework's edition of ``course_lib``."""
     write_library(place.parent / "edition", "installed")
     path = place.parent / wheel_name(HOMEWORK)
     write_wheel(place.parent / "edition", HOMEWORK, ["torch", "numpy"], path)

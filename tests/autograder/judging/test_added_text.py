@@ -38,7 +38,7 @@ def code(source):
 
 
 class Notebook:
-    """A released notebook to edit; cells are named by grade_id or id."""
+    """A notebook to edit; methods take cells by their ``id``, which may be a grade_id."""
 
     def __init__(self, cells):
         self.cells = copy.deepcopy(cells)
@@ -65,7 +65,7 @@ class Notebook:
         self.cells.insert(place, cell)
 
     def merge(self, first, second):
-        """Merge two cells as Jupyter does: the type and the metadata of the first one stay."""
+        """Merge cell ``second`` into ``first``, which keeps its type and metadata, as Jupyter does."""
         self.append(first, f"\n{self.text(second)}")
         del self.cells[self.place(second)]
 
@@ -195,7 +195,7 @@ USES_HELPER = "def double(x):\n    return helper(x)"
 
 
 def small(homework=DOUBLE, **sources):
-    """Return the notebook of a small homework, with other sources in some cells, by grade_id."""
+    """Return a homework's notebook; ``sources`` replace those of cells, by grade_id."""
     cells = []
     for cell in homework.cells:
         made = markdown if cell.kind is CellKind.WRITTEN else code
@@ -206,7 +206,10 @@ def small(homework=DOUBLE, **sources):
 
 
 def with_added(place, added, *, solution=IS_RIGHT, first=False):
-    """Return the notebook of ``DOUBLE`` with text added to the end of a cell, or to its start."""
+    """Return the notebook of ``DOUBLE`` with ``added`` text in the cell ``place``.
+
+    It is added at the end, or at the start if ``first``. ``solution`` is the student's function.
+    """
     notebook = small(double=solution)
     text = notebook.text(place)
     notebook.put(place, f"{added}\n{text}" if first else f"{text}\n{added}")

@@ -23,9 +23,9 @@ CHECKS = {
 
 
 def wrong(name, lost, piece="", hint=""):
-    """Return a wrong variant of the solution ``1 2``, which loses the checks ``lost``.
+    """Return a wrong variant of the solution ``1 2``, which loses the checks of these letters.
 
-    It replaces the piece of the solution, or all of it, by the name.
+    Its source is the solution with ``name`` in place of ``piece``, or of all if that is empty.
     """
     source = "1 2".replace(piece, name) if piece else name
     return Variant(
@@ -81,7 +81,7 @@ MISTAKES = {
     ("variants", "transcripts", "submission", "lost", "hints"), MISTAKES.values(), ids=MISTAKES
 )
 def test_mistake_is_charged_once_if_it_is_known(variants, transcripts, submission, lost, hints):
-    """Each check's transcript is a letter; it is empty for a space, a pass, and "-", a failure."""
+    """A letter stands for a check's transcript; " " is a pass and "-" a failure without one."""
 
     def as_transcript(letter):
         return () if letter in " -" else (("value", letter),)

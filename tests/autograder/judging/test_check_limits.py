@@ -17,7 +17,7 @@ def cell(exercise="f", name="f-values"):
 
 
 class Attempts:
-    """Stands for runs of a check that takes ``needs`` seconds; ``given`` are their time limits."""
+    """A fake check that takes ``needs`` seconds; ``given`` lists the time limits of its runs."""
 
     def __init__(self, needs):
         self.needs = needs

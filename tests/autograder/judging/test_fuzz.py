@@ -40,9 +40,9 @@ anything = st.recursive(
 
 
 def dictionaries(**fields):
-    """Return a strategy for dictionaries with these keys, each of them missing or not.
+    """Return a Hypothesis strategy for dictionaries with some of these keys.
 
-    A value comes from the key's own strategy, or is anything.
+    ``fields`` maps each key to the strategy of its value, which may also be anything else.
     """
     return st.fixed_dictionaries({}, optional={k: v | anything for k, v in fields.items()})
 
@@ -104,7 +104,10 @@ either = numbers | words | plain
 
 
 def codes(inner):
-    """Return a strategy for containers of ``inner`` values in the wire's encoding, some invalid."""
+    """Return a strategy for JSON of containers as workers send them, some invalid.
+
+    ``inner`` is the strategy of the containers' items.
+    """
     lists = st.lists(inner, max_size=3)
     return st.one_of(
         lists,

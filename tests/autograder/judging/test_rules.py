@@ -17,9 +17,9 @@ DAILY = {
 
 
 def grade_layers(grade, changed):
-    """Grade right solutions of the exercises of ``HOMEWORK``, some of them replaced.
+    """Grade a notebook of ``HOMEWORK`` with right solutions, except for those in ``changed``.
 
-    ``changed`` maps exercises to sources, and ``before`` to a cell that the student added.
+    It maps exercises to sources. Its key ``before`` is the source of a cell added at the start.
     """
     solved = [(name, changed.get(name, EXERCISES[name][0])) for name in EXERCISES]
     return grade(changed.get("before", ""), *solved, homework=HOMEWORK)
@@ -40,7 +40,10 @@ def test_attack_costs_its_exercise_alone_or_is_flagged_or_accepted(grade, name):
 
 
 def merged_rows(rows):
-    """Merge honest submissions that change different exercises, so that fewer are graded."""
+    """Merge submissions that change different exercises, so that fewer are graded.
+
+    ``rows`` maps names to changes as in ``grade_layers``; merged ones have names joined by "; ".
+    """
     merged = {}
     for name, changed in rows.items():
         fits = (names for names, others in merged.items() if not others.keys() & changed.keys())

@@ -47,7 +47,7 @@ TRIPLE = "def double(x):\n    return 3 * x"
 
 @pytest.fixture
 def grade_both(grade):
-    """Return a function that grades two solutions.
+    """Return a function that grades sources of the functions ``double`` and ``fourfold``.
 
     It returns the submission's result, and that of the check of ``fourfold``.
     """
@@ -138,7 +138,7 @@ def test_helpers_of_the_wrong_exercise_stay_defined(grade_both):
 
 
 def test_passed_check_does_not_run_again(grade_both):
-    """Solutions that are only right together count as right."""
+    """So ``fourfold`` gets its points though it is right only with the student's ``double``."""
     double = "def double(x, *, twice=False):\n    return 4 * x if twice else 3 * x"
     _, check = grade_both(double, "def fourfold(x):\n    return double(x, twice=True)")
     assert (check.status, check.tried_with) == (Status.PASS, ())

@@ -54,9 +54,9 @@ HOMEWORK = dataclasses.replace(
 
 @pytest.fixture
 def lost(grade):
-    """Return a function that grades the sources of cells.
+    """Return a function that grades a notebook with these cells' sources.
 
-    It returns the hints of the lost checks, by check, and the submission's result.
+    It returns the hint of each check that did not pass, by the check's id, and the result.
     """
 
     def lost(*cells):

@@ -28,7 +28,7 @@ GITHUB = "https://github.com/dept/course"
 
 
 def settings(root, repository="", hub="", students=""):
-    """Write a project's settings files, with these addresses; return its root."""
+    """Write ``_config.yml`` and pyproject.toml with these addresses into ``root``; return it."""
     launch = {"jupyterhub_url": hub, "notebook_interface": "jupyterlab"}
     config = {"repository": {"url": repository}, "launch_buttons": launch}
     (root / "_config.yml").write_text(yaml.safe_dump(config))
@@ -39,7 +39,7 @@ def settings(root, repository="", hub="", students=""):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """Return a release of a course with an address, and the folder for its students' branch."""
+    """Return the release of hw01 in a course with a GitHub address, and the students' folder."""
     root = settings(small_root(tmp_path_factory.mktemp("course")), f"{GITHUB}.git")
     made = release("hw01", root)
     write_students_folder([made.homework.id], root, root / "students")
@@ -153,7 +153,7 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def clone(tmp_path):
-    """Return a clone of a local repository, with the script that publishes the branch."""
+    """Return a clone of a local repository, with the script that publishes the students' branch."""
     git(tmp_path, "init", "--quiet", "--bare", "origin")
     git(tmp_path, "clone", "--quiet", "origin", "clone")
     clone = tmp_path / "clone"

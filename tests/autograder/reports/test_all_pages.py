@@ -21,7 +21,10 @@ from tests.daily import with_proofs
 
 
 def page_with(text, page, folder) -> str:
-    """Return a page with ``text`` in every field that a student's code or name can fill."""
+    """Return a page's HTML with ``text`` in every field that a student's code or name can fill.
+
+    ``page`` is its kind: feedback, report, or else the page of similar code.
+    """
     if page == "feedback":
         return render_feedback(stand(everywhere(text)), HOMEWORK)
     if page == "report":
@@ -40,7 +43,7 @@ def test_students_text_is_shown_escaped(page, count, text, tmp_path):
 
 
 def pages(folder) -> dict[str, str]:
-    """Return each page, with every status, flag and long text in it, by name."""
+    """Return the HTML of every kind of page, by a name, with all statuses, flags and long texts."""
     statuses = list(Status)
     failed = CellFailure(cell="double", status=Status.ERROR, message="no", traceback="line 1")
     more = {"hint": "Multiply.", "traceback": TRACEBACK, "cell_failures": (failed,)}

@@ -20,7 +20,7 @@ HOSTILE = [
 
 
 class Outline(html.parser.HTMLParser):
-    """The tags, attributes and text of a page."""
+    """A page's HTML as lists of its ``tags`` and ``attributes``, and its ``text``."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ HW = "hw03-self-attention"
 
 
 def with_points(points: list[tuple[float, float]]) -> list[SubmissionResult]:
-    """Return the results of a class from each student's points for the first and second check."""
+    """Return results, one for each pair: a student's points for the first and second check."""
     results = []
     for number, given in enumerate(points):
         made = result(f"s{number}", Status.PARTIAL, Status.PARTIAL)
@@ -65,7 +65,7 @@ def test_the_command_compares(tmp_path, monkeypatch):
 
 
 def copies(folder, *sources: str) -> list[SubmissionResult]:
-    """Write submissions with these sources; return results that are all flagged as similar."""
+    """Write a submission for each source of ``double``; return results flagged as similar."""
     names = tuple(f"s{number}" for number in range(len(sources)))
     flag = Flag(kind=FlagKind.SIMILAR, text="alike", students=names, cells=("double",))
     for name, text in zip(names, sources, strict=True):

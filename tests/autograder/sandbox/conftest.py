@@ -7,7 +7,10 @@ from tests.autograder.conftest import peer_of
 
 @pytest.fixture
 def worker(sandbox):
-    """Return a function that starts a worker; it returns a connection to it, and the worker."""
+    """Yield a function that starts a worker and returns a pair: a connection, and the worker.
+
+    All workers are stopped after the test.
+    """
     started = []
 
     def start():
@@ -21,6 +24,6 @@ def worker(sandbox):
 
 
 def run(peer, source):
-    """Run statements in the worker of a connection; return their variable ``found``."""
+    """Run Python statements in the worker at a connection; return their variable ``found``."""
     peer.call("course_worker.shell:run_cell", ("probe", source))
     return peer.call("course_worker.shell:lookup", ("found",))

@@ -17,7 +17,7 @@ LIMITS = Limits(memory_mb=100, scratch_mb=10, processes=7)
 
 @pytest.fixture
 def mount(tmp_path, monkeypatch):
-    """Return a folder with a fake root control group, as in a container; this process is in it."""
+    """Return a folder with the files of a root control group, of which this process seems part."""
     text = {
         "cgroup.controllers": "cpu memory pids\n",
         "cgroup.procs": "12\n34\n",
@@ -31,7 +31,7 @@ def mount(tmp_path, monkeypatch):
 
 
 def is_in(monkeypatch, group: str) -> None:
-    """Pretend that this process is in a control group, given by its path below the mount."""
+    """Make /proc/self/cgroup read as if this process were in ``group``, a path from the mount."""
 
     def read_text(path, *rest, **options):
         return f"3:memory:/x\n0::{group}\n" if str(path) == "/proc/self/cgroup" else read(path)

@@ -46,7 +46,10 @@ def tree():
 
 
 def install_extra(folder: Path) -> Path:
-    """Write a students' package as pip installs it, and the remains of a broken installation."""
+    """Write the module ``extra`` of an installed package into a folder, and return the folder.
+
+    It also gets the remains of a broken installation.
+    """
     information = folder / "tqdm-1.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tqdm\nVersion: 1\n")
@@ -57,7 +60,10 @@ def install_extra(folder: Path) -> Path:
 
 
 def run_cell(python: Path, source: str, tree: Path, **environment: str) -> str:
-    """Run a cell in a worker of this Python's sandbox; return the text ``None``, or the error's."""
+    """Run a cell's source in a sandbox worker started by ``python``.
+
+    Return the text ``None`` if it succeeded, else that of its error.
+    """
     done = subprocess.run(
         [python, "-c", WORK, tree / "library", source], cwd=ROOT, capture_output=True, text=True,
         env={"PATH": os.environ["PATH"], "HOME": str(tree), **environment}, timeout=600,
@@ -81,7 +87,7 @@ def test_linked_environment_of_a_linked_python_works(tree):
 
 @pytest.mark.proof
 def test_environment_made_by_a_linked_python_works(tree):
-    """``uv python install`` and Homebrew make such links, in folders that workers do not see."""
+    """``uv python install`` and Homebrew link Python from folders that workers do not see."""
     (tree / "programs").mkdir()
     link = tree / "programs" / "python3"
     link.symlink_to(Path(sys.base_prefix) / "bin" / Path(os.path.realpath(sys.executable)).name)
@@ -119,7 +125,7 @@ def test_course_in_a_linked_environment_is_covered(tree, monkeypatch):
 
 
 def test_link_that_occurs_twice_is_made_once(tree, monkeypatch):
-    """/usr/local/lib64 is one if Python lies in /usr/local; bubblewrap rejects existing paths."""
+    """/usr/local/lib64 occurs twice if Python is in /usr/local; bubblewrap makes no path twice."""
     (tree / "lib").mkdir()
     (tree / "lib64").symlink_to("lib")
     places = [tree / "lib", tree / "lib64", tree / "lib64"]

@@ -28,7 +28,7 @@ OBJECTS = []
 
 
 def last_object():
-    """Return the object that a test wants the other side to export; called by name."""
+    """Return the last of OBJECTS; the peer thread calls this function by name, to export it."""
     return OBJECTS[-1]
 
 
@@ -43,7 +43,7 @@ def describe(error):
 
 @pytest.fixture
 def remote():
-    """Return a function that turns an object into the proxy that the other side exports."""
+    """Yield a function that makes the peer thread export an object, and returns our proxy of it."""
     ours, theirs = socket.socketpair()
     server = Peer(Wire(theirs), describe_error=describe, is_asked_by_name=True)
 
@@ -331,7 +331,7 @@ def test_endless_long_or_deep_value_is_an_error(remote, make):
 
 
 def peer_that_receives(reply, tensors=()):
-    """Return a peer to which the other side sends this message, whatever it is asked."""
+    """Return a peer that receives one message: ``reply``, with its ``tensors``."""
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
     peer.wire.time_left = by_the_clock(300)
@@ -403,7 +403,7 @@ def test_texts_of_an_error_are_cut():
 
 
 def test_result_returns_to_the_gpu_that_it_came_from(monkeypatch):
-    """All tensors come by the CPU, also those that gradients flow back from."""
+    """Tensors are sent from the CPU, also those that have gradients, and put on their GPU again."""
     moved = []
     monkeypatch.setattr(torch.Tensor, "to", lambda self, device: moved.append(device) or self)
     received = ReceivedTensors([torch.ones(2)], None, as_leaves=False)

@@ -158,7 +158,7 @@ def test_files_of_one_worker_are_gone_for_the_next(worker):
 
 
 def test_wire_belongs_to_the_workers_own_network(worker):
-    """Otherwise the names of sockets that a worker binds would be taken for all others."""
+    """In a common network no two workers could bind sockets of the same name."""
     source = """
 import os, socket, stat
 def is_socket(number):
@@ -180,7 +180,7 @@ found = len(ends)
 
 
 def inner_process(sandbox) -> psutil.Process:
-    """Return the first process inside the namespaces of the only worker."""
+    """Return the first process in the namespaces of the sandbox's only worker."""
     inside = psutil.Process(sandbox._process.pid).children(recursive=True)
     scores = {p: Path(f"/proc/{p.pid}/oom_score_adj").read_text().strip() for p in inside}
     (inner,) = (process for process, score in scores.items() if score == "1000")
@@ -196,7 +196,7 @@ def test_kernel_ends_the_worker_first_when_memory_is_short(worker, sandbox):
 
 
 def test_processes_end_with_their_worker(worker, sandbox):
-    """These include processes that left its group and do not die with their parent."""
+    """They end even if they left the worker's process group or outlive their parent."""
     forking = psutil.Process(sandbox._process.pid)
     before = {process.pid for process in forking.children(recursive=True)}
     peer, started = worker()
@@ -325,7 +325,10 @@ def test_code_without_isolation_runs_in_its_own_process(tmp_path):
 
 @pytest.fixture
 def mixed_layout(sandbox, tmp_path, monkeypatch):
-    """Return a tree of a Python with the course installed, and a project with its own Python."""
+    """Yield the folder of a Python in which the course is installed, and a students' library.
+
+    The folder also has a project with a Python of its own; all these files are secret.
+    """
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # a worker has a /tmp of its own
         tree = Path(name).resolve()
         tree.chmod(0o755)

@@ -11,7 +11,10 @@ from autograder.sandbox.student_packages import show_packages
 
 
 def install(folder, name, *files, requires=()):
-    """Write the files of an installed package as pip does."""
+    """Write an installed package into a folder as pip does: its metadata, and empty ``files``.
+
+    ``requires`` are the names of packages that it needs.
+    """
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
     needs = "".join(f"Requires-Dist: {other}\n" for other in requires)

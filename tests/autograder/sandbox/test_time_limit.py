@@ -7,7 +7,10 @@ from autograder.sandbox.time_limit import TimeLimit, by_the_clock
 
 
 class Machine:
-    """Stands for a machine: a test sets its clock and the code's processor time."""
+    """A fake of the clock and of the code's processor time (seconds), which a test advances.
+
+    ``asked`` counts how often the processor time was read.
+    """
 
     def __init__(self):
         self.clock = 100.0

@@ -185,7 +185,7 @@ def test_invalid_dates_are_rejected_in_one_line(read, text, words):
 
 
 def test_nbgrader_has_the_same_dates_and_penalties(tmp_path):
-    """Rows of the gradebook, and nbgrader's own plugin, take off what our pages say."""
+    """The gradebook's due dates, and the penalties of nbgrader's plugin, are those of our pages."""
     due = datetime(2026, 10, 5, 12, tzinfo=UTC)
     later = due + timedelta(days=7)
     dates = Dates(
@@ -240,7 +240,10 @@ HW = "hw03-self-attention"
 
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
-    """Return a folder with kept results, in which bo was late and ada has an extension."""
+    """Return a folder with stored results, ``out``, and ``dates.toml``.
+
+    Bo was late; Ada was as late, but has an extension.
+    """
     made = [result(student, handed_in="2026-10-06T18:00:00+00:00") for student in ("ada", "bo")]
     store_results(tmp_path / "out", [dataclasses.replace(one, homework=HW) for one in made])
     (tmp_path / "dates.toml").write_text(

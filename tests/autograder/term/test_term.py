@@ -26,7 +26,10 @@ from tests.autograder.reports.test_feedback import words_of
 
 
 def of(homework: str, points: float, student="ada", *, title="", **rest) -> Standing:
-    """Return a student's marks in a homework: ``points`` of 6, all given by hand."""
+    """Return a student's marks in a homework: ``points`` of 6, all given by hand.
+
+    ``rest`` are arguments of ``stand``.
+    """
     failed = result(student, Status.FAIL, Status.FAIL)
     made = dataclasses.replace(failed, homework=homework, title=title)
     given = HandGrades(points={"why": points}, comments={"why": "Hm."})
