@@ -399,7 +399,7 @@ def test_class_list_finds_users_of_each_platform(gather, into, files, listed, no
     ],
 )
 def test_student_gets_no_second_folder(gather, into, folder, file, listed):
-    """A class list or Gradescope's data shows that a folder of another name is the same student's."""
+    """A class list or Gradescope's data tells that the folder of another name is theirs."""
     of_ada = "submission_1:\n  :submitters:\n  - {':sid': '777', ':email': 'ada@x.org'}\n"
     files = {file: "again"}
     if file.startswith("submission"):

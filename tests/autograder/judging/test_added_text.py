@@ -65,7 +65,7 @@ class Notebook:
         self.cells.insert(place, cell)
 
     def merge(self, first, second):
-        """Merge cell ``second`` into ``first``, which keeps its type and metadata, as Jupyter does."""
+        """Merge ``second`` into ``first``, which keeps its type and metadata, as Jupyter does."""
         self.append(first, f"\n{self.text(second)}")
         del self.cells[self.place(second)]
 
