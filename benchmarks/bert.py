@@ -78,7 +78,10 @@ def forward_row(
     pairs: int,
     device: str,
 ) -> Comparison:
-    """Time a forward pass of our BERT encoder and that of ``transformers``, ``pairs`` times."""
+    """Time a forward pass of our BERT encoder and that of ``transformers``, ``pairs`` times.
+
+    ``padded`` is as in ``draw_tokens``.
+    """
     ours, theirs = (m.bert for m in build_pair(d_model, num_heads, num_layers, device))
     token_ids = draw_tokens(batch, length, padded=padded, device=device)
     attention_mask = (token_ids != 0).long()
@@ -115,7 +118,7 @@ def step_row(
 ) -> Comparison:
     """Time a pre-training step of our BERT and that of ``transformers``, ``pairs`` times.
 
-    The loss of masked words plus that of the next sentence: forward, backward, AdamW's update.
+    A step is forward, backward and AdamW's update. Masked words and next sentence give the loss.
     """
     ours, theirs = build_pair(d_model, num_heads, num_layers, device)
     token_ids, labels = mask_tokens(

@@ -97,7 +97,7 @@ def report(command: str, address: str, device: str) -> Report:
 
 
 def row(reports: list[Report]) -> dict[str, float]:
-    """Return the medians of reports on one page: the score, the times in seconds, the shift."""
+    """Return the medians of reports on one page: ``score``, times in seconds, layout ``shift``."""
 
     def median(name: str, field: str) -> float:
         return float(statistics.median(report["audits"][name][field] for report in reports))

@@ -228,7 +228,7 @@ def learner(watched: Watched, _: int) -> Figures:
 
 
 def decoder(watched: Watched, sentences: int) -> Figures:
-    """Measure Bahdanau's decoder: the time of a word, and differences from PyTorch."""
+    """Measure Bahdanau's decoder on random sentences: time of a word, differences from PyTorch."""
     exported = living_decoders.exported_decoder(watched.page, 0)
     model = living_decoders.rebuilt_decoder(exported)
     sources = drawn_sources(exported["words"], sentences)

@@ -46,7 +46,7 @@ def draw_eight(step: int) -> AlignedBatch:
 
 
 def reading_loss(model: nn.Module, batch: AlignedBatch) -> Tensor:
-    """Return a reader's mean cross-entropy per token (nats)."""
+    """Return the mean cross-entropy per token (nats) of a model that predicts ``batch.tgt``."""
     return F.cross_entropy(model(batch.src).flatten(0, 1), batch.tgt.flatten())
 
 

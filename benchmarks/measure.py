@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One row of the table.
+    """One row of a table of benchmarks: our code beside a peer, another library that does the same.
 
     Attributes:
         what: Description of the work, with its sizes.
@@ -56,7 +56,7 @@ def compare(
     device: str = "cpu",
     note: str = "",
 ) -> Comparison:
-    """Time our code and the peer's, and return a row of the table.
+    """Time our code and that of a peer, another library; return a row of the benchmarks' table.
 
     Args:
         what: Description of the work, with its sizes.
@@ -104,7 +104,10 @@ def compare(
 def training_step(
     model: nn.Module, compute_loss: Callable[[], Tensor], *, learning_rate: float = 1e-4
 ) -> Callable[[], None]:
-    """Return a function that trains a model for one step: forward, backward, AdamW's update."""
+    """Return a function that trains a model for one step: forward, backward, AdamW's update.
+
+    ``compute_loss`` runs forward.
+    """
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 
     def step() -> None:

@@ -76,9 +76,9 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
 def wait_for_result(
     path: Path, process: "subprocess.Popen[str]", began: float
 ) -> tuple[float, float]:
-    """Wait for the result's file ``path``; return the seconds until it exists and until it began.
+    """Wait for a result's file; return the seconds until it exists and until grading began.
 
-    Both count from ``began``, a ``time.perf_counter()``; the second is when its grading began.
+    Both count from ``began``, a value of ``time.perf_counter()``.
     """
     wait_for(path, process)
     whole = time.perf_counter() - began

@@ -57,7 +57,7 @@ def check_chapter(name: str, root: Path) -> None:
 
 
 def leave_out_chapter(name: str, root: Path) -> None:
-    """Remove a chapter from a project's table of contents and plans, and links to it.
+    """Remove a chapter from a project's table of contents and timetables, and links to it.
 
     Raises:
         SystemExit: The book has no such chapter.

@@ -32,7 +32,7 @@ def find_chapter(name: str, root: Path) -> str:
 
 
 def begin_with_the_book() -> None:
-    """Copy the last built book into the preview's folders, if no earlier preview has done so."""
+    """Copy the book's last complete build to the preview's folders, unless it is there already."""
     index, taken = BUILT / "html" / "index.html", PAGES / "taken-over"
     # An unfinished preview is no reason to read all pages again ...
     (PAGES / "unfinished").unlink(missing_ok=True)

@@ -26,7 +26,7 @@ def build(dropout):
 
 
 def draw_batch(number):
-    """Return a batch of sequences of about the same length, some with padding."""
+    """Return training batch ``number``: sequences of about the same length, some with padding."""
     generator = torch.Generator().manual_seed(number // 3)
     lengths = torch.randint(2, 9, (12,), generator=generator).tolist()
     batches = token_batches(lengths, max_tokens=36, generator=generator)

@@ -41,7 +41,7 @@ _SECONDS = 120
 
 
 def grade(folder: Path, scheduler: str) -> None:
-    """Grade the class of a round, ``folder.parent / "class"``, as the command line does.
+    """Grade the class beside ``folder``, and write into it, as the command line does.
 
     ``scheduler`` is a Dask scheduler's file with its address; empty to grade without a cluster.
     """
@@ -79,10 +79,10 @@ def grade(folder: Path, scheduler: str) -> None:
 
 
 class Round:
-    """Grades the class in a folder while its processes are killed, until a run ends well.
+    """Grades a class while its processes are killed, until a run ends well.
 
     Args:
-        folder: The folder, which is made.
+        folder: The folder for results and gradebook, which is made.
         generator: Draws the processes to kill and the moments.
         victims: ``VICTIMS``, or ``ON_A_CLUSTER``, for which each run starts a cluster: kinds of
             processes by name, each with a piece of its command line.

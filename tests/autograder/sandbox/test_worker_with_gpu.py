@@ -64,7 +64,7 @@ found = [there, [os.listdir(place) for place in places if os.path.isdir(place)]]
 
 
 def test_unix_sockets_may_be_sequenced(worker):
-    """CUDA binds such a socket and listens on it when it starts."""
+    """CUDA binds a Unix socket of type SOCK_SEQPACKET and listens on it when it starts."""
     source = """
 import socket
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC) as asked:

@@ -38,7 +38,7 @@ SPECIAL = torch.isin(TOKEN_IDS, torch.tensor(SPECIALS))
 
 
 def assert_share(part, whole, expected):
-    """Check that a share is within 4 standard errors of the expected one."""
+    """Check that ``part / whole`` (counts) is within 4 standard errors of ``expected``."""
     error = (expected * (1 - expected) / whole) ** 0.5
     assert abs(part / whole - expected) < 4 * error
 

@@ -161,7 +161,7 @@ def test_model_reads_the_prompt_once_and_is_not_reordered_for_nothing():
 
 
 def test_reads_no_more_often_for_more_prompts(monkeypatch):
-    """On a GPU every reading waits for all operations before it."""
+    """On a GPU, reading a tensor's number waits for all operations before it."""
     read = []
 
     def counted(method):
@@ -264,7 +264,7 @@ def test_errors(option, value, message):
 
 
 def test_impossible_sequence_is_no_result():
-    """Of two sentences a beam of three finds two, and nothing that goes on past its end."""
+    """In a language of two sentences a beam of three finds just these, and no longer ones."""
     sentences = ((2, 3, EOS), (3, EOS))
 
     def possible(tokens):
@@ -324,7 +324,7 @@ def test_one_beam_breaks_ties_as_greedy_does(vocab_size, eos_id):
 
 
 def test_one_beam_sees_a_difference_that_the_sum_rounds_away():
-    """A step is less probable by one part in a million; the sum of a thousand ends in 1e-4."""
+    """The best log-probability is larger by 1e-6; in a sum near -1000 that is rounded away."""
     step = torch.tensor([0.0, 1e-6]).log_softmax(-1).repeat(1, 500)
 
     def language_model(tokens):

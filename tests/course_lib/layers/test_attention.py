@@ -37,7 +37,7 @@ TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5], [2, 7, 1, PAD, PAD]])
 
 
 def masks_for(query_len: int) -> dict[str, Tensor | None]:
-    """Return a mask of each kind, for this number of queries and KEYS keys."""
+    """Return a mask of each kind, by its name, for this number of queries and KEYS keys."""
     padding, causal = padding_mask(TOKEN_IDS, PAD), causal_mask(query_len, KEYS)
     generator = torch.Generator().manual_seed(1)
     for_each_head = torch.rand(BATCH, HEADS, query_len, KEYS, generator=generator) > 0.4

@@ -209,7 +209,7 @@ def test_kneser_ney_counts_beside_what_was_counted():
 
 
 def test_counting_and_scoring_many_sentences_take_seconds():
-    """Rebuilding the lower orders at each call, or looking at all words, would take minutes."""
+    """Rebuilding counts of shorter n-grams at each call, or looping over all words, is slow."""
     sentences = torch.randint(1, 20_000, (3_000, 8), generator=seeded()).tolist()
     model = KneserNeyModel(3, 20_000, bos_id=0)
     with limited_to(10):

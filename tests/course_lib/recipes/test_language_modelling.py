@@ -33,7 +33,7 @@ TEXT = "to be, or not to be: that is the question"
 
 @pytest.fixture(autouse=True)
 def real_text(course_data, monkeypatch):
-    """Use the real text, with a short piece for evaluation."""
+    """Make the recipe read the real tiny Shakespeare, with 5,000 characters for validation."""
     monkeypatch.setenv("COURSE_DATA", str(course_data))
     train, validation = run.read_tiny_shakespeare()
     monkeypatch.setattr(run, "read_tiny_shakespeare", lambda: (train, validation[:5000]))

@@ -86,7 +86,7 @@ def test_merges_and_ids_of_real_text_are_those_of_tokenizers(course_data, langua
 @given(st.lists(st.text("ab ", max_size=25), max_size=6))
 @settings(deadline=None, max_examples=150)
 def test_merges_with_many_ties_and_repeats_are_those_of_tokenizers(texts):
-    """Few letters give equal counts, overlaps (aaa), and tokens that two pairs make."""
+    """Texts of two letters have equal counts, overlaps (aaa), and tokens made by several pairs."""
     ours = BytePairEncoding.train(texts, vocab_size=300, specials=SPECIALS)
     peer = train_peer(texts, 300)
     assert ours.merges == merges_of(peer)
@@ -98,7 +98,7 @@ def test_merges_with_many_ties_and_repeats_are_those_of_tokenizers(texts):
 @given(st.data())
 @settings(max_examples=150)
 def test_any_merges_are_applied_as_by_tokenizers(data):
-    """In any order: a token that two pairs make may be merged further before one of them."""
+    """Merges are in any order, so a token may be used in a merge before the one that makes it."""
     tokens, merges = [b"a", b"b", b"c"], []
     for _ in range(data.draw(st.integers(1, 12))):
         pair = (data.draw(st.sampled_from(tokens)), data.draw(st.sampled_from(tokens)))
@@ -130,7 +130,7 @@ def test_long_text_without_spaces_is_encoded_in_seconds(text):
 
 
 def test_long_text_is_encoded_in_seconds_whatever_the_merges():
-    """Each merge of a with bc makes a pair that was learned before it."""
+    """Merging a with bc makes the token abc, whose merge with d comes earlier in the list."""
     merges = ((b"b", b"c"), (b"ab", b"c"), (b"abc", b"d"), (b"a", b"bc"), (b"a", b"b"))
     encoding = BytePairEncoding(merges=merges)
     with limited_to(10):
@@ -169,7 +169,7 @@ def test_chunks_of_any_text_are_those_of_gpt2(text):
 
 @pytest.mark.proof
 def test_every_character_is_of_gpt2s_kind():
-    """Between a letter, a digit, a mark and a space, letters, digits and marks join differently."""
+    """The chunk that a character joins, among a letter, a digit and a mark, shows its kind."""
     for code in range(0x80, 0x110000):
         character = chr(code)
         if unicodedata.category(character) not in ("Cn", "Co", "Cs"):

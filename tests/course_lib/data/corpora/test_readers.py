@@ -16,7 +16,7 @@ from course_lib.data.corpora.readers import (
 
 @pytest.fixture
 def real_data(course_data, no_network, monkeypatch):
-    """Read the corpora from the folder of real data, without a network."""
+    """Make the corpora's readers use the folder of real data, without a network."""
     monkeypatch.setenv("COURSE_DATA", str(course_data))
 
 
