@@ -202,7 +202,7 @@ def _bytes(element: Element) -> bytes:
 
 
 def write_qti(file: Path, bank: list[Entry], titles: dict[str, str]) -> None:
-    """Write a zip with an assessment per chapter and a manifest.
+    """Write the questions into a zip for Canvas: an assessment per chapter, and a manifest.
 
     ``titles`` maps the stems of chapters' files to their titles.
     """

@@ -35,7 +35,7 @@ class Part:
     Attributes:
         html: The content.
         kind: ``text`` keeps its size; ``picture`` and ``live`` (an interactive figure) are scaled.
-        leads: Whether it must be on the next part's slide, like text that ends in a colon.
+        leads: Whether it must be on one slide with the next part, as text that ends in a colon.
         notes: The speaker's notes that belong to it, as HTML.
     """
 
