@@ -71,8 +71,8 @@ def read_file() -> dict[str, Any]:
     """Read the homework's file of answers that known mistakes give.
 
     Returns:
-        The answers of each test and where to read on, by the test's title; empty if there is no
-        file.
+        From each test's title to its ``answers`` (number of the assertion, answer, hint) and the
+            section to ``read``; empty if there is no file.
     """
     path = Path(__file__).with_name(FILE)
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}

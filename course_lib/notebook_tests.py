@@ -116,7 +116,7 @@ def _is_shown(error: BaseException) -> bool:
 
 
 def _failing_before(title: str) -> str:
-    """Return the title of the first failing test above this one; empty if there is none."""
+    """Return the title of the first failing test before the test ``title``; empty if none fails."""
     before = list(_passes)[: list(_passes).index(title)]
     return next((other for other in before if not _passes[other]), "")
 

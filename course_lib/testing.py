@@ -236,7 +236,7 @@ def changed_inputs(
 
 
 def _copy(value: Any) -> Any:
-    """Return a copy of tensors, lists, tuples and dataclasses with all contents; else the value."""
+    """Return a deep copy of tensors, lists, tuples and dataclasses; other values as they are."""
     if isinstance(value, Tensor):
         return value.clone()
     if type(value) in (list, tuple):
@@ -265,7 +265,7 @@ def _is_record(value: Any) -> bool:
 def assert_raises(
     error: type[Exception], function: Callable[..., Any], *args: Any, hint: str = "", **kwargs: Any
 ) -> None:
-    """Check that a call raises the error that its docstring documents.
+    """Check that a call raises ``error``, as the function's docstring documents.
 
     NotImplementedError, which an unwritten exercise raises, passes through.
     """
@@ -448,7 +448,7 @@ class _Slopes:
 
     @torch.no_grad()
     def _loss_after(self, along: Mapping[str, Tensor], step: float) -> float:
-        """Return the loss after adding ``step`` times ``along`` to tensors, by name."""
+        """Return the loss with ``step * along[name]`` added to each tensor that ``along`` names."""
         moved = {name: self.tensors[name] + step * x for name, x in along.items()}
         parameters = {name: x for name, x in moved.items() if name not in self._inputs}
         if parameters or self._is_moved:

@@ -109,7 +109,7 @@ class AttentionReader(nn.Module):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """Accuracy of a reader with one head on a batch, and its attention beside the truth.
+    """Scores of an ``AttentionReader`` with one head on a batch, and its attention weights.
 
     >>> weights = torch.full((1, 2, 2), 0.5)
     >>> print(Reading(accuracy=0.9, alignment_error=0.25, unaligned_attention=0.5, weights=weights))

@@ -77,7 +77,7 @@ def token_ids(
 
 
 def draw_batch(size: int) -> tuple[Tensor, Tensor]:
-    """Draw ``size`` sentences, seeded by PyTorch's default generator.
+    """Draw ``size`` pairs of sentences, seeded by PyTorch's default generator.
 
     Return token ids, int64: sources ``(batch, src_len)``, and targets ``(batch, 1 + tgt_len)`` that
     begin with ``START``.

@@ -41,7 +41,7 @@ class PowerPenalty:
 
 
 def check_length_penalty(length_penalty: Callable[[int], float]) -> None:
-    """Check that a length penalty is a function, not an exponent as in other libraries."""
+    """Raise a TypeError unless a length penalty is a function; other libraries take an exponent."""
     if not callable(length_penalty):
         raise TypeError(
             "length_penalty must be a function of the length, such as PowerPenalty(alpha=0.6), "

@@ -180,9 +180,10 @@ class LearnedPositions(nn.Module):
 class RotaryPositions(nn.Module):
     """Turn queries and keys by their positions, pair by pair of their entries.
 
-    Entries 2i and 2i + 1 are a point in the plane, turned by ``t / base^(2i / head_dim)``. The
-    product of a turned query and a turned key depends on their distance, not on their positions.
-    In the layout ``halves`` the pairs are entries i and i + head_dim / 2.
+    Entries 2i and 2i + 1 are a point in the plane, which position t turns by the angle
+    ``t / base^(2i / head_dim)``. The product of a turned query and a turned key depends on their
+    distance, not on their positions. In the layout ``halves`` the pairs are entries i and
+    i + head_dim / 2.
 
     >>> rotary, x = RotaryPositions(head_dim=4), torch.randn(3, 4)  # three queries
     >>> turned = rotary(x, offset=7)

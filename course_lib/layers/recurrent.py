@@ -264,12 +264,12 @@ class FusedRecurrent(Recurrent):
 
 
 def _as_state(tensors: list[Tensor]) -> State:
-    """Return hidden state and memory as a pair, a hidden state alone as it is."""
+    """Return a state of two tensors, hidden state and memory, or of the hidden state alone."""
     return (tensors[0], tensors[1]) if len(tensors) == 2 else tensors[0]
 
 
 def _each(function: Callable[..., Tensor], *states: State) -> State:
-    """Return the state that a function makes of hidden states and, for an LSTM, of memories."""
+    """Call a function with the hidden states, and for LSTMs again with the memories."""
     if isinstance(states[0], tuple):
         hidden, memory = zip(*states, strict=True)
         return function(*hidden), function(*memory)

@@ -152,8 +152,8 @@ class AttentionDecoder(nn.Module):
     ) -> tuple[Tensor, AttentionDecoderState]:
         """Read further target tokens, int64 ``(batch, new_len)``, from a state.
 
-        Return logits ``(batch, new_len, vocab_size)``, each of the token after, and the state after
-        them. Errors are those of ``forward``.
+        Return logits ``(batch, new_len, vocab_size)``, each of the next token, and the state after
+        the last. Errors are those of ``forward``.
         """
         logits, _, state = self._run(tgt, state)
         return logits, state

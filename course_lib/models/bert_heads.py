@@ -114,7 +114,7 @@ class NextSentenceHead(nn.Module):
         self.projection = nn.Linear(d_model, 2)
 
     def forward(self, pooled: Tensor) -> Tensor:
-        """Return logits ``(batch, 2)``: 0 if the second sentence follows, 1 if it is random."""
+        """Return logits ``(batch, 2)``: class 0, the second sentence follows, or 1, it is random."""
         return self.projection(pooled)
 
 
@@ -128,7 +128,7 @@ class PreTrainingLogits(NamedTuple):
 
     Attributes:
         tokens: ``(batch, length, vocab_size)``.
-        next_sentence: ``(batch, 2)``: 0 if the second sentence follows, 1 if it is random.
+        next_sentence: ``(batch, 2)``: class 0, the second sentence follows; class 1, it is random.
     """
 
     tokens: Tensor

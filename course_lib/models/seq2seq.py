@@ -209,8 +209,8 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[Tensor, RecurrentDecoderState]:
         """Read further target tokens, int64 ``(batch, new_len)``, from a state.
 
-        Return logits ``(batch, new_len, vocab_size)``, each of the token after, and the state after
-        them.
+        Return logits ``(batch, new_len, vocab_size)``, each of the next token, and the state after
+        the last.
         """
         if tgt.size(0) != state.context.size(0):
             raise ValueError(

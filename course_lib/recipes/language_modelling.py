@@ -53,7 +53,7 @@ VALIDATION_BATCH = 128
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModellingRecipe(TrainingRecipe):
-    """The settings of a run; with the seed they decide its outcome.
+    """Settings of a run beside those of ``TrainingRecipe``; with the seed they decide its outcome.
 
     Attributes:
         model: The model's config; ``max_length`` is the length of a block (characters).

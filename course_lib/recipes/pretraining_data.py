@@ -47,7 +47,7 @@ SIZES = BertConfig(
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainingRecipe(TrainingRecipe):
-    """The settings of a run; with the seeds they decide its outcome.
+    """Settings of a run beside those of ``TrainingRecipe``; with the seeds they decide its outcome.
 
     Attributes:
         model: The model's config; ``vocab_size`` is the maximum size of the vocabulary.

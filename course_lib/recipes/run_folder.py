@@ -115,7 +115,10 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 class RunFolder:
-    """The folder of one run and the paths of its files; the folder need not exist yet."""
+    """The folder ``path`` of one run, which need not exist yet.
+
+    ``checkpoint`` is the path of its training state, ``model`` that of its weights.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

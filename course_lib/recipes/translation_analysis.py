@@ -32,8 +32,9 @@ _split = cast(Callable[[str], str], Tokenizer13a())
 def analyse_run(path: Path, split: Multi30kSplit, lines: Sequence[int]) -> dict[str, Any]:
     """Analyse the translations of an evaluated test set; write and return ``analysis.json``.
 
-    ``lines`` are the numbers, from 1, of the sentences whose attention to include; with lines, the
-    model must be a Transformer.
+    It has the scores by length, the recall by frequency, the share of repeated bigrams, and the
+    attention for ``lines``, numbers of sentences from 1; with lines, the model must be a
+    Transformer.
     """
     folder, recipe = load_run(path)
     pairs = read_multi30k(split, recipe.src, recipe.tgt)

@@ -49,7 +49,7 @@ SIZES = TransformerConfig(
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRecipe(TrainingRecipe):
-    """The settings of a run; with the seed they decide its outcome.
+    """Settings of a run beside those of ``TrainingRecipe``; with the seed they decide its outcome.
 
     Attributes:
         architecture: ``transformer``, or ``gru``, Bahdanau's model with attention.

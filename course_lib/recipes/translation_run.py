@@ -265,7 +265,7 @@ class Translator:
 
 
 def _groups(numbers: list[int], length_of: Callable[[int], int]) -> Iterator[list[int]]:
-    """Divide sentences, given by their numbers, into batches of one length, without padding."""
+    """Yield batches of sentences' numbers; ``length_of`` gives the same length for all in one."""
     for length, group in itertools.groupby(sorted(numbers, key=length_of), key=length_of):
         same = list(group)
         size = max(1, _MAX_TOKENS // length)

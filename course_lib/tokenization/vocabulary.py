@@ -122,7 +122,7 @@ class Vocabulary:
         return [self.id_of(token) for token in tokens]
 
     def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> list[str]:
-        """Turn ids into tokens, or into those that are not special.
+        """Turn ids into tokens; ``skip_specials`` leaves out special ones.
 
         An id out of range raises an ``IndexError``.
         """

@@ -116,7 +116,7 @@ def export_translator(
 
 
 def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
-    """Read a Transformer's sizes and choices off its parameters."""
+    """Return a Transformer's sizes and choices by name, read off its parameters."""
     sizes = _finite_sizes(model)
     tgt_vocab_size, d_model = _size(sizes, "tgt_embedding.weight")
     source = "src_embedding.weight" if "src_embedding.weight" in sizes else "tgt_embedding.weight"
@@ -334,7 +334,7 @@ def _check_words(name: str, words: Sequence[str], size: int, specials: Sequence[
 def _encode(
     name: str, words_name: str, texts: Sequence[str], words: Sequence[str]
 ) -> list[list[int]]:
-    """Turn texts into ids of ``words``; reject none, empty ones and unknown words.
+    """Turn texts into ids of ``words``; raise a ValueError for no or empty texts or unknown words.
 
     ``name`` and ``words_name`` are the arguments to name in an error.
     """
@@ -367,7 +367,7 @@ def _write(
 ) -> Path:
     """Write as JSON a format's name, a model's data and ``runs``, the logits for each text.
 
-    Infinite or NaN logits raise a ``ValueError``.
+    Return the path. Infinite or NaN logits raise a ``ValueError``.
     """
     path = Path(path)
     written = {"format": file_format} | data | {"sentences": runs}

@@ -80,7 +80,7 @@ def warmup_cosine(step: int, *, warmup_steps: int, total_steps: int, floor: floa
 
 
 def _check(step: int, warmup_steps: int) -> None:
-    """Check the range of the arguments that all schedules have."""
+    """Raise an error if ``step`` is negative, or ``warmup_steps`` not positive."""
     if step < 0:
         raise ValueError(f"step must not be negative, got {step}")
     if warmup_steps < 1:

@@ -36,7 +36,7 @@ class Corpus:
         page: Address of a page about it.
         licence: The terms of use.
         citation: The papers to cite.
-        files: From the name of each file in its folder to the file's address.
+        files: From the name of each file in its folder to its address, size and checksum.
     """
 
     name: str

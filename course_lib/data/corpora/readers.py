@@ -96,6 +96,6 @@ def read_tiny_shakespeare() -> tuple[str, str]:
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    """Raise a ValueError, which names the argument ``name``, for an unknown value."""
+    """Raise a ValueError unless the argument ``name`` has one of the ``known`` values."""
     if value not in known:
         raise ValueError(f"{name} must be one of {known}, got {value!r}")
