@@ -114,7 +114,7 @@ class NextSentenceHead(nn.Module):
         self.projection = nn.Linear(d_model, 2)
 
     def forward(self, pooled: Tensor) -> Tensor:
-        """Return logits ``(batch, 2)``: class 0, the second sentence follows, or 1, it is random."""
+        """Return logits ``(batch, 2)``: class 0, the second sentence follows; 1, it is random."""
         return self.projection(pooled)
 
 
