@@ -12,7 +12,7 @@ from tests.book.watched_page import opened
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["notation", "feed-forward"]
+PAGES = ["notation", "residual-connections"]
 
 
 def test_pages_stand_together_unfolded_and_linked(chromium, site):
@@ -22,7 +22,7 @@ def test_pages_stand_together_unfolded_and_linked(chromium, site):
     ids = page.eval_on_selector_all("[id]", "parts => parts.map((part) => part.id)")
     assert len(ids) == len(set(ids))
     links = page.eval_on_selector_all(
-        "article a[href^='#notation--'], article a[href^='#feed-forward--']",
+        "article a[href^='#notation--'], article a[href^='#residual-connections--']",
         "links => links.map((link) => link.getAttribute('href').slice(1))",
     )
     assert links

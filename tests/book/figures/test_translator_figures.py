@@ -246,6 +246,7 @@ def test_the_keyboard_leads_from_the_whole_to_one_dot_product_and_back(figure):
 
 MOVES = """(lens, [part, key]) => {
   const body = lens.querySelector(".living-lens-body");
+  document.getAnimations().forEach((one) => one.finish()); // of earlier moves
   if (key) lens.dispatchEvent(new KeyboardEvent("keydown", { key }));
   else lens.querySelector(part).click();
   const [move] = body.getAnimations();
