@@ -257,7 +257,7 @@ class KVCache:
         return sum(cache.num_bytes for layer in self.layers for cache in layer)
 
     def reorder(self, indices: Tensor) -> None:
-        """Replace row i in all layers by row ``indices[i]``; these are int64 ``(new_batch,)``."""
+        """Replace row i in all layers by row ``indices[i]``; indices are int64 ``(new_batch,)``."""
         for layer in self.layers:
             for cache in layer:
                 cache.reorder(indices)

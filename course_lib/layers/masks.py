@@ -136,7 +136,7 @@ class CausalMask:
 
 
 def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | None = None) -> None:
-    """Raise an error unless a mask is None, or boolean and broadcast to the scores without growth.
+    """Raise an error unless a mask is None, or boolean and broadcastable to the scores' shape.
 
     ``shape`` is that of the scores, ``(..., query_len, key_len)``. The mask may lack leading
     dimensions, but must have at least ``min_dims``; None requires all dimensions of the scores.

@@ -236,10 +236,10 @@ class RotaryPositions(nn.Module):
         return turned.flatten(-2)  # (..., length, head_dim)
 
     def _last_sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return the result of ``_sines``, that of the last call if its arguments were alike.
+        """Return the result of ``_sines``, kept from the last call if its arguments were alike.
 
-        Those of the queries and keys of all layers are. A compiler finds repeated computations by
-        itself, and tensors of ``torch.func`` are invalid after its call.
+        All layers ask for the same sines, for queries and for keys. A compiler finds repeated
+        computations by itself, and tensors of ``torch.func`` are invalid after its call.
         """
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
             return self._sines(x, offset)
@@ -249,7 +249,7 @@ class RotaryPositions(nn.Module):
         return self._last[1]
 
     def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return sines and cosines of the angles at ``x``, ``(length, head_dim / 2)`` each."""
+        """Return sines and cosines of the angles, one row a position of ``x``, one column a pair."""
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
