@@ -249,7 +249,7 @@ class RotaryPositions(nn.Module):
         return self._last[1]
 
     def _sines(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return sines and cosines of the angles, one row a position of ``x``, one column a pair."""
+        """Return the angles' sines and cosines, each with a row a position and a column a pair."""
         positions = torch.arange(offset, offset + x.size(-2), device=x.device)
         angles = position_angles(
             positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
