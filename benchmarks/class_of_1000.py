@@ -98,7 +98,7 @@ class Watch:
     seen: list[Footprint] = field(default_factory=list)
 
     def __call__(self, result: SubmissionResult) -> None:
-        """Count a result; measure after each tenth of the class."""
+        """Count a result; after each tenth of the class, keep the ``footprint`` of the run."""
         self.graded += 1
         if self.graded % max(self.count // 10, 1) == 0:
             self.seen.append(footprint(self.scratch))

@@ -27,9 +27,10 @@ _FILES = resource.RLIMIT_NOFILE
 
 
 def main(descriptor: int, library: str, device: str, isolation: str) -> None:
-    """Answer requests on the socket ``descriptor`` until the other end closes.
+    """Answer requests for judges on the socket ``descriptor`` until the other end closes.
 
-    ``library`` is the folder of the students' library, which may be filled later.
+    ``library`` is the folder of the students' library, which may be filled later, ``device`` a
+    device of PyTorch; ``isolation`` is ``isolated`` for a sandbox.
     """
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
@@ -80,7 +81,7 @@ def _import_everything() -> None:
 
 
 def _claim_groups() -> Path | None:
-    """Claim and return the kernel's control group for those of workers; None if there is none."""
+    """Claim the cgroup delegated to this account, for workers; return its folder, or None."""
     with contextlib.suppress(OSError):
         if group := delegated_group():
             claim(group)

@@ -158,7 +158,10 @@ class Arrivals:
         self._told: dict[str, tuple[int, ...]] = {}
 
     def look(self, *, but: Container[str] = ()) -> dict[str, Path]:
-        """Return the new or changed notebooks by student, except those of the students ``but``."""
+        """Return the notebooks that are new or changed since the last look, by student.
+
+        Those of the students ``but`` are left for a later look.
+        """
         arrived = {}
         for student, path in _present(self._submissions, self._homework.id).items():
             stamp = _stamp(path)  # before reading: a later change differs from it

@@ -115,7 +115,11 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def read_metadata(text: bytes) -> dict[str, Record]:
-    """Return the record of each folder, such as ``submission_123456``."""
+    """Parse Gradescope's metadata file; return each submission's submitters and time.
+
+    The keys are the submissions' folders, such as ``submission_123456``. Malformed YAML is a
+    ``MetadataError``.
+    """
     try:
         depth = 0
         for event in yaml.parse(text, _Loader):

@@ -47,7 +47,10 @@ class CollectNotebooks(ExchangeCollect):
         self.src_records = [record for record in records if self._is_owned(self._path(record))]
 
     def do_copy(self, src: str, dest: str, log: logging.Logger | None = None) -> None:
-        """Copy the notebooks of a submission, and write its time and its secret beside them."""
+        """Copy the notebooks of the submission ``src`` to ``dest``, with two files for nbgrader.
+
+        They hold its time, and the random text that leads its student to the feedback.
+        """
         if not self._is_owned(src):  # students may have replaced the folder since init_src
             return
         try:

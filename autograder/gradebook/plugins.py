@@ -106,7 +106,8 @@ class RestoredCells(OverwriteCells):
 class HandedInNotebook(NotebookExporter):
     """Puts the student's sources into the released notebook; set as ``Autograde.exporter_class``.
 
-    nbgrader converts each notebook twice: the submission first, and then the result of that.
+    nbgrader converts each notebook twice: the submission first, then the result, which stays as it
+    is.
     """
 
     _handed_in = b""

@@ -77,7 +77,7 @@ class Judge:
         self._has_reached_device = device == "cpu"
 
     def prepare(self) -> None:
-        """Prepare ``sandbox`` to record when one of the names runs that this homework forbids."""
+        """Make the sandbox record each call of a name that the homework forbids."""
         rules = rules_of(self._homework).values()
         self._sandbox.prepare(sorted({name for names in rules for name in names}))
 

@@ -133,9 +133,9 @@ def _book_settings(root: Path) -> dict[str, Any]:
 
 
 def write_students_folder(homeworks: Sequence[str], root: Path, folder: Path) -> None:
-    """Write the branch's files, with the released homeworks, into an empty or new folder.
+    """Write the files of the students' branch, with its homeworks, into an empty or new folder.
 
-    ``.ci/publish-branch`` publishes the folder.
+    ``root`` is the project's folder; ``.ci/publish-branch`` publishes ``folder``.
 
     Raises:
         HomeworkError: A homework was not released, or the folder is not empty.

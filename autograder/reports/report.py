@@ -110,8 +110,8 @@ class _Row:
 
     Attributes:
         person: The student.
-        standing: The submission's marks.
-        result: The judge's result in them.
+        standing: The submission's marks, with lateness and the staff's changes.
+        result: ``standing.result``.
         groups: Names of the page's filters that show the row, such as ``late``.
         missed: grade_ids of the checks that were not passed.
         words: Description of the row's coloured strip of checks.

@@ -103,7 +103,7 @@ def _settings(prefix: Path) -> list[str]:
 
 
 def _all_folders() -> set[Path]:
-    """Return the readable folders to mount for workers, with symlinks resolved."""
+    """Return the folders of the system, Python and packages that a worker may read, resolved."""
     return {place.resolve() for place in _places() if os.path.isdir(place)}  # noqa: PTH112
 
 

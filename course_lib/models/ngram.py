@@ -183,7 +183,11 @@ class NGramModel:
         return (*[self.bos_id] * (length - len(known)), *known)
 
     def _estimates(self, window: tuple[int, ...]) -> Iterator[tuple[float, _Followers, float]]:
-        """Yield weight, counts and denominator of each p_n that exists, n from 1 up."""
+        """Yield weight, counts and denominator of each estimate of the token after ``window``.
+
+        There is one for each n from 1 up, from the last n - 1 tokens; it is left out if its weight
+        is zero or the tokens never occurred in training.
+        """
         for n, weight in enumerate(self.weights, start=1):
             followers = self._followers.get(window[self.order - n :], _Followers())
             total = followers.total + self.k * (self.vocab_size - 1)

@@ -341,9 +341,10 @@ def summarise(path: Path, recipe: PretrainingRecipe, device: torch.device) -> di
 
 
 def _compare(results: Sequence[dict[str, Any]], task: str, measure: str) -> dict[str, Any]:
-    """Return the ``_spread`` of a measure, a field of ``Score``, by start, and under ``gain``.
+    """Summarise one measure of a task over the seeds, for each way to start.
 
-    The gain is the difference between pre-trained and random, for each seed that both have.
+    ``measure`` names a field of ``Score``. The keys are the starts, each with its ``_spread``, and
+    ``gain``: the spread of pre-trained minus random, over the seeds that both have.
     """
     by_start = {
         start: {r["seed"]: r[measure] for r in results if r["task"] == task and r["start"] == start}

@@ -316,9 +316,9 @@ class _Run(Generic[Batch]):
         self.scaler.update()
 
     def _overflows(self, loss: float) -> bool:
-        """Return whether an infinite gradient norm may come from the loss scaling of float16 alone.
+        """Return whether the loss scaling of float16 explains an infinite gradient norm.
 
-        The scaler skips such an update and halves the scale.
+        It does if ``loss`` is finite. The scaler skips such an update and halves the scale.
         """
         return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
 

@@ -17,7 +17,7 @@ def shuffled(seed=1):
 
 
 def epoch(number, batches):
-    """Return the batches of epoch ``number``, counted from 0, as a list."""
+    """Return the batches of epoch ``number``, counted from 0; ``batches`` are ``EpochBatches``."""
     return [batches.draw(number * batches.per_epoch + i) for i in range(batches.per_epoch)]
 
 

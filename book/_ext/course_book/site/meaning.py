@@ -79,7 +79,7 @@ def encode_texts(texts: Sequence[str], model: BertModel, tokenizer: WordPiece) -
 
 
 def searched_sections(entries: Sequence[Entry]) -> dict[int, str]:
-    """Return the text to encode for each section that is searched, by its index in ``entries``."""
+    """Return sections' texts, to be encoded for search by meaning, by index in ``entries``."""
     return {
         place: f"{entry['of']}. {entry['title']}. {entry['text']}"
         for place, entry in enumerate(entries)
