@@ -11,8 +11,8 @@ from tests.daily import with_proofs
 pytestmark = pytest.mark.sandbox
 
 DAILY = {
-    "one group", "a thread", "a part of another layer", "forward mode", "autograd in a thread",
-    *sorted(FLAGGED)[:1],
+    "a layer of one group", "a thread", "a backward pass in Python", "a hook", "forward mode",
+    *sorted(FLAGGED)[:1], *sorted(ACCEPTED)[:2],
 }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_attack_costs_its_exercise_alone_or_is_flagged_or_accepted(grade, name):
     lost = {check.exercise for check in result.checks if check.score < 1}
     assert lost == (set() if name in FLAGGED | ACCEPTED else {exercise})
     assert bool(of_kind(result, FlagKind.DELEGATION)) == bool(lost)
-    assert bool(of_kind(result, FlagKind.HOSTILE)) == (name in FLAGGED)
+    assert lost or bool(of_kind(result, FlagKind.HOSTILE)) == (name in FLAGGED)
 
 
 def merged_rows(rows):
