@@ -96,9 +96,13 @@ def test_a_model_on_paper_has_its_drawing_without_its_controls(chromium, served)
     address = f"{served}/book/living-transformer.html"
     with opened(chromium, address, reduced_motion="reduce") as watched:
         figure = living.start(watched.page, "living-transformer")
-        watched.page.emulate_media(media="print")
+        watched.page.emulate_media(media="print", reduced_motion="no-preference")
         assert figure.locator(".living-drawing").is_visible()
-        for control in (".living-known", ".living-surgery", ".living-player", "button.course-pill"):
+        assert figure.locator(".living-player output").is_visible()
+        style = "({ animationName, printColorAdjust }) => [animationName, printColorAdjust]"
+        look = figure.locator(".living-look").first
+        assert look.evaluate(f"look => ({style})(getComputedStyle(look))") == ["none", "exact"]
+        for control in (".living-known", ".living-surgery", "input", "button.course-pill"):
             assert not figure.locator(f"{control}:visible").all()
 
 

@@ -2,7 +2,7 @@
  *
  * courseFigureTools(figure, el, shown): `shown` is the object of the figure's class. Its state is a list of
  * its controls' values, unless the class has `state` and `restore(state)`. ?state=JSON#id restores a figure's
- * state; ?embed=id removes everything from the page but the figure.
+ * state; ?embed=id removes everything from the page but the figure; it may have a state, too.
  */
 (function () {
   "use strict";
@@ -11,17 +11,20 @@
   const { makeButton } = window.courseControls;
   const CONTROLS = "input:not([type=file]), select, textarea, button[aria-pressed]";
   const PROPERTIES = [
-    "align-content", "align-items", "align-self", "background-color", "border-bottom", "border-collapse",
-    "border-left", "border-radius", "border-right", "border-spacing", "border-top", "bottom", "box-shadow",
-    "box-sizing", "caption-side", "color", "column-gap", "display", "fill", "fill-opacity", "flex-direction",
-    "flex-wrap", "float", "font-family", "font-size", "font-style", "font-weight", "grid-area",
-    "grid-template-columns", "grid-template-rows", "height", "justify-content", "justify-items", "left",
-    "letter-spacing", "line-height", "margin", "opacity", "outline", "overflow", "padding", "position", "right",
-    "row-gap", "stroke", "stroke-dasharray", "stroke-linecap", "stroke-opacity", "stroke-width", "text-align",
-    "text-anchor", "text-decoration", "text-transform", "top", "transform", "vertical-align", "white-space",
-    "width", "writing-mode", "z-index",
+    "align-content", "align-items", "align-self", "appearance", "background", "border-bottom",
+    "border-collapse", "border-left", "border-radius", "border-right", "border-spacing", "border-top", "bottom",
+    "box-shadow", "box-sizing", "caption-side", "clip-path", "color", "column-gap", "display", "fill",
+    "fill-opacity", "flex-direction", "flex-wrap", "float", "font-family", "font-size", "font-style",
+    "font-variant-numeric", "font-weight", "grid-area", "grid-template-columns", "grid-template-rows", "height",
+    "justify-content", "justify-items", "justify-self", "left", "letter-spacing", "line-height", "list-style",
+    "margin", "opacity", "outline", "overflow", "padding", "paint-order", "position", "right", "row-gap",
+    "stroke", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-opacity",
+    "stroke-width", "text-align", "text-anchor", "text-decoration", "text-shadow", "text-transform", "top",
+    "transform", "transform-origin", "vertical-align", "visibility", "white-space", "width", "writing-mode",
+    "z-index",
   ];
   const XHTML = "http://www.w3.org/1999/xhtml";
+  const MARGIN = 16; // around a picture, in pixels
 
   // ---- its state ----
 
@@ -51,9 +54,9 @@
     else state.forEach((value, place) => write(el.querySelectorAll(CONTROLS)[place], value));
   }
 
-  function address(figure, name, value) {
+  function address(figure, asked) {
     const url = new URL(location.href);
-    url.search = new URLSearchParams({ [name]: value });
+    url.search = new URLSearchParams(asked);
     url.hash = figure.id;
     return url.href;
   }
@@ -80,21 +83,25 @@
     copy.removeAttribute("id");
     styled(copy, style);
     if (element.matches("input")) copy.setAttribute("value", element.value);
+    if ("checked" in element) copy.toggleAttribute("checked", element.checked);
+    if ("selected" in element) copy.toggleAttribute("selected", element.selected);
     const children = [...element.childNodes].map((child) => (child instanceof Element ? still(child) : child.cloneNode()));
     copy.append(...[stillAdded(element, "::before"), ...children, stillAdded(element, "::after")].filter(Boolean));
     return copy;
   }
 
-  /** An element as an SVG of its own. */
+  /** An element as an SVG of its own, without what operates it. */
   function picture(element) {
+    element.classList.add("is-still");
     const { width, height } = element.getBoundingClientRect();
     const copy = still(element);
+    element.classList.remove("is-still");
     copy.setAttribute("xmlns", XHTML);
     copy.style.margin = "0";
     const page = getComputedStyle(document.documentElement).getPropertyValue("--course-card");
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width + 2 * MARGIN}" height="${height + 2 * MARGIN}">` +
       `<rect width="100%" height="100%" fill="${page}"/>` +
-      `<foreignObject width="100%" height="100%">${new XMLSerializer().serializeToString(copy)}</foreignObject></svg>`;
+      `<foreignObject x="${MARGIN}" y="${MARGIN}" width="${width}" height="${height}">${new XMLSerializer().serializeToString(copy)}</foreignObject></svg>`;
   }
 
   function save(name, text) {
@@ -107,6 +114,7 @@
 
   function makeTools(figure, el, shown) {
     const said = make("span", { role: "status" });
+    const state = () => JSON.stringify(stateOf(el, shown));
     const copy = async (text, done) => {
       try {
         await navigator.clipboard.writeText(text);
@@ -116,9 +124,9 @@
       }
     };
     return make("div", { class: "course-tools" },
-      makeButton("Copy link", () => copy(address(figure, "state", JSON.stringify(stateOf(el, shown))), "The link leads to what you see."), "course-tool"),
-      makeButton("Copy to embed", () => copy(`<iframe src="${address(figure, "embed", figure.id)}" width="100%" height="${Math.ceil(figure.offsetHeight)}"></iframe>`, "One line for another page."), "course-tool"),
-      makeButton("Save as picture", () => save(figure.id, picture(el)), "course-tool"),
+      makeButton("Copy link", () => copy(address(figure, { state: state() }), "The link leads to what you see."), "course-tool"),
+      makeButton("Copy to embed", () => copy(`<iframe src="${address(figure, { embed: figure.id, state: state() })}" width="100%" height="${Math.ceil(figure.offsetHeight)}"></iframe>`, "One line for another page."), "course-tool"),
+      makeButton("Save as picture", () => save(figure.id, picture(el)), "course-tool course-save"),
       said);
   }
 

@@ -124,6 +124,21 @@ def test_link_holds_dragged_values(figure, chromium):
         assert again.page.locator(".bend-table").inner_text() == table
 
 
+@figure_test("norm-sphere")
+def test_a_saved_picture_has_lines_behind_words_and_choices_without_controls(figure):
+    pictures = []
+    for shown in (figure, figure.page.locator("[data-course-figure=four-norms]")):
+        with figure.page.expect_download() as saved:
+            shown.get_by_role("button", name="Save as picture").click()
+        pictures.append(saved.value.path().read_text("utf-8"))
+    sphere, norms = pictures
+    assert "paint-order: stroke" in sphere
+    assert "drag me" not in sphere
+    assert "linear-gradient" in norms  # the line of zero
+    assert norms.count("checked=") == 1
+    assert "range" not in norms + sphere
+
+
 WIDEST_CHOICE = """select => {
   const pen = new OffscreenCanvas(1, 1).getContext("2d");
   pen.font = getComputedStyle(select).font;

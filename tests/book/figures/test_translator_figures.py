@@ -212,7 +212,7 @@ def test_a_link_holds_a_state_and_a_figure_can_be_saved_and_embedded(figure, chr
     address = re.search('src="([^"]*)"', line)[1]
     with opened(chromium, address, reduced_motion="reduce") as alone:
         expect(alone.page.locator("body > *")).to_have_count(1)
-        expect(alone.page.get_by_role("button", name="Start the model")).to_be_visible()
+        expect(alone.page.locator(".living-here")).to_have_text("head 3")
     figure.get_by_role("button", name="Put all back").click()
 
 
