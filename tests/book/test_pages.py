@@ -277,6 +277,15 @@ def test_the_contents_fold_at_once_over_a_wide_figure(chromium, served):
         assert contents.evaluate(style) == "0s"
 
 
+def test_the_menu_shows_the_entry_of_each_page(chromium, served):
+    with opened(chromium, f"{served}/book/status.html", viewport=DESKTOP) as watched:
+        for chapter in ("masking", "status", "self-attention"):
+            watched.page.goto(f"{served}/book/{chapter}.html")
+            entry = watched.page.locator(".bd-sidebar-primary li.current.active > a")
+            box = entry.bounding_box()
+            assert 0 <= box["y"] <= DESKTOP["height"] - box["height"], chapter
+
+
 def test_the_title_page_begins_with_its_figure(chromium, served):
     with opened(chromium, f"{served}/book/intro.html", viewport=DESKTOP) as watched:
         first_row = watched.page.locator("#fig-training-scrubber tbody tr").first.bounding_box()

@@ -1,6 +1,6 @@
 /* Small repairs of every page: blocks that scroll sideways can be reached and scrolled by keyboard, and
- * fade at the right as long as there is more; a link into something folded unfolds it, and a page read in
- * the dark theme is printed on white.
+ * fade at the right as long as there is more; a link into something folded unfolds it, the menu shows
+ * the page's entry, and a page read in the dark theme is printed on white.
  */
 (function () {
   "use strict";
@@ -67,6 +67,15 @@
 
   window.addEventListener("load", unfold); // after the script that folds
   window.addEventListener("hashchange", unfold);
+
+  // The theme restores the menu's scroll, whatever page it was of.
+  document.addEventListener("DOMContentLoaded", () => {
+    const menu = document.querySelector(".bd-sidebar-primary");
+    const entry = menu?.querySelector("li.current.active > a");
+    if (!entry) return;
+    const above = entry.getBoundingClientRect().top - menu.getBoundingClientRect().top;
+    if (above < 0 || above > menu.clientHeight - entry.offsetHeight) menu.scrollTop += above - menu.clientHeight / 4;
+  });
 
   const page = document.documentElement;
   let theme = null;

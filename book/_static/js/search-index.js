@@ -28,6 +28,10 @@
   const WEIGHTS = { section: 1, term: 0.8, figure: 0.5, name: 0.2 };
   const OF_EVERY_CHAPTER = new Set(["What next", "Check yourself", "Exercises", "Common mistakes", "The map"]);
 
+  /** A power or an index in a formula, as site/search_entries.py writes them: d_k, n^2, e^(-2). */
+  const SCRIPT =
+    /([_^]\([^()]*(?:\([^()]*\)[^()]*)*\)|\^[^\s(]|(?<![\p{L}\p{N}_]\p{L})(?<=\p{L})_[\p{L}\p{N}]+(?![\p{L}\p{N}_]))/u;
+
   const split = (text) => text.split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
 
   /** Words with a hyphen, as some write them: warm-up gives warmup. */
@@ -35,7 +39,7 @@
 
   /** One form for a word's spellings: no capitals, no accents, British, no plural. */
   function stem(word) {
-    const plain = word.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replace(/iz(?=[aei])/, "is");
+    const plain = word.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replace(/iz(?=[aei])/, "is").replace(/(?<=..)ies$/, "y");
     return plain.length > 3 && plain.endsWith("s") && !plain.endsWith("ss") ? plain.slice(0, -1) : plain;
   }
 
@@ -53,6 +57,12 @@
         processTerm: (word) => (STOP_WORDS.has(word.toLowerCase()) ? null : stem(word)),
       });
       this.mini.addAll(entries.map((entry, id) => ({ id, ...entry })));
+      this.known = [...new Set(entries.flatMap((entry) => [entry.title, entry.terms || "", entry.of, entry.text].flatMap(split)))].map(stem);
+    }
+
+    /** Whether no word of the book begins so: then words with nearly that spelling are found. */
+    isMisspelt(term) {
+      return term.length > 3 && !this.known.some((word) => word.startsWith(term));
     }
 
     /** Entries, the best first, each with the words that it was found by. */
@@ -62,7 +72,7 @@
       const found = this.mini.search(asked, {
         boost: { title: 5, terms: 4, of: 1.5, text: 1 },
         prefix: (term) => term.length > 1,
-        fuzzy: (term) => (term.length > 3 ? 0.25 : false),
+        fuzzy: (term) => (this.isMisspelt(term) ? 0.25 : false),
         weights: { fuzzy: 0.3, prefix: 0.6 },
         tokenize: split,
       });
@@ -87,5 +97,5 @@
     }
   }
 
-  window.courseSearch = { Index, split, stem };
+  window.courseSearch = { Index, SCRIPT, split, stem };
 })();

@@ -44,12 +44,23 @@
     return index;
   }
 
+  /** A text, with its powers and indices drawn. */
+  function drawn(text) {
+    return text.split(window.courseSearch.SCRIPT).map((part, place) =>
+      place % 2 ? make(part[0] === "_" ? "sub" : "sup", {}, part.slice(1).replace(/^\((.*)\)$/, "$1")) : part);
+  }
+
   /** A text, with the words that a query found marked. */
   function marked(text, words) {
     const { stem } = window.courseSearch;
-    const parts = text.split(/([\p{L}\p{N}_]+)/u);
     const found = new Set(words);
-    return parts.map((part, place) => (place % 2 && found.has(stem(part)) ? make("mark", {}, part) : part));
+    const parts = [];
+    // A power may have several words.
+    text.split(/([\p{L}\p{N}_]+)/u).forEach((part, place) => {
+      if (place % 2 && found.has(stem(part))) parts.push(make("mark", {}, ...drawn(part)), "");
+      else parts.push((parts.pop() ?? "") + part);
+    });
+    return parts.flatMap((part) => (typeof part === "string" ? drawn(part) : part));
   }
 
   /** The text from the sentence, or row of a table, with the first found word on, cut at a word. */

@@ -1,5 +1,6 @@
 """The search answers while a reader types, offline too, and leads with the right section."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,32 @@ def test_the_first_result_has_the_place_and_its_words(search, query, title, exce
 def test_a_formula_in_a_title_is_drawn(search):
     search.keyboard.type("why divide by")
     expect(results(search).first.locator(".katex")).to_have_count(1)
+
+
+def test_formulas_and_answers_in_excerpts_are_drawn_apart(search):
+    search.keyboard.type("why divide by sqrt d_k")
+    first = results(search).first.locator(".course-search-text")
+    expect(first.locator("mark", has_text="dk").locator("sub")).to_have_text("k")
+    expect(first).to_contain_text("typically? · about 64 · about 1")
+    expect(results(search).locator("sup").first).to_have_text("Q")
+    for text in results(search).all_inner_texts():
+        assert not re.search(r"[\\^]", text), text
+
+
+@pytest.mark.parametrize(
+    ("query", "beginnings"),
+    [
+        ("how to hand in homework", ("submi", "homework")),
+        ("mask", ("mask",)),
+        ("BPE", ("byte", "pair", "encoding")),
+        ("atenntion", ("attention",)),
+    ],
+)
+def test_only_words_that_a_query_found_are_marked(search, query, beginnings):
+    search.keyboard.type(query)
+    expect(search.locator("#pst-search-dialog mark").first).to_be_visible()
+    for word in search.locator("#pst-search-dialog mark").all_inner_texts():
+        assert word.lower().startswith(beginnings), word
 
 
 def test_nothing_found_is_said(search):

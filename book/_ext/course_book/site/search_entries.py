@@ -16,6 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from course_book.site.html_element import html_element
 from course_book.site.offline import is_site
 
 FILE = "search-entries.js"
@@ -30,18 +31,27 @@ _MACROS = {
     "theta": "θ", "T": "ᵀ", "sqrt": "√", "cdot": "·", "times": "×", "partial": "∂", "sum": "∑",
     "dots": "…", "infty": "∞", "odot": "⊙", "approx": "≈", "mid": "|", "le": "≤", "ge": "≥",
     "ne": "≠", "propto": "∝", "to": "→", "pm": "±", "lVert": "‖", "rVert": "‖", "prod": "∏",
-    "langle": "⟨", "rangle": "⟩", "ell": "ℓ",
+    "langle": "⟨", "rangle": "⟩", "ell": "ℓ", "frac": "⁄", "dfrac": "⁄", "tfrac": "⁄",
+    "cdots": "…",
 }  # fmt: skip
 _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\\(?:query|key|value|mask|encoder|decoder|truth|prediction)\b", ""),
     (r"\\(?:left|right|mathrm|mathbf|operatorname|text|htmlClass|[bB]ig+[lrm]?|hat|bar)\b", ""),
-    (r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2"),
     (r"\\x?(left|right)arrow\b", lambda found: "←" if found[1] == "left" else "→"),
     (r"\\([A-Za-z]+)", lambda found: _MACROS.get(found[1], found[1])),
-    (r"\\.|[{}]", ""),
+    (r"\\, ?", " "),
+    (r"\{,\}", ","),
+    (r"\\.", ""),
+    (r"([_^]) *(\w)", r"\1{\2}"),
+    (r"⁄ *(\w)", r"⁄{\1}"),
+    (r"(⁄\{\w\}) *(\w)", r"\1{\2}"),
 )
+_GROUPS = re.compile(r"⁄\{([^{}]*)\} *\{([^{}]*)\}|(?<!⁄)([√_^]?) *\{([^{}]*)\}(?=([^\W_ᵀ]?))")
+_RELATION = re.compile(r"(?<!\() *([=≈≤≥≠∝→←×<>]) *")
 _SPACE = re.compile(r"\s+")
 _GAP = re.compile(r" +(?=[.,;:)](?!\w))| +(?= )")  # left by a citation
+# before an answer to choose, and before its reason or the outcome
+_SIGN_BEFORE = {"course-choice": "· ", "course-choice__why": "– ", "course-choices__reveal": "– "}
 # between cells and between rows, at which js/search.js may begin an excerpt
 _BETWEEN = {nodes.row: " | ", nodes.tbody: " • ", nodes.tgroup: " • "}
 
@@ -125,10 +135,15 @@ def _name_targets(document: nodes.document, labels: dict[str, Any], titles: dict
         if link.get("refexplicit"):
             continue
         if link["reftype"] == "ref" and target in labels:
-            link.children = [nodes.inline("", labels[target][2])]
+            link.children = [nodes.inline("", _named(labels[target][2]))]
         elif link["reftype"] == "doc":
             page = posixpath.join("book", posixpath.basename(target))
             link.children = [nodes.inline("", titles.get(page, ""))]
+
+
+def _named(title: str) -> str:
+    """Return a title as readers see it: Sphinx keeps that of a label with TeX, without dollars."""
+    return _formula(title) if "\\" in title else title
 
 
 def _plain(node: nodes.Node) -> str:
@@ -148,14 +163,37 @@ def _plain(node: nodes.Node) -> str:
     )
     between = "" if in_a_line else _BETWEEN.get(type(node), " ")
     words = between.join(filter(None, map(_plain, node.children))).strip()
-    return _GAP.sub("", words)
+    start = node["start"] if isinstance(node, html_element) else ""
+    kind = re.match(r'<\w+ class="([\w-]+)"', start)
+    return (_SIGN_BEFORE.get(kind[1], "") if kind else "") + _GAP.sub("", words)
 
 
 def _formula(tex: str) -> str:
-    """Return a TeX formula as plain words and signs, for a search result's excerpt."""
+    r"""Return a TeX formula as plain words and signs, for a search result's excerpt.
+
+    ``js/search.js`` draws powers and indices: ``x_{t-1}^2`` becomes ``x_(t-1)^2``.
+    """
     for pattern, sign in _SIGNS:
         tex = re.sub(pattern, sign, tex)
-    return tex
+    plain = ""
+    while plain != tex:  # from the innermost braces outwards
+        plain, tex = tex, _GROUPS.sub(_group, tex)
+    return _RELATION.sub(r" \1 ", re.sub(r"[{}]|(?<=[∂√]) ", "", tex)).strip()
+
+
+def _group(found: re.Match[str]) -> str:
+    above, below, sign, group, following = found.groups()
+    if above is not None:
+        return f"{_in_brackets(above)}/{_in_brackets(below)}"
+    if not sign:
+        return str(group)
+    group = group.strip()
+    whole = f"({group})" if sign == "^" and len(group) > 1 else _in_brackets(group)
+    return f"{sign}{whole}{' ' if sign == '_' and following else ''}"
+
+
+def _in_brackets(group: str) -> str:
+    return group if re.fullmatch(r"[\w.,]*", group) else f"({group})"
 
 
 def _write(app: Sphinx, error: Exception | None) -> None:
