@@ -121,11 +121,14 @@ def test_a_typed_sentence_is_translated_and_unknown_words_are_named(figure):
     expect(problem).to_contain_text("\u201cmam\u201d (spelt like it: man, am")
     expect(problem).to_contain_text("\u201czebra\u201d.")
     expect(figure.locator(".living-result")).to_be_hidden()  # not that of another sentence
+    expect(figure.locator(".living-drawing")).to_be_visible()
+    assert figure.locator(".living-bench").evaluate("bench => bench.inert")
     expect(figure.locator(".living-known summary")).to_have_text("The 181 words that it knows")
     translate(figure, "The man sees the dog")
     expect(problem).to_have_text("")
     expect(figure.locator(".living-result")).to_be_visible()
     assert written(figure).startswith("l'homme")
+    assert not figure.locator(".living-bench").evaluate("bench => bench.inert")
 
 
 @figure_test("living-transformer")
@@ -138,6 +141,8 @@ def test_a_stage_its_words_and_its_explanation_share_one_screen(figure):
     assert drawing["y"] + drawing["height"] <= 900
     assert summary["x"] >= drawing["x"] + drawing["width"]
     assert summary["y"] + summary["height"] <= 900
+    beside = figure.locator(".living-beside").bounding_box()
+    assert beside["y"] + beside["height"] <= drawing["y"] + drawing["height"] + 4
     for word in figure.locator(".living-word, .living-said > span").all():
         assert word.bounding_box()["width"] >= 56
         style = "word => getComputedStyle(word.firstElementChild).writingMode"
@@ -165,6 +170,8 @@ def test_words_stand_upright_and_apart_on_a_phone(figure):
     figure.page.set_viewport_size({"width": 390, "height": 844})
     figure.locator(".living-drawing.is-narrow").wait_for()
     words = figure.locator(".living-word, .living-said > span").evaluate_all(WORDS)
+    for part in (".living-player output", ".living-drawing"):
+        assert figure.locator(part).evaluate("part => part.scrollWidth <= part.clientWidth"), part
     figure.page.set_viewport_size({"width": 1280, "height": 900})
     assert len(words) > 10
     assert all(word["isUpright"] for word in words)
@@ -185,6 +192,11 @@ def test_the_whole_screen_shows_the_drawing_and_the_lens_and_is_left_again(figur
     assert stage.bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 900}
     drawing = figure.locator(".living-drawing").bounding_box()
     assert drawing["y"] + drawing["height"] <= 900
+    figure.locator(".living-surgery [data-cut=cross_attention]").click()
+    for part in ("[data-stage=decoder]", ".living-beside"):
+        place = figure.locator(part).bounding_box()
+        assert place["y"] + place["height"] <= 900, part
+    figure.get_by_role("button", name="Put all back").click()
     leave.click()
     expect(figure.get_by_role("button", name="Whole screen", exact=True)).to_be_visible()
     assert figure.page.evaluate("document.fullscreenElement") is None
@@ -314,7 +326,8 @@ def test_the_player_steps_forward_and_back_and_plays_to_the_end(figure):
     figure.get_by_role("button", name="Back", exact=True).press("Enter")
     expect(moment).to_have_text("reading: embedding and position")
     assert figure.locator(".living-panel--decoder .living-word").count() == 0
-    figure.get_by_role("button", name="Next word", exact=True).press("Enter")
+    forward = figure.get_by_role("button", name="Next word", exact=True)
+    forward.press("Enter")
     expect(moment).to_have_text(f"word 1 of {words}: cross-attention, layer 2")
     assert figure.locator(".living-lines path").count() > 0
     slider.press("End")
@@ -322,6 +335,10 @@ def test_the_player_steps_forward_and_back_and_plays_to_the_end(figure):
     figure.get_by_role("button", name="Play").press("Enter")
     expect(moment).to_have_text(f"word {words} of {words}: next word")
     expect(figure.get_by_role("button", name="Play")).to_be_visible()
+    expect(forward).to_be_disabled()
+    figure.locator("[data-stage='decoder.layers.1.cross_attention_residual']").press("Enter")
+    forward.press("Enter")
+    expect(moment).to_have_text(f"word {words} of {words}: next word")
 
 
 @figure_test("living-transformer")

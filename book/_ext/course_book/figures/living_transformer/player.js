@@ -19,11 +19,12 @@
     constructor(onMove, onCloser) {
       this.onMove = onMove;
       this.play = makeButton("\u25B6 Play", () => (this.timer ? this.stop() : this.start()), "course-pill living-play");
+      this.next = makeButton("Next word", () => this.nextWord());
       this.buttons = [
         this.play,
         makeButton("Back", () => this.go(this.now - 1)),
         makeButton("Step", () => this.go(this.now + 1)),
-        makeButton("Next word", () => this.nextWord()),
+        this.next,
       ];
       this.slider = new Slider("Where it is", () => this.go(this.slider.get()), { max: 1, value: 0 });
       this.pills = make("div", { class: "course-pills" }, ...this.buttons);
@@ -42,14 +43,16 @@
       this.now = Math.min(Math.max(place, 0), this.list.length - 1);
       this.slider.set(this.now);
       this.slider.show(this.list[this.now].where);
+      this.next.disabled = this.now === this.list.length - 1;
       this.onMove(this.list[this.now]);
     }
 
-    /** Go to the same stage at the next word; from the encoder, to the decoder's last cross-attention. */
+    /** Go to the same stage at the next word; from the encoder, to the decoder's last cross-attention; at the last word, to its end. */
     nextWord() {
       const { step, stage } = this.list[this.now];
       const [kept, next] = stage.side === "encoder" ? [({ cross }) => cross, 0] : [(other) => other === stage, step + 1];
-      this.go(this.list.findLastIndex((moment) => kept(moment.stage) && moment.step <= next));
+      const place = this.list.findLastIndex((moment) => kept(moment.stage) && moment.step <= next);
+      this.go(place === this.now ? this.list.length - 1 : place);
     }
 
     /** Play to the end; each call of `stride` moves on, by default to the next moment. */

@@ -115,7 +115,7 @@
       const words = split(text, this.words.src);
       const problem = complaint(words, this.words.src);
       this.player.stop();
-      this.el.hidden = Boolean(problem); // no translation of another sentence
+      this.el.inert = Boolean(problem); // greyed out: it is of another sentence
       if (problem) return problem;
       const end = this.words.src.indexOf("<end>");
       const looked = this.source?.[this.look.query];
