@@ -14,7 +14,7 @@
   const ROW = 35;
   const LABEL = 110;
   const WIDE = { head: 38, least: 56, widest: 96, perRow: 16 }; // lanes as wide as their words
-  const NARROW = { head: 76, least: 22, widest: 34, perRow: 8 }; // on phones: words at three heights of the head
+  const NARROW = { head: 76, least: 24, widest: 34, perRow: 8 }; // on phones: words at three heights of the head
   const GAP = 5;
   const SWATCH = 16;
   const SIDES = { encoder: "The encoder reads", decoder: "The decoder writes" };
