@@ -39,7 +39,7 @@ class Due:
         course: The homework and its libraries.
         options: How to grade.
         store: Results of earlier runs; new ones are added.
-        teams: Team of each student who is in one; may change between two calls.
+        teams: The team of each student in a team; may change between two calls.
         class_seed: Seed of the hidden inputs where neither the options nor an earlier result gives
             one.
     """

@@ -58,7 +58,7 @@ People = dict[str, list[Attempt]]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """What was done with one student's submission, or with a file whose owner is unknown.
+    """The outcome for one student's submission, or for a file without a known owner.
 
     Attributes:
         student: The student's id; empty if the file's owner is unknown.
@@ -217,7 +217,7 @@ class _Collector:
     def _shared_folder(self, owner: Owner, other: str) -> str:
         """Return why a person can't have the folder ``owner.student``; empty if they can.
 
-        ``other`` is the person who may have it, see ``_folder_owners``: the same or another one.
+        ``other`` is the folder's owner by ``_folder_owners``, the same person or another.
         """
         if not owner.student:
             named = f"{owner.person!r} cannot become a folder name"
@@ -434,7 +434,7 @@ def _share_with_team(people: People, roster: Roster) -> None:
 
 
 def _folder_owners(people: People) -> dict[str, str]:
-    """Return the one person who may have each folder, by the folder's ``folder_key``.
+    """Return the only possible owner of each folder, by the folder's ``folder_key``.
 
     If several people's ids give one folder, those in the class list come first, then those whose
     name at the platform is the id.

@@ -29,7 +29,7 @@ class Naming(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """What the path of a downloaded file says about the file and its student.
+    """Facts about a file and its student, read from the path of the downloaded file.
 
     Attributes:
         person: The platform's name of the student; the same for all files of one submission.

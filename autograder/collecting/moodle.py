@@ -169,7 +169,7 @@ class MoodlePeople:
         return self._owners[participant]
 
     def find(self, student: str) -> Participant | None:
-        """Return the participant who is this student of the course; None if nobody is."""
+        """Return the participant with this student id of the course; None if there is none."""
         return self._by_student.get(folder_key(student))
 
     def _claim(self, participant: Participant) -> _Claim:
@@ -247,7 +247,7 @@ def moodle_owners(
 def _stranger(name: Name, other: Participant | None) -> Owner:
     """Return the owner, with a problem, of a file whose name does not fit the worksheet.
 
-    ``other`` is the participant who has the file's number there; None if nobody has.
+    ``other`` is the participant with the file's number there; None if there is none.
     """
     words = f"calls Participant {name.lms_id} {other.name}" if other else "does not have them"
     return Owner(

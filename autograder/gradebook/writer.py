@@ -51,7 +51,7 @@ class _Ready:
     """A student's rows and files, ready to be written.
 
     Attributes:
-        autograded: What the gradebook's rows and the autograded notebook are written from.
+        autograded: Source of the gradebook's rows and of the autograded notebook.
         submitted: Text of the submitted notebook's file.
         timestamp: Text of timestamp.txt; empty if there is none.
     """

@@ -153,16 +153,10 @@ def run_check(
     )  # fmt: skip
 
 
-def derive_seed(seed: int, label: str) -> int:
-    """Return a 63-bit seed that depends only on the arguments."""
-    # A label may be a folder name that is not UTF-8.
-    digest = hashlib.sha256(f"{seed}/{label}".encode(errors="surrogateescape")).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
 def seed_everything(seed: int, label: str) -> None:
     """Seed every random generator from ``seed`` and a ``label``, such as a check's grade_id."""
-    derived = derive_seed(seed, label)
+    digest = hashlib.sha256(f"{seed}/{label}".encode()).digest()
+    derived = int.from_bytes(digest[:8], "big") >> 1  # 63 bits
     # torch.manual_seed also seeds an unused GPU, but takes a slow stack trace for it.
     seed_torch = torch if torch.cuda.device_count() else torch.default_generator
     seed_torch.manual_seed(derived)

@@ -232,7 +232,7 @@ def _write_archive(folder: Path, archive: Path, top: str) -> None:
 
 
 def _move_over(new: Path, old: Path) -> None:
-    """Move a file or folder from ``new`` to ``old``, in place of what was there.
+    """Move a file or folder from ``new`` to ``old``, in place of the former one.
 
     A replaced folder is kept beside ``new``, as ``<name>.retired``.
     """

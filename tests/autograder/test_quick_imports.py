@@ -54,7 +54,7 @@ def test_migrations_are_read_as_alembic_reads_them():
     assert newest_version() == migrations.get_current_head()
 
 
-def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
+def test_the_command_line_imports_neither_torch_nor_the_formats_that_it_skips():
     program = (
         "from autograder.quick_imports import skip_imports; skip_imports();"
         "import sys, json, autograder.cli.app, autograder.gradebook.writer,"

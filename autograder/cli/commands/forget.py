@@ -86,7 +86,7 @@ def forget(
         ):
             raise typer.Exit(1)
         try:
-            # In this order the same command, run again, finds what an interrupted run has left.
+            # In this order the same command, run again, finds the remains of an interrupted run.
             if rows:
                 remove_rows(student, course, db_url)
             unread = _forget_likeness(student, out)

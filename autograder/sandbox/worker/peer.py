@@ -127,7 +127,7 @@ class Peer:
 
     Args:
         wire: The connection to the other side.
-        describe_error: Returns what the other side may know about an exception of its call:
+        describe_error: Returns the description of an exception that the caller may see:
             ``type_name``, ``bases``, ``message`` and ``traceback``.
         is_asked_by_name: Whether the other side may call any importable function by its name.
         contains: Exceptions that end only their call; others end the connection.

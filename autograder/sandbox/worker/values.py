@@ -169,7 +169,7 @@ def _encode_tensor(tensor: Tensor, table: TensorTable) -> dict[str, Any]:
 
 def _encode_generator(generator: torch.Generator, table: TensorTable) -> dict[str, Any]:
     # The copy starts with the original's state. The original then advances here, so that the next
-    # call draws other numbers, whatever the other side does with the copy.
+    # call draws other numbers, even if the other side never uses the copy.
     state = generator.get_state()
     torch.rand(1, generator=generator, device=generator.device)
     return {"generator": table.add(state), "device": str(generator.device)}

@@ -43,7 +43,7 @@ class _Side:
 
 @dataclass
 class _Notes:
-    """What was found in a sentence so far.
+    """Links, nouns and agreements found in a sentence so far.
 
     Attributes:
         links: Pairs of a source word and a target word that correspond.

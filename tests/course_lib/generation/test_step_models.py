@@ -97,7 +97,7 @@ def test_uncached_model_has_nothing_to_reorder_at_first():
         UncachedModel(language_model()).reorder(torch.tensor([0]))
 
 
-# --- what all searches check ---------------------------------------------------------------------
+# --- checks of all searches ----------------------------------------------------------------------
 
 RNG = torch.Generator().manual_seed(0)
 SEARCHES = {

@@ -55,7 +55,7 @@
       });
     }
 
-    /** Keep room for the drawing, so that what follows does not jump when it comes. */
+    /** Keep room for the drawing, so that the text below does not jump when it comes. */
     keepRoom(keep) {
       this.bench.classList.toggle("is-starting", keep);
     }
