@@ -199,7 +199,7 @@ def _is_causal(mask: Tensor) -> bool:
     False too if values can't be read: then only a ``CausalMask`` is recognised. The check costs
     about a hundredth of the time that the kernel's causal mode can save.
     """
-    if not _is_readable(mask) or mask.size(-1) < 256 or mask.size(-2) != mask.size(-1):
+    if not _is_cheap_to_read(mask) or mask.size(-1) < 256 or mask.size(-2) != mask.size(-1):
         return False
     try:
         first, last = mask[..., 0, :], mask[..., -1, :]
@@ -213,7 +213,7 @@ def _is_causal(mask: Tensor) -> bool:
 
 def _is_finite(*tensors: Tensor) -> bool | None:
     """Return whether tensors hold neither NaN nor infinity; None if values can't be read."""
-    if not all(map(_is_readable, tensors)):
+    if not all(map(_is_cheap_to_read, tensors)):
         return None
     try:
         return all(math.isfinite(tensor.detach().sum().item()) for tensor in tensors)
@@ -221,7 +221,7 @@ def _is_finite(*tensors: Tensor) -> bool | None:
         return None
 
 
-def _is_readable(tensor: Tensor) -> bool:
+def _is_cheap_to_read(tensor: Tensor) -> bool:
     """Return whether a tensor's values can be read without waiting for a GPU or a compiler."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 

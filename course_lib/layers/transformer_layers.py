@@ -108,12 +108,15 @@ class DecoderLayer(nn.Module):
         self.self_attention = CachedAttention(d_model, num_heads)
         self.cross_attention = CachedAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
-        residuals = [
-            Residual(LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout)
-            for _ in range(3)
-        ]
-        self.self_attention_residual, self.cross_attention_residual = residuals[:2]
-        self.feed_forward_residual = residuals[2]
+        self.self_attention_residual = Residual(
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
+        )
+        self.cross_attention_residual = Residual(
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
+        )
+        self.feed_forward_residual = Residual(
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
+        )
 
     def forward(
         self,
